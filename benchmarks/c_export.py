@@ -25,11 +25,11 @@ import numpy as np
 
 import appell as ap
 from appell.compile.c.source import CSource
-from appell_lab.bench.clock import Contestant, compete, one_core
+from appell_lab.bench.clock import TimedStatement, time_in_turns, one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.peers.casadi_c import CasadiC
 from appell_lab.bench.peers.library import bound
-from appell_lab.bench.peers.workshop import OPTIMISED, SOURCES, Workshop
+from appell_lab.bench.peers.builds import OPTIMISED, SOURCES, BuildFolder
 from appell_lab.bench.results import save_results
 from appell_lab.bench.subject import find, random_states
 from appell_lab.boards.board import BOARDS, Board, BoardJob
@@ -221,7 +221,7 @@ def one(robot: str, name: str, folder: Path) -> dict:
     arrays = [np.ascontiguousarray(states[array.name]) for array in function.inputs]
     found = {key: np.zeros_like(arrays[0]) for key in ("ours", "CasADi of our tape")}
     built = build(folder, function, np.float64)
-    theirs = CasadiC(Workshop()).prepare(subject, name, states)
+    theirs = CasadiC(BuildFolder()).prepare(subject, name, states)
     runs = {
         "ours": bound(built.rows, None, BATCH, [*arrays, found["ours"]]),
         "CasADi": theirs.run,
@@ -229,7 +229,7 @@ def one(robot: str, name: str, folder: Path) -> dict:
             generated(folder, function).batch, None, BATCH, [*arrays, found["CasADi of our tape"], *[np.zeros(1)] * 2]
         ),
     }
-    times = compete({key: Contestant("run()", {"run": run}) for key, run in runs.items()}, TURNS)
+    times = time_in_turns({key: TimedStatement("run()", {"run": run}) for key, run in runs.items()}, TURNS)
     wanted = function(*arrays)
     assert np.array_equal(found["ours"], wanted)
     for other in (theirs.results()[0], found["CasADi of our tape"]):
@@ -252,8 +252,8 @@ def batches(robot: str, name: str, folder: Path) -> list[dict]:
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, ours)]
         names = {"f": built.exported_batch, "a": (ctypes.c_size_t(BATCH), *pointers)}
         views = {"u": function.ufunc, "x": [array.T for array in arrays], "out": theirs.T}
-        contestants = {"ours": Contestant("f(*a)", names), "ufunc": Contestant("u(*x, out=out)", views)}
-        times = compete(contestants, TURNS)
+        contestants = {"ours": TimedStatement("f(*a)", names), "ufunc": TimedStatement("u(*x, out=out)", views)}
+        times = time_in_turns(contestants, TURNS)
         assert np.array_equal(ours, theirs)
         taken = {key: round(timing.best / BATCH * 1e9, 2) for key, timing in times.items()}
         kind = f"batch of {BATCH}, {np.dtype(dtype).name}, ns a sample"

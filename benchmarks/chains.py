@@ -24,7 +24,7 @@ import numpy as np
 import appell as ap
 from appell.algebra.rotation import of_quaternion
 from appell.model.joints import random_quaternion
-from appell_lab.bench.clock import Contestant, compete, one_core
+from appell_lab.bench.clock import TimedStatement, time_in_turns, one_core
 from appell_lab.bench.machine import machine, versions
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
@@ -38,7 +38,7 @@ WAITING = (1000, 3000)  # multiply-adds of the anchor: the difference of two has
 
 
 @cache
-def anchor(length: int) -> Contestant:
+def anchor(length: int) -> TimedStatement:
     """A chain of dependent multiply-adds in machine code, for one sample."""
 
     def body(x):
@@ -46,7 +46,7 @@ def anchor(length: int) -> Contestant:
             x = 0.999 * x + 1e-3
         return {"y": x}
 
-    return Contestant("f()", {"f": ap.Function.of(f"anchor{length}", {"x": ()}, body).bind()})
+    return TimedStatement("f()", {"f": ap.Function.of(f"anchor{length}", {"x": ()}, body).bind()})
 
 
 def chain(links: int, seed: int = 0) -> ap.Robot:
@@ -95,18 +95,18 @@ def measure(links: int, name: str) -> dict[str, object]:
         out = results[form] = function(*states)
         found[f"{form}, s to the first result"] = round(perf_counter() - begin, 3)
         names = {"f": function.ufunc, "x": states, "out": out}
-        contestants[form] = Contestant("f(*x, out=out)", names)
+        contestants[form] = TimedStatement("f(*x, out=out)", names)
     if links <= PINOCCHIO:
         pin, model, data = pinocchio_model(robot)
         function = getattr(pin, THEIRS[name])
         results["pinocchio"] = np.array([function(model, data, *(x[k] for x in states)) for k in range(batch)])
         names = {"f": function, "model": model, "data": data, "rows": list(zip(*states, strict=True))}
-        contestants["pinocchio"] = Contestant("[f(model, data, *row) for row in rows]", names)
+        contestants["pinocchio"] = TimedStatement("[f(model, data, *row) for row in rows]", names)
     for who, result in results.items():
         error = np.abs(result - results["loops"]).max() / np.abs(results["loops"]).max()
         if not error <= AGREE:
             sys.exit(f"{name} of {links} links: {who} differs from loops by {error:.1e}")
-    timings = compete({**contestants, **{str(length): anchor(length) for length in WAITING}}, TURNS)
+    timings = time_in_turns({**contestants, **{str(length): anchor(length) for length in WAITING}}, TURNS)
     short, long = (timings.pop(str(length)).best for length in WAITING)
     waited = (long - short) / (WAITING[1] - WAITING[0]) * 1e9
     found["ns of a multiply-add"] = round(waited, 4)

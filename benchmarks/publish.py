@@ -12,7 +12,7 @@ from pathlib import Path
 
 from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, INK, label, legend_beside, new_figure, save, styled
 from appell_lab.bench.figure import Figure, in_unit, seconds_text
-from appell_lab.bench.peers.standing import Standing
+from appell_lab.bench.peers.peer_report import PeerReport
 from appell_lab.bench.report import Report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,35 +54,35 @@ def between_markers(text: str, name: str, figures: str) -> str:
 
 def summary_text(report: Report) -> str:
     """What a newcomer wants to know: against the best compiled code, against a loop in Python, and from cold."""
-    standing = Standing.read(PEERS)
+    peer_report = PeerReport.read(PEERS)
     loops = {(figure.robot, figure.name): figure for figure in report.figures if figure.part == "batch"}
     lines = [
         "| one sample in a batch, one core | appell | best generated C or C++ | Pinocchio from Python |",
         "|---|---:|---:|---:|",
     ]
-    for contest in standing.contests:
-        row = contest.row
-        if row.one_call or row.quantity not in SHORT or contest.ratio is None:
+    for comparison in peer_report.comparisons:
+        row = comparison.row
+        if row.one_call or row.quantity not in SHORT or comparison.ratio is None:
             continue
-        ours, loop = standing.seconds(contest, contest.ours), loops.get((row.robot, row.quantity))
+        ours, loop = peer_report.seconds(comparison, comparison.ours), loops.get((row.robot, row.quantity))
         against = "" if loop is None else f"{seconds_text(loop.theirs or 0.0)} ({loop.value_text})"
-        best = f"{seconds_text(ours * contest.ratio)} ({in_unit(contest.ratio, 'x')})"
+        best = f"{seconds_text(ours * comparison.ratio)} ({in_unit(comparison.ratio, 'x')})"
         lines.append(f"| {row.robot} {row.title} | {seconds_text(ours)} | {best} | {against} |")
     start = {figure.key: figure.value for figure in report.figures if figure.part == "start"}
     cold = {robot: start[f"{robot}/start/inverse_dynamics"] for robot in ("puma", "talos")}
     told = ", ".join(f"{robot} {seconds:.2g} s" for robot, seconds in cold.items())
     first = f"First torque of a robot never seen before, compiling included: {told}."
-    return "\n".join([*lines, "", f"{first} {standing.machine['cpu']}, {standing.date}."])
+    return "\n".join([*lines, "", f"{first} {peer_report.machine['cpu']}, {peer_report.date}."])
 
 
 def peers_text() -> str:
     """Against the best generated C and C++, as a table."""
     if not PEERS.exists():
         return "Not measured yet: `appell bench --peers --output benchmarks/results/peers.json`."
-    standing = Standing.read(PEERS)
-    if standing.quick:
+    peer_report = PeerReport.read(PEERS)
+    if peer_report.quick:
         sys.exit(f"{PEERS.name} was measured with --quick, which is not good enough to publish; run make bench")
-    return standing.markdown()
+    return peer_report.markdown()
 
 
 def runs_text() -> str:

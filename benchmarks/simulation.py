@@ -19,7 +19,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import appell as ap
-from appell_lab.bench.clock import Contestant, compete, one_core
+from appell_lab.bench.clock import TimedStatement, time_in_turns, one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.subject import Subject, pinocchio
 
@@ -67,7 +67,7 @@ def swing(subject: Subject, turns: int) -> dict:
     def theirs():
         return solve_ivp(slope, (0.0, UNTIL), y0, METHOD, rtol=RTOL, atol=ATOL, dense_output=True)
 
-    timings = compete({name: Contestant("f()", {"f": f}) for name, f in (("ours", ours), ("theirs", theirs))}, turns)
+    timings = time_in_turns({name: TimedStatement("f()", {"f": f}) for name, f in (("ours", ours), ("theirs", theirs))}, turns)
     exact = ap.simulate(
         dyn, q0, until=UNTIL, solver=ap.Solver(method=METHOD, rtol=1e-13, atol=1e-13), progress=False
     ).q[-1]

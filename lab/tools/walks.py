@@ -200,7 +200,7 @@ def write_inputs() -> list[str]:
 
     import appell as ap
 
-    warnings.simplefilter("ignore")  # URDF has no words for rotors
+    warnings.simplefilter("ignore")  # URDF cannot express rotors
     Path("arm.urdf").write_text(ap.to_urdf(ap.load("puma")), encoding="utf-8")
     Path("loop.toml").write_text(ap.to_toml(ap.load("four-bar")), encoding="utf-8")
     return []

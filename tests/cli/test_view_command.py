@@ -1,4 +1,4 @@
-"""`appell view` and `simulate --view`: what is shown, what is written, and what users get wrong."""
+"""The commands `appell view` and `appell simulate --view`, with valid and invalid arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOLLOW = """<robot name="look"><link name="base"/>
 
 @pytest.fixture
 def shown(monkeypatch):
-    """The scenes of all viewers that commands opened; none of them waits, and no browser is there."""
+    """Return the scenes of all viewers that commands open; viewers do not wait, and there is no browser."""
     scenes = []
     monkeypatch.setattr(Viewer, "wait", lambda viewer: scenes.append(viewer._live.scene))
     monkeypatch.setattr("webbrowser.open", lambda url: False)
@@ -39,7 +39,7 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def bare(monkeypatch):
-    """A machine without example-robot-data."""
+    """Hide the package example-robot-data."""
     monkeypatch.setattr(catalogues.sys, "path", [])
     monkeypatch.setattr(catalogues.sys, "prefix", os.devnull)
     catalogues.examples.cache_clear()
@@ -50,7 +50,7 @@ def bare(monkeypatch):
 
 @pytest.fixture
 def swing(tmp_path):
-    """A record of the planar arm as a file, which knows its robot."""
+    """Return the file of a record of the planar arm, which names its robot."""
     path = tmp_path / "swing.csv"
     ap.simulate(ap.Dynamics(ap.load("planar-2r")), until=0.1).write(path)
     return path
@@ -60,47 +60,47 @@ def run(*arguments):
     return CliRunner().invoke(app, ["view", *map(str, arguments)], env={"COLUMNS": "200"})
 
 
-def refused(*arguments):
-    """What is said about arguments that cannot be served."""
+def rejected(*arguments):
+    """Return the error message for invalid arguments."""
     result = run(*arguments)
     assert result.exit_code == 1
     assert "Traceback" not in result.output
     return result.output
 
 
-def test_a_robot_is_shown_and_its_address_told(shown):
+def test_a_robot_is_shown_and_its_address_printed(shown):
     result = run("agile-wrist", "--q", "0.1,0.2,0.3")
     assert result.exit_code == 0
-    assert re.search(r"shown at http://127\.0\.0\.1:\d+/[\w-]{16,}/\n", result.output)
+    assert re.search(r"serving at http://127\.0\.0\.1:\d+/[\w-]{16,}/\n", result.output)
     (scene,) = shown
     assert [slider.value for slider in scene.actors[0].sliders] == [0.1, 0.2, 0.3]
-    assert "no browser could be opened" in result.output  # and it goes on
+    assert "no browser could be opened" in result.output  # and the page is served anyway
 
 
-def test_no_browser_means_that_none_is_looked_for(shown, monkeypatch):
-    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("it was asked not to"))
+def test_no_browser_opens_no_browser(shown, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("a browser was opened"))
     assert run("pendulum", "--no-browser").exit_code == 0
 
 
-def test_panda_has_the_meshes_of_example_robot_data_where_these_are(shown):
-    pytest.importorskip("pinocchio")  # comes with them
+def test_panda_has_the_meshes_of_example_robot_data_if_installed(shown):
+    pytest.importorskip("pinocchio")  # installs them
     result = run("panda", "--no-browser")
-    assert "panda: as example-robot-data describes it, with its meshes" in result.output
+    assert "panda: using the description and meshes of example-robot-data" in result.output
     names = {part.name for part in shown[0].actors[0].parts if part.layer == "links"}
     assert "panda_link3" in names
     assert sum(len(part.mesh.faces) for part in shown[0].actors[0].parts if part.layer == "links") > 10_000
     assert shown[0].notes == ()
 
 
-def test_panda_is_drawn_from_its_geometry_elsewhere(shown, bare):
+def test_panda_is_drawn_from_its_joint_geometry_otherwise(shown, bare):
     result = run("panda", "--no-browser")
     assert result.exit_code == 0
-    assert "panda: drawn from its geometry" in result.output
+    assert "panda: drawn from its joint geometry" in result.output
     assert "pip install example-robot-data" in result.output
     assert len(shown[0].actors[0].sliders) == 7
 
 
-def test_records_play_over_each_other_in_the_walls_that_are_told(shown, swing):
+def test_several_records_are_played_together_with_walls(shown, swing):
     result = run(swing, swing, "--wall", "circle:3", "--no-browser")
     assert result.exit_code == 0
     (scene,) = shown
@@ -116,7 +116,7 @@ def test_simulate_shows_its_motion_with_walls_and_impacts(shown):
     (scene,) = shown
     assert [mark.kind for mark in scene.actors[0].motion.marks] == ["impact"]
     assert scene.parts
-    assert "shown at http://127.0.0.1:" in result.output
+    assert "serving at http://127.0.0.1:" in result.output
 
 
 def test_a_dropped_box_comes_to_rest_on_the_ground(shown):
@@ -133,20 +133,20 @@ def test_a_page_is_written_instead(shown, swing, tmp_path):
     assert run(swing, "--html", tmp_path / "swing.html").exit_code == 0
     assert shown == []
     assert all("<html" in (tmp_path / name).read_text() for name in ("puma.html", "swing.html"))
-    assert "already exists" in refused("puma", "--html", tmp_path / "puma.html")
+    assert "already exists" in rejected("puma", "--html", tmp_path / "puma.html")
     assert run("puma", "--html", tmp_path / "puma.html", "--force").exit_code == 0
 
 
 def test_a_movie_is_written_instead(shown, swing, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(ap.Record, "movie", lambda record, path, **given: asked.append((record, path, given)))
+    calls = []
+    monkeypatch.setattr(ap.Record, "movie", lambda record, path, **given: calls.append((record, path, given)))
     assert run(swing, "--movie", tmp_path / "swing.gif").exit_code == 0
-    ((record, path, given),) = asked
+    ((record, path, given),) = calls
     assert (record.source, path) == (str(swing), tmp_path / "swing.gif")
     assert given["robot"].name == "planar-2r"
     assert shown == []
-    assert "a robot that stands makes no movie" in refused("puma", "--movie", tmp_path / "puma.gif")
-    assert "records over each other make no movie" in refused(swing, swing, "--movie", tmp_path / "both.gif")
+    assert "a robot without a motion cannot be written as a movie" in rejected("puma", "--movie", tmp_path / "puma.gif")
+    assert "2 records cannot be written as a movie" in rejected(swing, swing, "--movie", tmp_path / "both.gif")
 
 
 def test_missing_meshes_are_named_in_a_note_and_drawn_as_boxes(shown, tmp_path):
@@ -157,82 +157,82 @@ def test_missing_meshes_are_named_in_a_note_and_drawn_as_boxes(shown, tmp_path):
     assert any(part.layer == "links" for part in scene.actors[0].parts)
 
 
-# ---- what users get wrong
+# ---- invalid arguments
 
 
-def test_a_port_in_use_is_named_with_what_to_do(shown):
+def test_a_port_in_use_is_reported_with_a_hint(shown):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = refused("pendulum", "--port", port)
-    assert f"port {port} of this machine is in use" in said
-    assert "--port 0" in said
+        output = rejected("pendulum", "--port", port)
+    assert f"port {port} of this machine is in use" in output
+    assert "--port 0" in output
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_a_port_that_is_none_is_refused_by_the_usage(port):
+def test_an_invalid_port_is_a_usage_error(port):
     assert run("pendulum", "--port", port).exit_code == 2
 
 
 def test_an_unknown_robot_gets_a_suggestion():
-    said = refused("pumma")
-    assert "The zoo has no robot 'pumma'. Did you mean 'puma'?" in said
-    assert "'talos', which is a robot of example-robot-data" in refused("tallos")
+    output = rejected("pumma")
+    assert "The zoo has no robot 'pumma'. Did you mean 'puma'?" in output
+    assert "'talos', which is a robot of example-robot-data" in rejected("tallos")
 
 
-def test_an_unknown_robot_gets_the_pip_line_where_the_package_is_missing(bare):
-    assert "pip install example-robot-data" in refused("talos")
-    assert "pip install example-robot-data" in refused("example-robot-data:talos")
+def test_an_unknown_robot_gets_the_pip_command_if_the_package_is_missing(bare):
+    assert "pip install example-robot-data" in rejected("talos")
+    assert "pip install example-robot-data" in rejected("example-robot-data:talos")
 
 
-def test_a_record_of_another_robot_is_told_by_the_names_on_both_sides(swing):
-    said = refused(swing, "--robot", "puma")
-    assert "the record moves 2 coordinates: shoulder, elbow" in said
-    assert "the 6 of robot 'puma': joint1, joint2" in said
+def test_a_record_of_another_robot_is_reported_with_both_lists_of_names(swing):
+    output = rejected(swing, "--robot", "puma")
+    assert "the record moves 2 coordinates: shoulder, elbow" in output
+    assert "the 6 of robot 'puma': joint1, joint2" in output
 
 
-def test_a_record_that_does_not_know_its_robot_says_what_to_add(tmp_path):
+def test_a_record_without_a_robot_is_reported_with_a_hint(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("t,q_shoulder,q_elbow\n0,0,0\n1,1,1\n")
-    said = refused(path)
-    assert "does not say which robot moved" in said
-    assert "--robot" in said
+    output = rejected(path)
+    assert "does not name its robot" in output
+    assert "--robot" in output
 
 
 @pytest.mark.parametrize("name", ["my-arm", "arm.urdf", "robot_descriptions:go2_description", "<robot/>"])
-def test_a_record_opens_no_robot_but_those_that_come_by_their_names(name, swing):
-    """What a file says of its robot is not a path to follow, and nothing to fetch."""
+def test_a_record_opens_only_robots_that_are_included_in_appell(name, swing):
+    """The robot that a record names is neither opened as a file nor downloaded."""
     swing.write_text(swing.read_text().replace("planar-2r", name))
-    said = refused(swing)
-    assert f"is of robot '{name}', which does not come with appell" in said
-    assert "--robot, the file that describes it" in said
+    output = rejected(swing)
+    assert f"is a record of robot '{name}', which is not included in appell" in output
+    assert "Pass --robot with the file that describes it" in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
-        (("puma", "panda"), "one robot by itself, or records"),
-        (("puma", "--robot", "panda"), "one robot by itself, or records"),
+        (("puma", "panda"), "one robot, or records"),
+        (("puma", "--robot", "panda"), "one robot, or records"),
         (("puma", "--q", "1,2"), "--q is '1,2'"),
         (("puma", "--q", "a"), "6 numbers"),
         (("five-bar", "--q", "0,9"), "cannot reach"),
         (("puma", "--wall", "cube:1"), "has no wall 'cube'"),
         (("puma", "--html", "a.png"), "a name that ends in .html"),
-        (("missing.urdf",), "there is no such file"),
+        (("missing.urdf",), "the file does not exist"),
         (("missing.csv",), "the record cannot be read"),
-        (("missing.csv", "--q", "1"), "--q is for a robot that stands"),
-        ((".",), "this is a directory"),
+        (("missing.csv", "--q", "1"), "--q cannot be used with records"),
+        ((".",), "the path is a directory"),
     ],
 )
-def test_bad_arguments_are_named(arguments, words, shown):
-    assert words in refused(*arguments)
+def test_invalid_arguments_are_reported(arguments, message, shown):
+    assert message in rejected(*arguments)
     assert shown == []
 
 
-def test_a_robot_among_records_is_named(swing):
-    assert "'puma' is not a record" in refused(swing, "puma")
+def test_a_robot_among_records_is_rejected(swing):
+    assert "'puma' is not a record" in rejected(swing, "puma")
 
 
-def test_without_a_screen_the_way_through_ssh_is_told(shown, monkeypatch):
+def test_without_a_display_the_ssh_command_is_printed(shown, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
@@ -241,14 +241,14 @@ def test_without_a_screen_the_way_through_ssh_is_told(shown, monkeypatch):
     assert re.search(r"ssh -L (\d+):127\.0\.0\.1:\1 ", result.output)
 
 
-def test_ctrl_c_ends_the_command_quietly():
-    """The whole command as a user starts it: it serves, and ends with 0 and no traceback."""
+def test_ctrl_c_ends_the_command_without_a_traceback():
+    """The command serves in a process of its own, and ends with exit code 0."""
     command = [sys.executable, "-m", "appell", "view", "pendulum", "--no-browser"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )
     lines = iter(process.stdout.readline, "")
-    address = next(line for line in lines if "shown at" in line).split()[-1]
+    address = next(line for line in lines if "serving at" in line).split()[-1]
     with urllib.request.urlopen(f"{address}scene", timeout=30) as answer:
         scene = json.loads(answer.read())
     assert scene["actors"][0]["sliders"][0]["name"] == "hinge"

@@ -1,4 +1,4 @@
-"""What drives a joint, in every format: read, written, and refused by name."""
+"""Actuators of joints in every format: reading, writing and errors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from appell.describe.actuator_table import KEYS, actuator_from_table, actuator_to_table, non_default_entries
 from appell.describe.build import Builder
 from appell.describe.dh import DH, from_dh
-from appell.describe.actuator_table import KEYS, actuator_from_table, non_default_entries, actuator_to_table
 from appell.describe.load import load, load_text
 from appell.describe.write import to_toml, to_urdf
 from appell.dynamics import Dynamics
@@ -20,7 +20,7 @@ from appell.errors import DescriptionError, ModelError, ModelWarning
 from appell.model.actuator import IDEAL, Actuator, Friction
 from appell.model.joints import Revolute, Spherical
 from appell.model.robot import Mimic, Robot
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 LINK = '[[link]]\nname = "arm"\njoint = "revolute"\nmass = 1\ninertia = [1, 1, 1]\n'
@@ -52,7 +52,7 @@ def arm(actuator: Actuator, **options) -> Robot:
 # ---- one table for all formats
 
 
-def test_the_keys_of_a_table_are_all_that_an_actuator_says():
+def test_the_keys_of_a_table_are_all_fields_of_an_actuator():
     assert actuator_from_table(actuator_to_table(FULL), "joint 'j'") == FULL
     assert set(KEYS) == {*vars(FULL), *vars(FULL.friction)} - {"friction"}
     assert non_default_entries(IDEAL) == {}
@@ -62,7 +62,7 @@ def test_the_keys_of_a_table_are_all_that_an_actuator_says():
 @given(actuator=actuators)
 @settings(max_examples=150, deadline=None)
 @pytest.mark.parametrize("format", ["toml", "urdf"])
-def test_any_actuator_comes_back(format, actuator):
+def test_any_actuator_survives_a_round_trip(format, actuator):
     robot = arm(actuator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
@@ -71,7 +71,7 @@ def test_any_actuator_comes_back(format, actuator):
     assert back.joint("j").actuator == actuator
 
 
-def test_a_mimic_and_a_joint_of_three_axes_keep_their_drives():
+def test_mimic_joints_and_joints_with_three_axes_keep_their_actuators():
     robot = random_tree(11, 12, actuators=True)
     assert any(link.joint.mimic and link.joint.actuator.rotor_inertia for link in robot.links)
     assert any(link.joint.motion.nv > 1 and link.joint.actuator.friction.viscous for link in robot.links)
@@ -83,7 +83,7 @@ def test_a_mimic_and_a_joint_of_three_axes_keep_their_drives():
 # ---- Python and DH tables
 
 
-def test_a_builder_and_a_row_take_an_actuator():
+def test_a_builder_and_a_dh_row_accept_an_actuator():
     assert arm(FULL).joint("j").actuator == FULL
     row = DH(mass=1.0, inertia=(1, 1, 1), actuator=FULL)
     assert from_dh([row]).joint("joint1").actuator == FULL
@@ -91,7 +91,7 @@ def test_a_builder_and_a_row_take_an_actuator():
 
 
 @pytest.mark.parametrize("actuator", [3.0, None, "motor", Actuator(friction=0.1), Actuator(gear="10"), Friction()])
-def test_what_is_no_actuator_is_refused_with_its_link(actuator):
+def test_an_invalid_actuator_is_an_error_that_names_the_link(actuator):
     with pytest.raises(DescriptionError, match="actuator of link 'arm'"):
         arm(actuator)
 
@@ -108,20 +108,20 @@ def test_what_is_no_actuator_is_refused_with_its_link(actuator):
         ({"friction": Friction(coulomb=1.0, static=0.5)}, "static friction 0.5 below its Coulomb friction 1"),
     ],
 )
-def test_an_actuator_that_cannot_exist_is_refused_with_its_joint(change, message):
+def test_an_impossible_actuator_is_an_error_that_names_the_joint(change, message):
     with pytest.raises(ModelError, match=f"joint 'j' of robot 'r' has {message}"):
         arm(replace(IDEAL, **change))
 
 
-def test_a_spring_is_for_one_axis():
+def test_a_spring_requires_a_joint_with_one_axis():
     builder = Builder("r", root=None)
     builder.link("ball", Spherical(), mass=1.0, inertia=(1, 1, 1), joint_name="j", actuator=Actuator(stiffness=1.0))
     with pytest.raises(ModelError, match=r"joint 'j' of robot 'r' is spherical, but has a spring"):
         builder.build()
 
 
-def test_a_torsion_pendulum_swings_at_the_frequency_of_its_spring():
-    """a = -(k/I) (q - rest), and springs make no tape longer that has none."""
+def test_a_torsion_pendulum_accelerates_as_its_spring_requires():
+    """a = -(k/I) (q - rest), and a joint without a spring does not make the tape longer."""
     dyn = Dynamics(arm(Actuator(stiffness=9.0, rest=0.25)).with_gravity((0, 0, 0)))
     np.testing.assert_allclose(dyn.forward_dynamics([0.75], [0.0], [0.0]), [-4.5], rtol=1e-15)
     np.testing.assert_allclose(dyn.energy([0.75], [2.0]), [2.0, 1.125], rtol=1e-15)
@@ -140,13 +140,13 @@ def test_a_torsion_pendulum_swings_at_the_frequency_of_its_spring():
         f'name = "r"\n{LINK}actuator = {{ {FLAT} }}\n',
         f'name = "r"\n{LINK}[link.actuator]\n' + FLAT.replace(", ", "\n"),
     ],
-    ids=["inline", "of its own"],
+    ids=["inline", "separate table"],
 )
 def test_an_actuator_is_a_table_with_flat_keys(text):
     assert load_text(text, "toml").joint("arm_joint").actuator == FULL
 
 
-def test_a_row_of_a_table_has_an_actuator_too():
+def test_a_dh_row_may_have_an_actuator():
     text = f'name = "r"\n[[dh]]\nmass = 1\ninertia = [1, 1, 1]\noffset = 0.5\nactuator = {{ {FLAT} }}\n'
     robot = load_text(text, "toml")
     assert robot.joint("joint1").actuator == FULL
@@ -167,7 +167,7 @@ def test_a_row_of_a_table_has_an_actuator_too():
         ("effort = 1", "no key 'effort'"),
     ],
 )
-def test_a_bad_actuator_in_toml_is_refused_by_name(entry, message):
+def test_an_invalid_actuator_in_toml_is_a_named_error(entry, message):
     with pytest.raises((DescriptionError, ModelError), match=message.replace("of .*1.*", "of .*")):
         load_text(f'name = "r"\n{LINK}{entry}\n', "toml")
 
@@ -177,36 +177,36 @@ def test_a_fixed_link_has_no_actuator():
         load_text('name = "r"\n[[link]]\nname = "a"\njoint = "fixed"\nactuator = { gear = 2 }', "toml")
 
 
-# ---- the PUMA's drives
+# ---- the actuators of the PUMA
 
 
-def test_the_drives_of_the_puma_are_at_the_joints_side():
+def test_the_actuators_of_the_puma_are_given_at_the_joint_side():
     first, last = (load("puma").joint(name).actuator for name in ("joint1", "joint6"))
     assert first.friction.viscous == pytest.approx(1.48e-3 * 62.6111**2)
     assert first.friction.coulomb == pytest.approx(0.4150 * 62.6111)
     assert last.reflected_inertia == pytest.approx(33e-6 * 76.686**2)
     assert [each.torque for each in load("puma").actuators] == [97.6, 186.4, 89.4, 24.2, 20.1, 21.3]
-    for each in load("puma").actuators:  # full current gives the greatest torque with some to spare
+    for each in load("puma").actuators:  # the maximum current gives slightly more than the maximum torque
         assert each.torque < each.current * each.torque_constant * each.gear < 1.4 * each.torque
 
 
-def test_drives_change_nothing_until_they_are_asked_for():
+def test_rotors_and_friction_have_no_effect_unless_requested():
     puma = load("puma")
     bare, motion = puma.with_actuators(lambda *_: IDEAL), random_motion(puma, np.random.default_rng(0))
-    own = Dynamics(puma).inverse_dynamics(*motion)
-    np.testing.assert_array_equal(own, Dynamics(bare).inverse_dynamics(*motion))
-    rough = Dynamics(puma, rotors=True, friction=True).inverse_dynamics(*motion)
+    rigid = Dynamics(puma).inverse_dynamics(*motion)
+    np.testing.assert_array_equal(rigid, Dynamics(bare).inverse_dynamics(*motion))
+    complete = Dynamics(puma, rotors=True, friction=True).inverse_dynamics(*motion)
     _, v, a = motion
-    of_each = zip(puma.actuators, a, v, strict=True)
-    drives = [each.reflected_inertia * x + each.friction.force(y) for each, x, y in of_each]
-    np.testing.assert_allclose(rough - own, drives, rtol=1e-12)
+    per_joint = zip(puma.actuators, a, v, strict=True)
+    actuator_forces = [each.reflected_inertia * x + each.friction.force(y) for each, x, y in per_joint]
+    np.testing.assert_allclose(complete - rigid, actuator_forces, rtol=1e-12)
 
 
-# ---- Pinocchio has rotors too
+# ---- comparison with the armature of Pinocchio
 
 
 @pytest.mark.parametrize("robot", [load("puma"), random_tree(3, 6, actuators=True)], ids=str)
-def test_rotors_are_the_armature_of_pinocchio(robot):
+def test_rotors_equal_the_armature_of_pinocchio(robot):
     judge, links, dyn = Oracle(robot, rotors=True), Oracle(robot), Dynamics(robot, rotors=True)
     q, v, a = random_motion(robot, np.random.default_rng(1))
     assert relative_error(dyn.inverse_dynamics(q, v, a), judge.inverse_dynamics(q, v, a)) < 1e-12
@@ -216,11 +216,11 @@ def test_rotors_are_the_armature_of_pinocchio(robot):
     assert relative_error(links.mass_matrix(q), judge.mass_matrix(q)) > 1e-3
 
 
-def test_the_rotor_of_a_mimic_weighs_on_its_leader():
+def test_the_rotor_of_a_mimic_joint_adds_inertia_to_its_leader():
     builder = Builder("hand", root=None)
     builder.link("a", Revolute(), mass=1.0, inertia=(1, 1, 1), joint_name="j")
-    drive = Actuator(gear=10.0, rotor_inertia=0.01)
-    builder.link("b", Revolute(), parent="a", mass=0, joint_name="k", mimic=Mimic("j", -3.0), actuator=drive)
+    motor = Actuator(gear=10.0, rotor_inertia=0.01)
+    builder.link("b", Revolute(), parent="a", mass=0, joint_name="k", mimic=Mimic("j", -3.0), actuator=motor)
     robot = builder.build()
     assert Dynamics(robot, rotors=True).mass_matrix([0.0]) == pytest.approx(1.0 + 9.0 * 1.0)
     assert Oracle(robot, rotors=True).mass_matrix([0.0]) == pytest.approx(10.0)

@@ -1,4 +1,4 @@
-"""Loops, wheels, blades and gears in TOML: what is read, what is written, and what is told of mistakes."""
+"""Loops, wheels, skates and gears in TOML: reading, writing and errors."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ WRITTEN = {
     "a point": (ap.Point("tip", "pin"),),
     "a named hinge": (ap.Hinge("tip", "pin", name="knee"),),
     "a rod": (ap.Distance("tip", "pin", 0.1),),
-    "a rod of the length that it has": (ap.Distance("tip", "rocker"),),
-    "a place in the world": (ap.OnLine("tip", ap.Pose.from_rpy(ap.Vec3(0.1, 0.2, 0.3), ap.Vec3(1.0, 0.5, 0.0))),),
+    "a rod with its length at home": (ap.Distance("tip", "rocker"),),
+    "a pose in the world": (ap.OnLine("tip", ap.Pose.from_rpy(ap.Vec3(0.1, 0.2, 0.3), ap.Vec3(1.0, 0.5, 0.0))),),
     "the world": (ap.OnPlane("tip", None), ap.Orientation("pin", "world")),
     "a gear": (ap.Gear({"crank": 1.0, "rocker": -0.5}, 0.1), ap.Gear({"coupler": 2.0}, name="held")),
     "a motion": (ap.Prescribed(ap.Gear({"crank": 1.0})), ap.Prescribed(ap.Distance("tip", "pin", 0.2), name="ram")),
@@ -112,24 +112,24 @@ WRITTEN = {
         ap.Rolling("tip", 0.1, axis="z"),
         ap.Rolling("pin", 0.2, ball=True, on="coupler", turning=0.3, name="ball"),
     ),
-    "blades": (ap.Skate("tip", "x"), ap.Skate("pin", "z", on="coupler", name="edge")),
+    "skates": (ap.Skate("tip", "x"), ap.Skate("pin", "z", on="coupler", name="edge")),
 }
 
 
-def lines(constraints):
-    """What a file says of constraints, by way of a robot that is given them unclosed."""
+def with_open_loops(constraints):
+    """A robot with constraints whose loops are not closed, to be written to a file."""
     tree = ap.load(FOUR_BAR.replace('actuated = ["crank"]\nindependent = ["crank"]\n', ""))
     return ConstrainedRobot(tree, constraints, {"crank": 1.0}, tuple(tree.start), None, None, False)
 
 
 @pytest.mark.parametrize("case", WRITTEN)
-def test_what_is_written_is_read_back(case, monkeypatch):
-    """Whether loops close is another matter: here the reader only takes down what it is told."""
-    monkeypatch.setattr(ap.Robot, "with_loops", lambda self, *held, **options: held)
-    text = ap.to_toml(lines(WRITTEN[case]))
+def test_written_constraints_are_read_back(case, monkeypatch):
+    """Only reading and writing is tested here: the loops are not closed."""
+    monkeypatch.setattr(ap.Robot, "with_loops", lambda self, *constraints, **options: constraints)
+    text = ap.to_toml(with_open_loops(WRITTEN[case]))
     read = ap.load(text)
-    names = [held.name for held in read]
-    assert names == [held.name for held in WRITTEN[case]]
+    names = [constraint.name for constraint in read]
+    assert names == [constraint.name for constraint in WRITTEN[case]]
     for one, other in zip(read, WRITTEN[case], strict=True):
         if isinstance(other, ap.Prescribed):
             assert one.labels == other.labels
@@ -141,18 +141,18 @@ def test_what_is_written_is_read_back(case, monkeypatch):
 
 
 @pytest.mark.parametrize("weights", [["crank"], {"crank": 2.0, "rocker": 1.0}])
-def test_a_constrained_robot_that_is_written_is_read_back_the_same(weights):
+def test_a_constrained_robot_survives_a_round_trip(weights):
     system = ap.load(FOUR_BAR + POINT).tree.with_loops(ap.Point("tip", "pin"), actuated=weights, independent="crank")
     read = ap.load(ap.to_toml(system))
     assert read == system
     assert read.home == system.home
 
 
-def test_what_a_file_cannot_say_is_named():
-    on_a_sphere = lines((ap.Rolling("tip", 0.1, on=ap.Sphere(2.0)),))
-    with pytest.raises(ap.ModelError, match="cannot be written: rolling 'tip' is more than a file can say"):
+def test_what_a_file_cannot_express_is_a_named_error():
+    on_a_sphere = with_open_loops((ap.Rolling("tip", 0.1, on=ap.Sphere(2.0)),))
+    with pytest.raises(ap.ModelError, match="cannot be written: a file cannot express rolling 'tip'"):
         ap.to_toml(on_a_sphere)
-    with pytest.raises(ap.ModelError, match=r"which is all that URDF describes(?s:.*)system.tree"):
+    with pytest.raises(ap.ModelError, match=r"cannot be written as URDF(?s:.*)system.tree"):
         ap.to_urdf(on_a_sphere)
 
 
@@ -165,28 +165,28 @@ BAD = {
     "three frames": (POINT.replace('"pin"]', '"pin", "pin"]'), "has frames .*(?s:.*)two names"),
     "an unknown frame": (POINT.replace('"tip"', '"tpi"'), r"Did you mean 'tip'\?(?s:.*)line 44"),
     "a length of a point": (POINT + "length = 0.1\n", "is a point, which has no length"),
-    "two frames and a place": (POINT + "xyz = [0, 0, 1]\n", "has two frames and a place"),
+    "two frames and a pose": (POINT + "xyz = [0, 0, 1]\n", "has two frames and a pose"),
     "an unknown key": (POINT + "lenght = 0.1\n", r"no key 'lenght'. Did you mean 'length'\?"),
     "a wheel without a link": ("\n[[rolling]]\nradius = 0.1\n", "number 1 has no link"),
     "a wheel without a radius": ('\n[[rolling]]\nlink = "tip"\n', "rolling 'tip' has radius None"),
     "a ball that is a number": ('\n[[rolling]]\nlink = "tip"\nradius = 0.1\nball = 1\n', "ball of .* is 1"),
     "ratios in a list": ("\n[[gear]]\nratios = [1.0]\n", r"ratios of \[\[gear\]\] number 1 is"),
-    "a ratio in words": ('\n[[gear]]\nratios = { crank = "two" }\n', "ratios of .* is 'two'"),
+    "a ratio as a string": ('\n[[gear]]\nratios = { crank = "two" }\n', "ratios of .* is 'two'"),
     "loops on one link": (POINT.replace('"pin"', '"coupler"'), "both on link 'coupler'"),
     "an unknown motor": (POINT, "has no velocity 'carnk'"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_mistakes_are_told_with_their_lines(case):
+def test_errors_are_reported_with_their_lines(case):
     loops, message = BAD[case]
     text = FOUR_BAR.replace('actuated = ["crank"]', 'actuated = ["carnk"]') if "motor" in case else FOUR_BAR
     with pytest.raises(ap.AppellError, match=message):
         ap.load(text + loops)
 
 
-def test_motors_of_a_robot_without_constraints_are_a_mistake():
-    with pytest.raises(ap.DescriptionError, match=r"actuated is for robots with constraints(?s:.*)loop"):
+def test_motors_of_a_robot_without_constraints_are_an_error():
+    with pytest.raises(ap.DescriptionError, match=r"actuated applies to robots with constraints only(?s:.*)loop"):
         ap.load(FOUR_BAR)
 
 
@@ -199,20 +199,20 @@ URDF = """<robot name="rods">
 </robot>"""
 
 
-def test_loops_are_added_to_a_description_that_has_none():
+def test_loops_can_be_added_to_a_description_without_loops():
     system = ap.load(URDF.format(more=""), loops=[ap.Gear({"a": 1.0, "b": -2.0})], name="geared")
     assert (system.nv, system.name) == (1, "geared")
-    with pytest.raises(ap.DescriptionError, match="loops= means nothing"):
+    with pytest.raises(ap.DescriptionError, match="loops= does not apply"):
         ap.load("delta", loops=[ap.Gear({"a": 1.0})])
 
 
-def test_a_loop_in_a_urdf_is_told_how_it_is_closed():
+def test_the_error_for_a_loop_in_a_urdf_says_how_to_close_it():
     second = '\n  <joint name="c" type="continuous"><parent link="one"/><child link="two"/><axis xyz="0 0 1"/></joint>'
     with pytest.raises(ap.DescriptionError, match=r"'two' is the child of two joints(?s:.*)loops=\[ap.Hinge"):
         ap.load(URDF.format(more=second))
 
 
-def test_a_loop_of_links_in_toml_is_told_how_it_is_closed():
-    circle = FOUR_BAR.replace('parent = "crank"', 'parent = "coupler"')
-    with pytest.raises(ap.DescriptionError, match=r"in a circle(?s:.*)\[\[loop\]\] in TOML, robot.with_loops"):
-        ap.load(circle)
+def test_the_error_for_a_cycle_of_links_in_toml_says_how_to_close_it():
+    cycle = FOUR_BAR.replace('parent = "crank"', 'parent = "coupler"')
+    with pytest.raises(ap.DescriptionError, match=r"form a cycle(?s:.*)\[\[loop\]\] in TOML or robot.with_loops"):
+        ap.load(cycle)

@@ -13,7 +13,7 @@ from appell.model.limits import Limits
 from appell.model.robot import Robot
 
 
-def turn(axis: int, angle: float) -> np.ndarray:
+def rotation(axis: int, angle: float) -> np.ndarray:
     c, s, i, j = np.cos(angle), np.sin(angle), (axis + 1) % 3, (axis + 2) % 3
     matrix = np.eye(4)
     matrix[i, i], matrix[i, j], matrix[j, i], matrix[j, j] = c, -s, s, c
@@ -29,8 +29,8 @@ def shift(axis: int, length: float) -> np.ndarray:
 def by_definition(row: DH, q: float, convention: str) -> np.ndarray:
     angle, offset = (row.angle + q, row.offset) if row.kind == "revolute" else (row.angle, row.offset + q)
     if convention == "modified":
-        return turn(0, row.twist) @ shift(0, row.length) @ turn(2, angle) @ shift(2, offset)
-    return turn(2, angle) @ shift(2, offset) @ shift(0, row.length) @ turn(0, row.twist)
+        return rotation(0, row.twist) @ shift(0, row.length) @ rotation(2, angle) @ shift(2, offset)
+    return rotation(2, angle) @ shift(2, offset) @ shift(0, row.length) @ rotation(0, row.twist)
 
 
 def homogeneous(pose: Pose) -> np.ndarray:
@@ -40,7 +40,7 @@ def homogeneous(pose: Pose) -> np.ndarray:
     return matrix
 
 
-def place_of(robot: Robot, name: str, q: np.ndarray) -> np.ndarray:
+def pose_of(robot: Robot, name: str, q: np.ndarray) -> np.ndarray:
     frame = robot.frame(name)
     pose, link = frame.pose, frame.body
     while link is not None:
@@ -62,32 +62,31 @@ def random_rows(seed: int) -> list[DH]:
 
 @pytest.mark.parametrize("convention", ["modified", "standard"])
 @pytest.mark.parametrize("seed", range(5))
-def test_frames_stand_where_the_definition_puts_them(convention, seed):
+def test_frames_have_the_poses_of_the_definition(convention, seed):
     rows, q = random_rows(seed), np.random.default_rng(seed + 100).uniform(-1, 1, 5)
     base, tool = Pose.from_rpy(Vec3(0.1, 0.2, 0.3), Vec3(1.0, 2.0, 3.0)), Pose(translation=Vec3(0.0, 0.0, 0.5))
     robot = from_dh(rows, convention, base=base, tool=tool)
     expected = homogeneous(base)
-    np.testing.assert_allclose(place_of(robot, "base", q), expected, atol=1e-15)
+    np.testing.assert_allclose(pose_of(robot, "base", q), expected, atol=1e-15)
     for i, row in enumerate(rows, start=1):
         expected = expected @ by_definition(row, q[i - 1], convention)
         frame = f"link{i}" if convention == "modified" else f"frame{i}"
-        np.testing.assert_allclose(place_of(robot, frame, q), expected, atol=1e-14)
-    np.testing.assert_allclose(place_of(robot, "tool", q), expected @ homogeneous(tool), atol=1e-14)
+        np.testing.assert_allclose(pose_of(robot, frame, q), expected, atol=1e-14)
+    np.testing.assert_allclose(pose_of(robot, "tool", q), expected @ homogeneous(tool), atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_matter_of_the_standard_convention_is_given_in_the_frame_at_the_end_of_the_link(seed):
+def test_inertia_of_the_standard_convention_is_given_in_the_distal_frame(seed):
     rows = random_rows(seed)
     robot = from_dh(rows, "standard")
     for i, row in enumerate(rows, start=1):
         frame, body = robot.frame(f"frame{i}"), robot.link(f"link{i}").body
-        back = frame.pose.inverse
-        given = body.moved(back)
+        given = body.moved(frame.pose.inverse)
         np.testing.assert_allclose(list(given.com), row.com, atol=1e-14)
         np.testing.assert_allclose(given.inertia.upper, row.inertia, atol=1e-14)
 
 
-def test_right_angles_leave_exact_zeros_and_ones():
+def test_right_angles_give_exact_zeros_and_ones():
     rows = [DH(twist=k * np.pi / 2, angle=k * np.pi / 2, mass=0) for k in (-3, -2, -1, 1, 2, 3, 4)]
     for convention in ("modified", "standard"):
         for link in from_dh(rows, convention).links:
@@ -95,7 +94,7 @@ def test_right_angles_leave_exact_zeros_and_ones():
             assert entries <= {0.0, 1.0, -1.0}
 
 
-def test_names_limits_and_missing_masses_are_passed_on():
+def test_names_limits_and_missing_masses_are_kept():
     robot = from_dh([DH(limits=(-1, 1)), DH(name="arm", joint="elbow", mass=0)], name="r", gravity=(0, -9.81, 0))
     assert robot.joint_names == ("joint1", "elbow")
     assert robot.link_names == ("link1", "arm")
@@ -108,7 +107,7 @@ def test_names_limits_and_missing_masses_are_passed_on():
     ("rows", "convention", "message"),
     [
         ([DH(mass=0)], "classic", "convention is 'classic'.*\n.*modified or standard"),
-        ([], "modified", "without rows"),
+        ([], "modified", "has no rows"),
         ([DH(kind="helical")], "modified", "row 1 of the DH table has kind 'helical'"),
         ([DH(), DH(twist=float("nan"))], "modified", "the twist of row 2 of the DH table is nan"),
         ([DH(length="long")], "modified", "the length of row 1 of the DH table is 'long'"),
@@ -116,6 +115,6 @@ def test_names_limits_and_missing_masses_are_passed_on():
         ([DH(mass=0, name="a"), DH(mass=0, name="a")], "standard", "two links named 'a'"),
     ],
 )
-def test_bad_tables_are_refused_by_name(rows, convention, message):
+def test_invalid_tables_are_named_errors(rows, convention, message):
     with pytest.raises(DescriptionError, match=message):
         from_dh(rows, convention)

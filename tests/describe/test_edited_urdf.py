@@ -1,4 +1,4 @@
-"""An exported URDF is the file that was read, with other numbers and nothing else."""
+"""A URDF written with `like=` is the original file with only its numbers changed."""
 
 import re
 from dataclasses import replace
@@ -47,8 +47,8 @@ ARM = """<?xml version='1.0'?>
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 
 
-def heavier(robot, rng):
-    """Every body with other numbers, none of which is nonsense."""
+def with_other_bodies(robot, rng):
+    """The robot with other, physically plausible bodies."""
     bodies = {}
     for name, body in robot.bodies.items():
         if body is not None:
@@ -57,12 +57,12 @@ def heavier(robot, rng):
     return robot.with_bodies(bodies)
 
 
-def driven(robot):
-    def drive(_, own):
-        friction = replace(own.friction, viscous=0.7, coulomb=0.3, width=0.01)
-        return replace(own, friction=friction, rotor_inertia=3e-4)
+def with_other_actuators(robot):
+    def changed(_, actuator):
+        friction = replace(actuator.friction, viscous=0.7, coulomb=0.3, width=0.01)
+        return replace(actuator, friction=friction, rotor_inertia=3e-4)
 
-    return robot.with_actuators(drive)
+    return robot.with_actuators(changed)
 
 
 @pytest.fixture
@@ -72,40 +72,40 @@ def arm(tmp_path):
     return path
 
 
-@pytest.mark.filterwarnings("ignore:.*URDF has no words:appell.errors.ModelWarning")
-def test_only_numbers_change_and_the_dynamics_are_those_of_the_robot(arm, tmp_path):
+@pytest.mark.filterwarnings("ignore:.*URDF cannot express:appell.errors.ModelWarning")
+def test_only_numbers_change_and_the_dynamics_equal_those_of_the_robot(arm, tmp_path):
     rng = np.random.default_rng(0)
-    robot = driven(heavier(ap.load(arm), rng))
-    ap.to_urdf(robot, tmp_path / "found.urdf", like=arm)
-    text = (tmp_path / "found.urdf").read_text(encoding="utf-8")
+    robot = with_other_actuators(with_other_bodies(ap.load(arm), rng))
+    ap.to_urdf(robot, tmp_path / "edited.urdf", like=arm)
+    text = (tmp_path / "edited.urdf").read_text(encoding="utf-8")
     added = [' friction="0.3"', '<dynamics damping="0.7" friction="0.3"/>', '<origin xyz="', "<appell "]
     assert all(part in text for part in added)
-    # what was added taken off, and numbers left out, the file is the one that was read
+    # without the added tags and without numbers, the text is that of the original file
     new = r'\n *<(appell [^>]*|dynamics damping="0.7" friction="0.3"|origin xyz="[^"]*" rpy="0 0 0")/>'
     without = re.sub(new, "", text.replace('"0.7" friction="0.3"/>\n    <axis', '"0.7"/>\n    <axis'))
     bare = (re.sub(r"\s*</joint>", "</joint>", t.replace("'", '"')) for t in (without, ARM))
     kept, original = (NUMBER.sub("#", t) for t in bare)
     assert kept == original
-    again = ap.load(tmp_path / "found.urdf")
+    again = ap.load(tmp_path / "edited.urdf")
     assert again.actuators == robot.actuators
     q, v, a = rng.normal(size=(3, 50, 2))
     ours, theirs = (ap.Dynamics(r, friction=True, rotors=True).inverse_dynamics(q, v, a) for r in (again, robot))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-    model = pin.buildModelFromXML(text)  # lumps the tool by itself, and turns inertias by its own rule
+    model = pin.buildModelFromXML(text)  # an independent implementation of lumping and rotating inertias
     data = model.createData()
     states = np.column_stack([q[:, 0], np.cos(q[:, 1]), np.sin(q[:, 1])])
-    judged = np.array([pin.rnea(model, data, *sample) for sample in zip(states, v, a, strict=True)])
-    np.testing.assert_allclose(ap.Dynamics(robot).inverse_dynamics(q, v, a), judged, rtol=1e-10, atol=1e-10)
+    expected = np.array([pin.rnea(model, data, *sample) for sample in zip(states, v, a, strict=True)])
+    np.testing.assert_allclose(ap.Dynamics(robot).inverse_dynamics(q, v, a), expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore:.*URDF has no words:appell.errors.ModelWarning")
-def test_a_robot_that_did_not_change_gives_the_same_bytes(arm):
+@pytest.mark.filterwarnings("ignore:.*URDF cannot express:appell.errors.ModelWarning")
+def test_an_unchanged_robot_gives_the_same_bytes(arm):
     assert ap.to_urdf(ap.load(arm), like=arm) == ARM
 
 
-@pytest.mark.filterwarnings("ignore:.*URDF has no words:appell.errors.ModelWarning")
-def test_parts_on_fixed_joints_stay_bodies_that_can_exist(arm):
-    """The sum became lighter than the tool alone was."""
+@pytest.mark.filterwarnings("ignore:.*URDF cannot express:appell.errors.ModelWarning")
+def test_bodies_on_fixed_joints_stay_physically_consistent(arm):
+    """The new total mass is smaller than the original mass of the tool alone."""
     robot = ap.load(arm)
     light = robot.with_bodies({"lower": Body(0.3, robot.bodies["lower"].com, 0.2 * robot.bodies["lower"].inertia)})
     text = ap.to_urdf(light, like=arm)
@@ -126,11 +126,11 @@ def test_a_link_without_an_inertial_gets_one(tmp_path):
     robot = ap.load(path).with_bodies({"arm": next(iter(body.values()))})
     text = ap.to_urdf(robot, like=path)
     assert '  <link name="arm">\n    <inertial>\n      <origin' in text
-    (tmp_path / "found.urdf").write_text(text, encoding="utf-8")
-    assert ap.load(tmp_path / "found.urdf").bodies == robot.bodies
+    (tmp_path / "edited.urdf").write_text(text, encoding="utf-8")
+    assert ap.load(tmp_path / "edited.urdf").bodies == robot.bodies
 
 
-def test_another_robot_is_refused(arm):
+def test_another_robot_is_an_error(arm):
     with pytest.raises(ap.ModelError, match=r"differs from .*arm.urdf in more than its bodies"):
         ap.to_urdf(ap.load("planar-2r"), like=arm)
 
@@ -147,16 +147,16 @@ FOLDER = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robot
     ],
 )
 @pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
-def test_files_of_others_keep_all_their_lines(name, tmp_path):
-    """No line but those of bodies comes, goes or changes."""
+def test_published_files_keep_all_their_lines(name, tmp_path):
+    """Only lines of bodies are added, removed or changed."""
     path = FOLDER / name
-    robot = heavier(ap.load(path), np.random.default_rng(1))
+    robot = with_other_bodies(ap.load(path), np.random.default_rng(1))
     text, original = ap.to_urdf(robot, like=path), path.read_text(encoding="utf-8")
     numbers = re.compile("<(origin|mass|inertia) ")
     kept, read = ([line for line in t.splitlines() if not numbers.search(line)] for t in (text, original))
     assert kept == read
     assert text.count("<mass") == original.count("<mass")
-    (tmp_path / "found.urdf").write_text(text, encoding="utf-8")
-    again = ap.load(tmp_path / "found.urdf")
+    (tmp_path / "edited.urdf").write_text(text, encoding="utf-8")
+    again = ap.load(tmp_path / "edited.urdf")
     for one, two in zip(again.bodies.values(), robot.bodies.values(), strict=True):
         np.testing.assert_allclose(one.parameters, two.parameters, rtol=1e-9, atol=1e-12 * two.mass)

@@ -1,4 +1,4 @@
-"""The one door to all descriptions, and the robots behind it."""
+"""`load`, and the robots of the zoo."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from appell.errors import DescriptionError
 from robots import example_urdfs, zoo
 
 
-def test_the_zoo_has_its_robots():
+def test_the_zoo_contains_its_robots():
     assert tree_names() == ("box", "panda", "pendulum", "planar-2r", "puma", "stanford", "tree10", "two-body")
     assert zoo_names() == tuple(sorted({*tree_names(), *constrained_names(), *MECHANISMS}))
 
 
 @pytest.mark.parametrize("robot", zoo(), ids=str)
-def test_every_robot_of_the_zoo_is_whole_and_cites_its_source(robot):
+def test_every_robot_of_the_zoo_is_complete_and_has_a_reference(robot):
     assert robot.name in zoo_names()
     assert robot.missing == ()
     assert robot.description
@@ -29,13 +29,13 @@ def test_every_robot_of_the_zoo_is_whole_and_cites_its_source(robot):
 
 
 @pytest.mark.warns("massless")
-def test_a_robot_may_be_renamed_and_its_base_freed():
+def test_a_robot_can_be_renamed_and_get_a_floating_base():
     assert load("pendulum", name="clock").name == "clock"
     assert load("puma", base="floating").nq == 13
     assert load("panda", base="floating").home[:7] == (0, 0, 0, 0, 0, 0, 1)
 
 
-def test_files_are_found_by_path_or_text(tmp_path):
+def test_files_are_loaded_by_path_or_string(tmp_path):
     robot = load("pendulum")
     for name in ("p.urdf", "p.toml", "P.TOML"):
         path = tmp_path / name
@@ -44,7 +44,7 @@ def test_files_are_found_by_path_or_text(tmp_path):
         assert load(path).source == str(path)
 
 
-def test_a_byte_order_mark_does_no_harm(tmp_path):
+def test_a_byte_order_mark_is_accepted(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text("\ufeff" + to_toml(load("pendulum")), encoding="utf-8")
     assert load(path) == load("pendulum")
@@ -54,25 +54,25 @@ def test_a_byte_order_mark_does_no_harm(tmp_path):
     ("source", "message"),
     [
         ("pumma", "The zoo has no robot 'pumma'. Did you mean 'puma'"),
-        ("robot.step", "'robot.step' is no description that appell can read.*\n.*puma"),
-        ("some/where", "'some/where' is no description"),
-        (Path("nowhere.urdf"), "there is no such file.*\n.*nowhere.urdf"),
+        ("robot.step", "'robot.step' is not a robot description that appell can read.*\n.*puma"),
+        ("some/where", "'some/where' is not a robot description"),
+        (Path("nowhere.urdf"), "the file does not exist.*\n.*nowhere.urdf"),
         ("", "directory"),
-        (".", "this is a directory"),
+        (".", "the path is a directory"),
     ],
 )
-def test_a_source_that_cannot_be_read_is_refused_by_name(source, message):
+def test_a_source_that_cannot_be_read_is_a_named_error(source, message):
     with pytest.raises(DescriptionError, match=message):
         load(source)
 
 
-def test_a_directory_named_like_a_file_is_refused(tmp_path):
+def test_a_directory_named_like_a_file_is_an_error(tmp_path):
     (tmp_path / "robot.urdf").mkdir()
-    with pytest.raises(DescriptionError, match="this is a directory"):
+    with pytest.raises(DescriptionError, match="the path is a directory"):
         load(tmp_path / "robot.urdf")
 
 
-def test_an_unknown_format_or_base_is_refused_by_name():
+def test_an_unknown_format_or_base_is_a_named_error():
     with pytest.raises(DescriptionError, match="no format 'yaml'"):
         load_text("", "yaml")
     with pytest.raises(DescriptionError, match="no base 'flying'"):
@@ -87,7 +87,7 @@ def test_the_tree_of_rods_starts_as_in_the_paper():
 
 
 @pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
-def test_puma_is_the_robot_that_pinocchio_makes_of_the_printed_table():
+def test_puma_agrees_with_a_pinocchio_model_of_the_printed_table():
     import pinocchio as pin
 
     table = [  # twist, length, offset, mass, centre of mass, moments about it
@@ -98,25 +98,25 @@ def test_puma_is_the_robot_that_pinocchio_makes_of_the_printed_table():
         (-np.pi / 2, 0, 0, 1.052, (0, -0.007, 0), (0.0735, 0.0735, 0.1273)),
         (np.pi / 2, 0, 0, 0.351, (0, 0, 0.0372), (0.0071, 0.0071, 0.0141)),
     ]
-    by_hand, parent = pin.Model(), 0
+    reference, parent = pin.Model(), 0
     for i, (twist, length, offset, mass, com, moments) in enumerate(table, start=1):
         s = np.array([length, -offset * np.sin(twist), offset * np.cos(twist)])
         placement = pin.SE3(pin.utils.rotate("x", twist), s)
-        parent = by_hand.addJoint(parent, pin.JointModelRZ(), placement, f"joint{i}")
-        by_hand.appendBodyToJoint(parent, pin.Inertia(mass, np.array(com), np.diag(moments)), pin.SE3.Identity())
+        parent = reference.addJoint(parent, pin.JointModelRZ(), placement, f"joint{i}")
+        reference.appendBodyToJoint(parent, pin.Inertia(mass, np.array(com), np.diag(moments)), pin.SE3.Identity())
     written = pin.buildModelFromXML(to_urdf(load("puma")))
     rng = np.random.default_rng(1)
     for _ in range(5):
         q, v, a = rng.uniform(-3, 3, (3, 6))
-        expected = pin.rnea(by_hand, by_hand.createData(), q, v, a)
-        found = pin.rnea(written, written.createData(), q, v, a)
-        np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
+        expected = pin.rnea(reference, reference.createData(), q, v, a)
+        torques = pin.rnea(written, written.createData(), q, v, a)
+        np.testing.assert_allclose(torques, expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_panda_is_the_arm_of_the_example_urdf():
     path = next(path for path in example_urdfs() if path.name == "panda.urdf")
     ours, theirs = load("panda"), load(path)
-    for i in range(1, 7):  # the seventh link of theirs carries the hand
+    for i in range(1, 7):  # the seventh link of the URDF carries the hand
         link, other = ours.link(f"link{i}"), theirs.link(f"panda_link{i}")
         assert link.body == other.body
         assert link.joint.placement == other.joint.placement

@@ -1,4 +1,4 @@
-"""A Pinocchio model as a description: its own dynamics are the judge of what was read."""
+"""Robots converted from Pinocchio models, compared with the dynamics of Pinocchio."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 import appell as ap
 from answers import answer
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import example_cases, random_motion, random_trees, zoo
 
 EXACT = 1e-12
-SHOWN = ("talos_full_v2", "go2", "panda")  # of which everything is compared
+FULLY_COMPARED = ("talos_full_v2", "go2", "panda")
 
 
 def model_of(path, base) -> pin.Model:
@@ -23,7 +23,7 @@ def model_of(path, base) -> pin.Model:
 
 
 @pytest.mark.parametrize("case", example_cases())
-def test_every_example_robot_has_pinocchios_forces(case):
+def test_the_forces_of_every_example_robot_agree_with_pinocchio(case):
     path, base = example_cases()[case]
     model = model_of(path, base)
     robot = _read(model)
@@ -33,7 +33,7 @@ def test_every_example_robot_has_pinocchios_forces(case):
     np.testing.assert_array_equal(judge.G, np.eye(model.nv))
     tau = judge.inverse_dynamics(q, v, a)
     assert relative_error(answer(ap.Dynamics(robot).inverse_dynamics, q, v, a), tau) < EXACT
-    if path.stem in SHOWN:
+    if path.stem in FULLY_COMPARED:
         dyn = ap.Dynamics(robot)
         assert relative_error(answer(dyn.mass_matrix, q), judge.mass_matrix(q)) < EXACT
         assert relative_error(answer(dyn.center_of_mass, q), judge.center_of_mass(q)) < EXACT
@@ -42,7 +42,7 @@ def test_every_example_robot_has_pinocchios_forces(case):
 
 
 def _read(model: pin.Model) -> ap.Robot:
-    """Some of these robots have bodies that cannot exist."""
+    """Read a model; some of these robots have bodies that cannot exist."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ap.ModelWarning)
         try:
@@ -52,8 +52,8 @@ def _read(model: pin.Model) -> ap.Robot:
 
 
 @pytest.mark.parametrize("robot", [*zoo(), *random_trees(8, 8, first_seed=60, actuators=True)], ids=str)
-def test_a_robot_comes_back_from_pinocchio(robot):
-    """With rotors as armature; mimic joints have coordinates of their own in the model."""
+def test_a_robot_survives_the_conversion_to_pinocchio_and_back(robot):
+    """Rotors are the armature; mimic joints have their own coordinates in the model."""
     judge = Oracle(robot, rotors=True)
     back = ap.from_pinocchio(judge.model)
     q, (v, a) = robot.random_configuration(1), np.random.default_rng(1).normal(size=(2, robot.nv))
@@ -86,7 +86,7 @@ LINK = (
 )
 
 
-def test_drives_limits_names_mimics_and_endless_joints_are_read():
+def test_actuators_limits_names_mimics_and_unbounded_joints_are_read():
     model = pin.buildModelFromXML(URDF.format(links="".join(map(LINK.format, "bcw"))), mimic=True)
     model.rotorInertia[:], model.rotorGearRatio[:], model.armature[0] = 1e-3, 10.0, 0.5
     robot = ap.from_pinocchio(model)
@@ -107,7 +107,7 @@ def test_drives_limits_names_mimics_and_endless_joints_are_read():
     np.testing.assert_allclose(ap.Dynamics(robot).inverse_dynamics(q, v, a), expected, rtol=1e-12)
 
 
-def test_all_strange_joints_are_named_at_once():
+def test_all_unsupported_joints_are_named_at_once():
     model = pin.Model()
     body = pin.Inertia.Random()
     for name, joint in (("screw", pin.JointModelHX(0.1)), ("table", pin.JointModelTranslation())):
@@ -116,11 +116,11 @@ def test_all_strange_joints_are_named_at_once():
         ap.from_pinocchio(model)
 
 
-def test_what_is_no_model_is_refused():
-    with pytest.raises(ap.DescriptionError, match="a dict is no model of Pinocchio: it has no joints"):
+def test_an_object_that_is_not_a_model_is_an_error():
+    with pytest.raises(ap.DescriptionError, match="a dict is not a Pinocchio model: it has no joints"):
         ap.from_pinocchio({})
 
 
-def test_load_says_how_a_model_of_pinocchio_is_read():
-    with pytest.raises(ap.DescriptionError, match=r"a model of Pinocchio is no description[\s\S]*ap\.from_pinocchio"):
+def test_load_says_how_to_convert_a_pinocchio_model():
+    with pytest.raises(ap.DescriptionError, match=r"a Pinocchio model is not a path or text[\s\S]*ap\.from_pinocchio"):
         ap.load(pin.Model())

@@ -1,4 +1,4 @@
-"""What is written reads back to the same robot, number for number."""
+"""A robot that is written and read again is the same, number for number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def written_and_read(robot: Robot, format: str) -> Robot:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("robot", zoo() + random_trees(20) + random_trees(10, actuators=True), ids=str)
-def test_the_zoo_and_random_trees_come_back(robot, format):
+def test_the_zoo_and_random_trees_survive_a_round_trip(robot, format):
     back = written_and_read(robot, format)
     assert back == robot
     assert (back.description, back.reference) == (robot.description, robot.reference)
@@ -43,7 +43,7 @@ def test_the_zoo_and_random_trees_come_back(robot, format):
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name", ["talos_full_v2", "romeo", "icub", "human", "tiago_pro"])
-def test_robots_read_from_urdf_come_back(name, format):
+def test_robots_read_from_urdf_survive_a_round_trip(name, format):
     path = next(path for path in example_urdfs() if path.stem == name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
@@ -54,7 +54,7 @@ def test_robots_read_from_urdf_come_back(name, format):
 
 @pytest.mark.warns("massless")
 @pytest.mark.parametrize("format", FORMATS)
-def test_all_that_a_robot_can_say_comes_back(format):
+def test_all_fields_of_a_robot_survive_a_round_trip(format):
     rng = np.random.default_rng(3)
     robot = random_tree(3, 6)
     one_axis = next(link for link in robot.links if link.joint.motion.name == "revolute")
@@ -80,13 +80,13 @@ def test_all_that_a_robot_can_say_comes_back(format):
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("base", ["floating", "planar", "spherical"])
-def test_a_base_that_moves_comes_back_as_a_joint(base, format):
+def test_a_moving_base_survives_a_round_trip_as_a_joint(base, format):
     robot = random_tree(1, 3, base=base)
     assert written_and_read(robot, format) == robot
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_root_joint_of_any_name_comes_back(format):
+def test_a_root_joint_of_any_name_survives_a_round_trip(format):
     robot = random_tree(2, 3)
     first = replace(robot.links[0], joint=replace(robot.links[0].joint, name="frame0_joint"))
     robot = replace(robot, links=(first, *robot.links[1:]))
@@ -95,7 +95,7 @@ def test_a_root_joint_of_any_name_comes_back(format):
 
 
 @pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
-def test_files_are_written_whole_and_replace_older_ones(tmp_path):
+def test_files_are_written_completely_and_replace_older_ones(tmp_path):
     robot = load("puma")
     for name in ("puma.urdf", "puma.toml"):
         path = tmp_path / name
@@ -111,13 +111,13 @@ ANGLES = st.floats(-4.0, 4.0) | st.sampled_from([k * np.pi / 2 for k in range(-4
 
 @given(roll=ANGLES, pitch=ANGLES, yaw=ANGLES)
 @settings(max_examples=300, deadline=None)
-def test_roll_pitch_and_yaw_are_found_to_rounding_even_where_cos_pitch_vanishes(roll, pitch, yaw):
+def test_roll_pitch_and_yaw_are_accurate_to_rounding_even_where_cos_pitch_vanishes(roll, pitch, yaw):
     rotation = Pose.from_rpy(Vec3(roll, pitch, yaw)).rotation
-    found = Pose.from_rpy(rpy_of(rotation)).rotation
-    assert max(abs(x) for row in (found - rotation).rows for x in row) < 2e-15
+    recovered = Pose.from_rpy(rpy_of(rotation)).rotation
+    assert max(abs(x) for row in (recovered - rotation).rows for x in row) < 2e-15
 
 
-def test_right_angles_are_written_as_roll_pitch_and_yaw_alone():
+def test_right_angles_are_written_exactly_as_roll_pitch_and_yaw():
     quarter = [0.0, np.pi / 2, np.pi, -np.pi / 2]
     for rpy in [Vec3(a, b, c) for a in quarter for b in quarter for c in quarter]:
         rotation: Mat3 = Pose.from_rpy(rpy).rotation

@@ -1,4 +1,4 @@
-"""appell's own format: what it says and what it refuses."""
+"""The TOML format of appell: reading and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(text: str, **options):
     return load_text(text, "toml", **options)
 
 
-def test_a_robot_of_links():
+def test_a_robot_given_by_links():
     robot = read(
         'name = "r"\nhome = ["pi/2"]\nfree = ["arm"]\n'
         + LINK
@@ -38,7 +38,7 @@ def test_a_robot_of_links():
     assert robot.frame("tool").body == "arm"
 
 
-def test_a_table_of_rows_with_base_tool_and_a_gripper_on_it():
+def test_a_dh_table_with_base_tool_and_gripper():
     robot = read(
         'name = "r"\nconvention = "standard"\n[base]\nxyz = [0, 0, 1]\n[tool]\nxyz = [0, 0, 0.1]\n'
         + '[[dh]]\ntwist = "pi/2"\nlength = 0.5\nmass = 1\ninertia = [1, 1, 1]\nupper = 2\n'
@@ -52,7 +52,7 @@ def test_a_table_of_rows_with_base_tool_and_a_gripper_on_it():
 
 
 @pytest.mark.warns("massless")
-def test_a_root_with_a_mass_for_a_base_that_moves():
+def test_a_root_with_a_mass_for_a_moving_base():
     text = 'name = "r"\n[root]\nname = "hull"\nmass = 3\ninertia = [1, 1, 1]\n' + LINK
     assert read(text).frame_names == ("arm", "hull")
     floating = read(text, base="floating")
@@ -75,18 +75,18 @@ def test_a_root_with_a_mass_for_a_base_that_moves():
         (".5", 0.5),
     ],
 )
-def test_numbers_as_people_write_them(text, value):
+def test_numbers_may_be_written_with_pi_and_degrees(text, value):
     assert parse_quantity(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "p", "pi/0", "nan", "inf", "1_0", "1e999", "__import__('os')", "pi pi", "٣"])
-def test_texts_that_are_no_numbers(text):
+def test_strings_that_are_not_numbers(text):
     assert parse_quantity(text) is None
 
 
 BAD = {
-    "no TOML": ("name = ?", r"this is not TOML: .*line 1"),
-    "brackets without end": ("a = " + "[" * 100_000, "this is not TOML"),
+    "invalid TOML": ("name = ?", r"the text is not valid TOML: .*line 1"),
+    "too many brackets": ("a = " + "[" * 100_000, "the text is not valid TOML"),
     "no name": (LINK, "the robot has no name"),
     "an unknown key": ('name = "r"\nlinks = 1\n', "no key 'links'. Did you mean 'link'"),
     "an unknown key of a link": (
@@ -94,37 +94,43 @@ BAD = {
         "number 1 has no key 'masss'. Did you mean 'mass'",
     ),
     "a link without a name": ('name = "r"\n[[link]]\njoint = "revolute"', r"\[\[link\]\] number 1 has no name"),
-    "a link without a joint": ('name = "r"\n[[link]]\nname = "a"', "link 'a' stands on a joint of kind None"),
-    "an unknown joint": ('name = "r"\n[[link]]\nname = "a"\njoint = "helical"', "of kind 'helical'.*\n.*revolute, "),
-    "a list for a text": ("name = []", "name of the document is .*\n.*a text"),
+    "a link without a joint": ('name = "r"\n[[link]]\nname = "a"', "the joint of link 'a' has kind None"),
+    "an unknown joint": ('name = "r"\n[[link]]\nname = "a"\njoint = "helical"', "has kind 'helical'.*\n.*revolute, "),
+    "a list for a string": ("name = []", "name of the document is .*\n.*a string"),
     "a number for a table": ('name = "r"\nlink = 3', "link is not a list of tables"),
     "a bad angle": ('name = "r"\n' + LINK + 'rpy = ["pie", 0, 0]', "rpy of .* is 'pie'"),
-    "a truth for a number": ('name = "r"\n' + LINK + "lower = true", "lower of link 'arm' is True"),
+    "a bool for a number": ('name = "r"\n' + LINK + "lower = true", "lower of link 'arm' is True"),
     "a number that is nan": ('name = "r"\n' + LINK + "lower = nan", "lower of link 'arm' is nan"),
-    "an integer beyond floats": ('name = "r"\n' + LINK + f"lower = {10**400}", "lower of link 'arm'|not TOML"),
+    "an integer beyond floats": ('name = "r"\n' + LINK + f"lower = {10**400}", "lower of link 'arm'|not valid TOML"),
     "an axis of zero": ('name = "r"\n' + LINK + "axis = [0, 0, 0]", "which has no direction"),
     "an axis of two": ('name = "r"\n' + LINK + "axis = [0, 1]", "the axis of link 'arm' has 2 numbers"),
     "an axis of a planar joint": (
         'name = "r"\n[[link]]\nname = "a"\njoint = "planar"\naxis = [0, 0, 1]',
-        "a planar joint, which has no axis to choose",
+        "has an axis, but its planar joint does not take one",
     ),
-    "two turns": ('name = "r"\n' + LINK + "rpy = [0, 0, 0]\nrotation = [[1,0,0],[0,1,0],[0,0,1]]", "turned twice"),
+    "two rotations": (
+        'name = "r"\n' + LINK + "rpy = [0, 0, 0]\nrotation = [[1,0,0],[0,1,0],[0,0,1]]",
+        "has two rotations",
+    ),
     "a rotation of two rows": ('name = "r"\n' + LINK + "rotation = [[1,0,0],[0,1,0]]", "rotation of link 'arm'"),
-    "a rotation that bends": ('name = "r"\n' + LINK + "rotation = [[1,0,0],[0,1,0],[0,0,2]]", "is not orthonormal"),
+    "a matrix that is not orthonormal": (
+        'name = "r"\n' + LINK + "rotation = [[1,0,0],[0,1,0],[0,0,2]]",
+        "is not orthonormal",
+    ),
     "a reflection": ('name = "r"\n' + LINK + "rotation = [[1,0,0],[0,1,0],[0,0,-1]]", "is a reflection"),
     "a mimic without a leader": ('name = "r"\n' + LINK + "mimic = {}", "the mimic of link 'arm' has no leader"),
     "a fixed link with an axis": (
         'name = "r"\n[[link]]\nname = "a"\njoint = "fixed"\naxis = [0, 0, 1]',
         "is fixed, but has axis",
     ),
-    "free that is a text": ('name = "r"\nfree = "arm"\n' + LINK, "free of the document is 'arm'"),
-    "free of a stranger": ('name = "r"\nfree = ["amr"]\n' + LINK, "no link 'amr'. Did you mean 'arm'"),
+    "free that is a string": ('name = "r"\nfree = "arm"\n' + LINK, "free of the document is 'arm'"),
+    "free with an unknown link": ('name = "r"\nfree = ["amr"]\n' + LINK, "no link 'amr'. Did you mean 'arm'"),
     "a frame on nothing": ('name = "r"\n' + LINK + '[[frame]]\nname = "f"\non = "amr"', "frame 'f' is fixed to 'amr'"),
 }
 
 
 @pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
-def test_bad_documents_are_refused_by_name(text, message):
+def test_invalid_documents_are_named_errors(text, message):
     with pytest.raises((DescriptionError, ModelError), match=message):
         read(text)
 

@@ -1,6 +1,6 @@
-"""Every URDF of example-robot-data that Pinocchio loads is the same robot to both readers.
+"""Every URDF of example-robot-data that Pinocchio loads gives the same robot in both readers.
 
-Pinocchio orders joints alphabetically and appell in the order of the file, so everything is matched by name.
+Pinocchio orders joints alphabetically and appell in the order of the file, so everything is compared by name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from appell.model.robot import Joint, Robot
 from places import homogeneous, link_poses, same_configuration
 from robots import example_cases, example_urdfs
 
-# Both sides multiply the same few numbers in another order: some tens of roundings of entries of the order of 1.
+# Both multiply the same numbers in a different order: some tens of roundings of entries of order 1.
 TOLERANCE = 1e-13
 
 
@@ -29,23 +29,23 @@ CASES = [pytest.param(*case, id=name) for name, case in example_cases().items()]
 
 @cache
 def both(path: Path, base: str) -> tuple:
-    """The robot and Pinocchio's model of a file."""
+    """The robot and the Pinocchio model of a file."""
     model = pin.buildModelFromUrdf(str(path), *((pin.JointModelFreeFlyer(),) if base == "floating" else ()))
-    return quietly(path, base=base, mimic=False), model
+    return load_without_warnings(path, base=base, mimic=False), model
 
 
-def quietly(path: Path, **options) -> Robot:
+def load_without_warnings(path: Path, **options) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return load(path, physical=False, **options)
 
 
-def test_the_package_of_examples_is_there():
+def test_the_package_of_examples_is_installed():
     assert len(CASES) > 120
 
 
 @pytest.mark.parametrize(("path", "base"), CASES)
-def test_joints_stand_in_the_same_places_on_the_same_parents(path, base):
+def test_joints_have_the_same_parents_and_placements(path, base):
     robot, model = both(path, base)
     assert sorted(link.joint.name for link in robot.links) == sorted(model.names[1:])
     carrier = {link.name: link.joint.name for link in robot.links} | {None: "universe"}
@@ -57,7 +57,7 @@ def test_joints_stand_in_the_same_places_on_the_same_parents(path, base):
 
 
 @pytest.mark.parametrize(("path", "base"), CASES)
-def test_fixed_links_are_lumped_to_the_same_bodies(path, base):
+def test_fixed_links_are_lumped_into_the_same_bodies(path, base):
     robot, model = both(path, base)
     for link in robot.links:
         expected = model.inertias[model.getJointId(link.joint.name)].toDynamicParameters()
@@ -68,12 +68,12 @@ def test_fixed_links_are_lumped_to_the_same_bodies(path, base):
 
 
 @pytest.mark.parametrize(("path", "base"), CASES)
-def test_every_link_stands_in_the_same_place_in_a_random_configuration(path, base):
+def test_every_link_has_the_same_pose_in_a_random_configuration(path, base):
     robot, model = both(path, base)
-    assert_same_places(robot, model)
+    assert_same_poses(robot, model)
 
 
-def assert_same_places(robot: Robot, model) -> None:
+def assert_same_poses(robot: Robot, model) -> None:
     q, data = robot.random_configuration(np.random.default_rng(0)), model.createData()
     poses = link_poses(robot, q)
     pin.framesForwardKinematics(model, data, same_configuration(robot, model, q))
@@ -81,27 +81,29 @@ def assert_same_places(robot: Robot, model) -> None:
         if frame.type != pin.FrameType.BODY or frame.name == "universe":
             continue
         ours = robot.frame(frame.name)
-        found = homogeneous(poses[ours.body] @ ours.pose)
-        np.testing.assert_allclose(found, data.oMf[index].homogeneous, atol=30 * TOLERANCE)
+        pose = homogeneous(poses[ours.body] @ ours.pose)
+        np.testing.assert_allclose(pose, data.oMf[index].homogeneous, atol=30 * TOLERANCE)
 
 
-@pytest.mark.parametrize("name", ["baxter", "panda", "pr2", "tiago_pro"])  # the others' leaders come too late for it
-def test_mimic_joints_follow_as_in_pinocchio(name):
+@pytest.mark.parametrize(
+    "name", ["baxter", "panda", "pr2", "tiago_pro"]
+)  # in the others, leaders come after followers, which Pinocchio does not accept
+def test_mimic_joints_agree_with_pinocchio(name):
     path = next(path for path in example_urdfs() if path.stem == name)
-    robot, model = quietly(path), pin.buildModelFromUrdf(str(path), mimic=True)
+    robot, model = load_without_warnings(path), pin.buildModelFromUrdf(str(path), mimic=True)
     leaders = {
         model.names[i]: model.names[j] for i, j in zip(model.mimicking_joints, model.mimicked_joints, strict=True)
     }
     assert leaders == {joint.name: joint.mimic.leader for joint in followers(robot)}
     assert robot.nv == model.nv
-    assert_same_places(robot, model)
+    assert_same_poses(robot, model)
 
 
 def followers(robot: Robot) -> list[Joint]:
     return [link.joint for link in robot.links if link.joint.mimic is not None]
 
 
-def test_an_example_without_a_moving_joint_is_refused_on_a_fixed_base():
+def test_an_example_without_a_moving_joint_is_an_error_on_a_fixed_base():
     path = next(path for path in example_urdfs() if path.stem == "iris_simple")
     with pytest.raises(ModelError, match="'iris' has no moving joint"):
         load(path)
@@ -110,7 +112,7 @@ def test_an_example_without_a_moving_joint_is_refused_on_a_fixed_base():
 
 @pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
 @pytest.mark.parametrize("name", ["puma", "stanford", "panda", "tree10", "two-body", "pendulum", "planar-2r"])
-def test_pinocchio_reads_the_urdf_that_appell_writes(name):
+def test_pinocchio_reads_urdf_written_by_appell(name):
     robot = load(name)
     model = pin.buildModelFromXML(to_urdf(robot))
     for link in robot.links:
@@ -122,7 +124,7 @@ def test_pinocchio_reads_the_urdf_that_appell_writes(name):
         np.testing.assert_allclose(model.inertias[index].toDynamicParameters(), parameters, atol=1e-14)
 
 
-def test_a_planar_joint_with_normal_z_is_pinocchios():
+def test_a_planar_joint_with_normal_z_agrees_with_pinocchio():
     text = """<robot name="cart"><link name="ground"/>
       <link name="cart"><inertial><origin xyz="0.1 0 0.2"/><mass value="2"/>
         <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>

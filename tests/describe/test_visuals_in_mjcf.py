@@ -1,4 +1,4 @@
-"""Geoms of MJCF stand where MuJoCo has them, and are those that it shows."""
+"""Visual shapes of MJCF have the poses of MuJoCo, and are those that it displays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import appell as ap
 from appell.errors import ModelWarning
 from places import visual_places
 
-# a tetrahedron off its centre, which MuJoCo recentres; joints off the origin; bodies that are fixed, to the world too
+# a tetrahedron that MuJoCo moves to its centre of mass; joints off the origin; fixed bodies, also on the world
 ARM = """<mujoco><asset><mesh name="t" vertex="0 0 0  1 0 0  0 1 0  0 0 1" scale="0.2 0.3 0.4"/>
 <material name="blue" rgba="0 0 1 1"/></asset>
 <worldbody>
@@ -35,22 +35,24 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
-def test_every_geom_stands_where_mujoco_has_it(rng):
+def test_every_geom_has_the_pose_of_mujoco(rng):
     robot, model = ap.load(ARM), mujoco.MjModel.from_xml_string(ARM)
     data, q = mujoco.MjData(model), robot.random_configuration(rng, within_limits=False)
     data.qpos[:] = ap.MujocoStates(robot).qpos(q)
     mujoco.mj_kinematics(model, data)
-    shown = [k for k in range(model.ngeom) if model.geom_group[k] <= 2 and model.geom_rgba[k][3] > 0][1:]  # no plane
-    assert len(shown) == len(robot.visuals) == 7
-    for k, place in zip(shown, visual_places(robot, q), strict=True):
-        np.testing.assert_allclose(place[:3, 3], data.geom_xpos[k], atol=1e-12)
-        np.testing.assert_allclose(place[:3, :3].ravel(), data.geom_xmat[k], atol=1e-12)
+    visible = [k for k in range(model.ngeom) if model.geom_group[k] <= 2 and model.geom_rgba[k][3] > 0][
+        1:
+    ]  # without the plane
+    assert len(visible) == len(robot.visuals) == 7
+    for k, pose in zip(visible, visual_places(robot, q), strict=True):
+        np.testing.assert_allclose(pose[:3, 3], data.geom_xpos[k], atol=1e-12)
+        np.testing.assert_allclose(pose[:3, :3].ravel(), data.geom_xmat[k], atol=1e-12)
 
 
-def test_sizes_colours_and_names():
+def test_sizes_colours_and_names_are_read():
     robot = ap.load(ARM)
-    told = [(visual.shape, visual.color, visual.name) for visual in robot.visuals]
-    assert told == [
+    summary = [(visual.shape, visual.color, visual.name) for visual in robot.visuals]
+    assert summary == [
         ("box", None, "stone"),
         ("cylinder", (1.0, 0.0, 0.0, 0.5), "post"),
         ("capsule", (0.0, 0.0, 1.0, 1.0), "upper"),
@@ -67,7 +69,7 @@ def test_sizes_colours_and_names():
     assert robot.visuals[1].body is None
 
 
-def test_meshes_are_those_of_the_compiler_with_their_outside_outside():
+def test_meshes_are_those_of_the_compiler_with_outward_normals():
     robot = ap.load(ARM)
     first, second = (visual for visual in robot.visuals if visual.shape == "mesh")
     assert first.triangles is second.triangles
@@ -79,13 +81,13 @@ def test_meshes_are_those_of_the_compiler_with_their_outside_outside():
     np.testing.assert_allclose(sides, expected, rtol=1e-5)
 
 
-def test_a_model_with_nothing_but_collision_geoms_shows_these():
+def test_collision_geoms_are_used_if_there_are_no_others():
     text = """<mujoco><worldbody><body><joint/><geom type="box" size="1 1 1" group="3"/></body></worldbody></mujoco>"""
     assert [visual.shape for visual in ap.load(text).visuals] == ["box"]
     assert [visual.shape for visual in ap.from_mujoco(mujoco.MjModel.from_xml_string(text)).visuals] == ["box"]
 
 
-def test_shapes_that_need_no_file_are_written_as_geoms_and_change_no_motion(rng):
+def test_shapes_without_a_file_are_written_as_geoms_and_do_not_affect_motion(rng):
     robot = ap.load(ARM)
     with pytest.warns(ModelWarning, match="2 of 7 shapes are not written to MJCF: meshes"):
         text = ap.to_mjcf(robot)
@@ -94,15 +96,15 @@ def test_shapes_that_need_no_file_are_written_as_geoms_and_change_no_motion(rng)
     sizes = [sorted(visual.size for visual in visuals) for visuals in (again.visuals, kept)]
     np.testing.assert_allclose(*map(np.concatenate, sizes), rtol=1e-12)
     q = robot.random_configuration(rng)
-    ours = [place for visual, place in zip(robot.visuals, visual_places(robot, q), strict=True) if visual in kept]
+    ours = [pose for visual, pose in zip(robot.visuals, visual_places(robot, q), strict=True) if visual in kept]
     theirs = visual_places(again, q)
-    for place in ours:
-        assert min(np.abs(place - other).max() for other in theirs) < 1e-12
+    for pose in ours:
+        assert min(np.abs(pose - other).max() for other in theirs) < 1e-12
     bare = mujoco.MjModel.from_xml_string(ap.to_mjcf(ap.Robot(robot.name, robot.links, robot.frames)))
     np.testing.assert_allclose(mujoco.MjModel.from_xml_string(text).body_mass, bare.body_mass)
 
 
-def test_shapes_that_cannot_be_written_are_told():
+def test_shapes_that_cannot_be_written_are_listed_in_a_warning():
     robot = ap.load(ARM)
     with pytest.warns(ModelWarning, match="2 of 7 shapes are not written to TOML: meshes"):
         assert len(ap.load(ap.to_toml(robot)).visuals) == 5

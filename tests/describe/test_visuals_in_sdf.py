@@ -1,4 +1,4 @@
-"""Visuals of SDF, worked out by hand."""
+"""Visual shapes of SDF, compared with poses computed by hand."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MODEL = f"""<sdf version="1.9"><model name="m"><pose>0 0 1 0 0 0</pose>
 {{more}}</model></sdf>"""
 
 
-def test_all_shapes_stand_where_the_text_says():
+def test_all_shapes_have_the_poses_of_the_text():
     robot = ap.load(MODEL.format(more=""))
-    told = {visual.name: visual for visual in robot.visuals}
-    assert {name: (visual.shape, visual.size) for name, visual in told.items()} == {
+    visuals = {visual.name: visual for visual in robot.visuals}
+    assert {name: (visual.shape, visual.size) for name, visual in visuals.items()} == {
         "foot": ("box", (1.0, 2.0, 3.0)),
         "rod": ("cylinder", (0.1, 1.0)),
         "far": ("sphere", (0.2,)),
@@ -40,23 +40,23 @@ def test_all_shapes_stand_where_the_text_says():
         "egg": ("ellipsoid", (1.0, 2.0, 3.0)),
         "mesh": ("mesh", (1.0, 2.0, 3.0)),
     }
-    assert told["foot"].color == (1.0, 0.0, 0.0, 0.75)
-    assert told["foot"].body is None
-    assert told["mesh"].file == "model://m/a.dae"
-    places = dict(zip(told, visual_places(robot, np.array([np.pi / 2])), strict=True))
-    # the joint is at (0.5, 0, 1): a quarter turn about z takes (x, y) to (0.5 - y, x - 0.5)
+    assert visuals["foot"].color == (1.0, 0.0, 0.0, 0.75)
+    assert visuals["foot"].body is None
+    assert visuals["mesh"].file == "model://m/a.dae"
+    poses = dict(zip(visuals, visual_places(robot, np.array([np.pi / 2])), strict=True))
+    # the joint is at (0.5, 0, 1): a rotation by 90° about z takes (x, y) to (0.5 - y, x - 0.5)
     expected = {
         "foot": (0.0, 0.0, 1.1),
         "rod": (0.5, 1.0, 1.0),
         "far": (0.5, -0.5, 6.0),
         "lid": (0.5, 0.5, 3.0),
     }
-    for name, place in expected.items():
-        np.testing.assert_allclose(places[name][:3, 3], place, atol=1e-14)
-    np.testing.assert_allclose(places["rod"][:3, 2], (0, 1, 0), atol=1e-14)  # its z was x
+    for name, position in expected.items():
+        np.testing.assert_allclose(poses[name][:3, 3], position, atol=1e-14)
+    np.testing.assert_allclose(poses["rod"][:3, 2], (0, 1, 0), atol=1e-14)  # its z axis was x
 
 
-def test_a_broken_visual_is_passed_over_and_named():
+def test_an_invalid_visual_is_skipped_with_a_warning():
     text = MODEL.format(more="").replace("<size>1 2 3</size>", "<size>1 2</size>").replace("capsule", "cone")
     with pytest.warns(
         ModelWarning, match=r"(?s)a <visual> of link 'base' \(line 2\).*<visual> of link 'cap' \(line 13\)"

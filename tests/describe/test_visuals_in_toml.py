@@ -1,4 +1,4 @@
-"""Shapes by the builder and in TOML: said, written back, and passed over when they are none."""
+"""Visual shapes by the builder and in TOML: reading, writing, and invalid shapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def arm() -> ap.Builder:
     return arm.frame("tip", on="hand", xyz=(0, 0, 0.1))
 
 
-def looked() -> ap.Robot:
+def with_visuals() -> ap.Robot:
     builder = arm().visual("upper", "box", (1, 0.1, 0.1), xyz=(0.5, 0, 0), color=(0.2, 0.4, 0.8))
     builder.visual("hand", "cylinder", (0.1, 0.3), xyz=(0.2, 0, 0), rpy=(0.1, 0.2, 0.3), name="thumb")
     builder.visual("tip", "sphere", (0.05,), color=(1, 0, 0, 0.5))
@@ -30,19 +30,18 @@ def looked() -> ap.Robot:
     return builder.visual(None, "ellipsoid", (1, 2, 3)).build()
 
 
-def test_shapes_go_to_the_link_that_carries_what_they_were_said_of():
-    robot = looked()
+def test_shapes_are_attached_to_the_moving_link_that_carries_them():
+    robot = with_visuals()
     assert [visual.body for visual in robot.visuals] == ["upper", "lower", "lower", None, "lower", None]
-    places = visual_places(robot, np.zeros(2))
-    found = [tuple(np.round(place[:3, 3], 12)) for place in places]
-    assert found == [(0.5, 0, 0), (2, 0.2, 0), (2, 0, 0.1), (0, 0, -0.5), (1, 0, 0), (0, 0, 0)]
+    positions = [tuple(np.round(pose[:3, 3], 12)) for pose in visual_places(robot, np.zeros(2))]
+    assert positions == [(0.5, 0, 0), (2, 0.2, 0), (2, 0, 0.1), (0, 0, -0.5), (1, 0, 0), (0, 0, 0)]
     assert robot.visuals[0].color == (0.2, 0.4, 0.8, 1.0)
     assert robot.visuals[1].name == "thumb"
     assert robot.visuals[4].size == UNIT
 
 
-def test_what_is_written_reads_back_the_same():
-    robot = looked()
+def test_shapes_survive_a_round_trip():
+    robot = with_visuals()
     text = to_toml(robot)
     again = ap.load(text)
     assert text.count("[[link.visual]]") == 4
@@ -82,7 +81,7 @@ size = [0.7]
 """
 
 
-def test_shapes_below_a_link_beside_it_and_on_the_world(tmp_path):
+def test_shapes_in_a_link_on_a_link_and_on_the_world(tmp_path):
     (tmp_path / "tip.stl").write_bytes(b"")
     (tmp_path / "arm.toml").write_text(TEXT.format(visual='shape = "mesh"\nfile = "tip.stl"'))
     robot = ap.load(tmp_path / "arm.toml")
@@ -96,25 +95,27 @@ def test_shapes_below_a_link_beside_it_and_on_the_world(tmp_path):
     assert robot.visuals[0].pose.rotation[0, 2] == 1.0
 
 
-BROKEN = {
+INVALID = {
     "no shape": "size = [1, 1, 1]",
     "an unknown shape": 'shape = "cone"\nsize = [1, 2]',
     "a wrong size": 'shape = "box"\nsize = [1, 2]',
-    "a word for a size": 'shape = "sphere"\nsize = ["big"]',
+    "a string for a size": 'shape = "sphere"\nsize = ["big"]',
     "an unknown key": 'shape = "sphere"\nsize = [1]\ncolour = [1, 0, 0]',
-    "a colour that is none": 'shape = "sphere"\nsize = [1]\ncolor = [1, 0]',
-    "a bright colour": 'shape = "sphere"\nsize = [1]\ncolor = [255, 0, 0]',
+    "a colour of two numbers": 'shape = "sphere"\nsize = [1]\ncolor = [1, 0]',
+    "a colour above 1": 'shape = "sphere"\nsize = [1]\ncolor = [255, 0, 0]',
     "a number for a colour": 'shape = "sphere"\nsize = [1]\ncolor = 1',
     "a mesh without a file": 'shape = "mesh"',
-    "a bad place": 'shape = "sphere"\nsize = [1]\nxyz = [1]',
+    "an invalid position": 'shape = "sphere"\nsize = [1]\nxyz = [1]',
 }
 
 
-@pytest.mark.parametrize("visual", BROKEN.values(), ids=BROKEN)
-def test_a_broken_shape_is_passed_over_and_named_with_its_line(visual):
-    with pytest.warns(ModelWarning, match=r"passed over: a visual of link 'lower' \(.*line (2\d|19)\): .") as told:
+@pytest.mark.parametrize("visual", INVALID.values(), ids=INVALID)
+def test_an_invalid_shape_is_skipped_with_a_warning_and_its_line(visual):
+    with pytest.warns(
+        ModelWarning, match=r"ignored or adjusted: a visual of link 'lower' \(.*line (2\d|19)\): ."
+    ) as caught:
         robot = ap.load(TEXT.format(visual=visual))
-    assert len(told) == 1
+    assert len(caught) == 1
     assert len(robot.visuals) == 3
 
 
@@ -127,11 +128,11 @@ BAD = {
     "a colour": (("upper", "sphere", (1,)), {"color": (2, 0, 0)}, "the color of a sphere is"),
     "a colour by name": (("upper", "sphere", (1,)), {"color": "red"}, "the color of a visual of link 'upper'"),
     "no file": (("upper", "mesh"), {}, "neither a file nor triangles"),
-    "an unknown link": (("uper", "sphere", (1,)), {}, "a visual is on 'uper'.*Did you mean 'upper'"),
+    "an unknown link": (("uper", "sphere", (1,)), {}, "a visual is attached to 'uper'.*Did you mean 'upper'"),
 }
 
 
 @pytest.mark.parametrize(("given", "options", "sentence"), BAD.values(), ids=BAD)
-def test_the_builder_refuses_what_is_no_shape(given, options, sentence):
+def test_the_builder_rejects_invalid_shapes(given, options, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         arm().visual(*given, **options).build()

@@ -1,4 +1,4 @@
-"""Shapes of URDF files stand where Pinocchio has them, their meshes are found, and broken ones harm nobody."""
+"""Visual shapes of URDF files have the poses of Pinocchio, their meshes are found, and invalid ones are skipped."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from places import same_configuration, visual_places
 from robots import example_cases, example_urdfs
 
 SHARE = next((path.parents[4] for path in example_urdfs()), Path())
-FLOATING = ("talos_full_v2", "iris_simple", "a1")  # enough to see that the root's shapes go with it
+FLOATING = ("talos_full_v2", "iris_simple", "a1")  # sufficient to test shapes on the root
 CASES = [
     pytest.param(path, base, id=name)
     for name, (path, base) in example_cases().items()
     if base == "fixed" or path.stem in FLOATING
 ]
-ELSEWHERE = "file:///usr/Romeo/"  # on the machine of whoever wrote romeo_laas_small
+ELSEWHERE = "file:///usr/Romeo/"  # absolute path in the file romeo_laas_small
 
-# products of at most some thirty matrices with entries of the order of 1
+# products of at most about thirty matrices with entries of order 1
 TOLERANCE = 1e-12
 
 TRIANGLE = (
@@ -41,13 +41,13 @@ def loaded(path: Path, **options):
 
 
 def pinocchio_names(text: str) -> list[str]:
-    """What Pinocchio calls the visuals of a file, in the order of the file."""
+    """The names of the visuals in Pinocchio, in the order of the file."""
     links = ElementTree.fromstring(text).findall("link")
     return [f"{link.get('name')}_{i}" for link in links for i, _ in enumerate(link.findall("visual"))]
 
 
-def has_two_colours_of_one_name(text: str) -> bool:
-    """Of which Pinocchio takes the first for all, and appell each where it stands."""
+def has_two_colours_with_one_name(text: str) -> bool:
+    """Pinocchio uses the first of them everywhere, appell the one in each link."""
     colors: dict[str, set] = {}
     for material in ElementTree.fromstring(text).iter("material"):
         if (color := material.find("color")) is not None:
@@ -56,50 +56,56 @@ def has_two_colours_of_one_name(text: str) -> bool:
 
 
 def assert_same_visuals(robot, model, geometry, text) -> None:
-    names, clear = pinocchio_names(text), not has_two_colours_of_one_name(text)
-    q, data, places = robot.random_configuration(np.random.default_rng(1)), model.createData(), geometry.createData()
-    pin.updateGeometryPlacements(model, data, geometry, places, same_configuration(robot, model, q))
+    names, colors_are_unique = pinocchio_names(text), not has_two_colours_with_one_name(text)
+    q, data, geometry_data = (
+        robot.random_configuration(np.random.default_rng(1)),
+        model.createData(),
+        geometry.createData(),
+    )
+    pin.updateGeometryPlacements(model, data, geometry, geometry_data, same_configuration(robot, model, q))
     assert len(robot.visuals) == geometry.ngeoms == len(names)
-    for name, visual, place in zip(names, robot.visuals, visual_places(robot, q), strict=True):
+    for name, visual, pose in zip(names, robot.visuals, visual_places(robot, q), strict=True):
         k = geometry.getGeometryId(name)
-        there = geometry.geometryObjects[k]
-        np.testing.assert_allclose(place, places.oMg[k].homogeneous, atol=TOLERANCE)
+        expected = geometry.geometryObjects[k]
+        np.testing.assert_allclose(pose, geometry_data.oMg[k].homogeneous, atol=TOLERANCE)
         if visual.shape == "mesh":
-            np.testing.assert_allclose(visual.size, there.meshScale)
-        if clear and there.overrideMaterial and visual.color is not None:
-            np.testing.assert_allclose(visual.color, there.meshColor, atol=1e-6)
+            np.testing.assert_allclose(visual.size, expected.meshScale)
+        if colors_are_unique and expected.overrideMaterial and visual.color is not None:
+            np.testing.assert_allclose(visual.color, expected.meshColor, atol=1e-6)
 
 
 @pytest.mark.parametrize(("path", "base"), CASES)
-def test_every_example_stands_where_pinocchio_has_it_and_all_its_meshes_are_found(path, base, tmp_path):
+def test_the_shapes_of_every_example_have_the_poses_of_pinocchio_and_all_meshes_are_found(path, base, tmp_path):
     text, file = path.read_text(encoding="utf-8"), tmp_path / "triangle.stl"
     robot = loaded(path, base=base)
     if not pinocchio_names(text):
         return
     file.write_text(TRIANGLE)
-    cheap = re.sub(r'filename\s*=\s*"[^"]*"', f'filename="file://{file}"', text)  # places do not depend on the meshes
+    with_one_mesh = re.sub(
+        r'filename\s*=\s*"[^"]*"', f'filename="file://{file}"', text
+    )  # poses do not depend on the meshes
     root = (pin.JointModelFreeFlyer(),) if base == "floating" else ()
     model = pin.buildModelFromUrdf(str(path), *root)
-    geometry = pin.buildGeomFromUrdfString(model, cheap, pin.GeometryType.VISUAL)
+    geometry = pin.buildGeomFromUrdfString(model, with_one_mesh, pin.GeometryType.VISUAL)
     assert_same_visuals(robot, model, geometry, text)
-    lost = [visual.file for visual in robot.visuals if visual.file and not Path(visual.file).is_file()]
-    assert [name for name in lost if not name.startswith(ELSEWHERE)] == []
+    missing = [visual.file for visual in robot.visuals if visual.file and not Path(visual.file).is_file()]
+    assert [name for name in missing if not name.startswith(ELSEWHERE)] == []
 
 
 @pytest.mark.parametrize("name", ["panda", "talos_full_v2"])
-def test_meshes_are_the_very_files_that_pinocchio_opens(name):
+def test_meshes_are_the_files_that_pinocchio_opens(name):
     path = next(path for path in example_urdfs() if path.stem == name)
     robot, model = loaded(path), pin.buildModelFromUrdf(str(path))
     geometry = pin.buildGeomFromUrdf(model, str(path), pin.GeometryType.VISUAL, package_dirs=[str(SHARE)])
     text = path.read_text(encoding="utf-8")
     assert_same_visuals(robot, model, geometry, text)
-    for own, visual in zip(pinocchio_names(text), robot.visuals, strict=True):
-        there = geometry.geometryObjects[geometry.getGeometryId(own)]
+    for pinocchio_name, visual in zip(pinocchio_names(text), robot.visuals, strict=True):
+        expected = geometry.geometryObjects[geometry.getGeometryId(pinocchio_name)]
         if visual.shape == "mesh":
-            assert Path(visual.file).resolve() == Path(there.meshPath).resolve()
+            assert Path(visual.file).resolve() == Path(expected.meshPath).resolve()
 
 
-# ---- by hand
+# ---- values given in the test
 
 LINK = """<robot name="r"><material name="sky"><color rgba="0.1 0.2 0.9 1"/></material><link name="base"/>
 <joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>
@@ -135,7 +141,7 @@ def test_all_shapes_have_their_sizes_and_colours():
     assert robot.visuals[0].pose.rotation[1, 0] == 1.0
 
 
-def test_a_robot_without_visuals_shows_what_collides():
+def test_collision_shapes_are_used_if_there_are_no_visuals():
     robot = arm('<collision><geometry><sphere radius="0.5"/></geometry></collision>')
     assert [visual.shape for visual in robot.visuals] == ["sphere"]
     both = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
@@ -143,37 +149,37 @@ def test_a_robot_without_visuals_shows_what_collides():
     assert [visual.shape for visual in robot.visuals] == ["box"]
 
 
-BROKEN = {
+INVALID = {
     "no geometry": "<visual/>",
     "an empty geometry": "<visual><geometry/></visual>",
-    "a shape nobody knows": "<visual><geometry><cone/></geometry></visual>",
-    "words for numbers": '<visual><geometry><box size="1 b 3"/></geometry></visual>',
+    "an unknown shape": "<visual><geometry><cone/></geometry></visual>",
+    "strings for numbers": '<visual><geometry><box size="1 b 3"/></geometry></visual>',
     "too few numbers": '<visual><geometry><box size="1 3"/></geometry></visual>',
     "a negative radius": '<visual><geometry><sphere radius="-1"/></geometry></visual>',
-    "a number that is none": '<visual><geometry><sphere radius="nan"/></geometry></visual>',
+    "a number that is nan": '<visual><geometry><sphere radius="nan"/></geometry></visual>',
     "a mesh without a file": "<visual><geometry><mesh/></geometry></visual>",
-    "a bad origin": '<visual><origin xyz="0 0"/><geometry><sphere radius="1"/></geometry></visual>',
+    "an invalid origin": '<visual><origin xyz="0 0"/><geometry><sphere radius="1"/></geometry></visual>',
     "two geometries": "<visual><geometry/><geometry/></visual>",
 }
 
 
-@pytest.mark.parametrize("inside", BROKEN.values(), ids=BROKEN)
-def test_a_broken_visual_is_passed_over_with_a_warning_that_names_link_and_line(inside):
-    with pytest.warns(ModelWarning, match=r"a <visual> of link 'arm' \(line 4\)") as told:
+@pytest.mark.parametrize("inside", INVALID.values(), ids=INVALID)
+def test_an_invalid_visual_is_skipped_with_a_warning_that_names_link_and_line(inside):
+    with pytest.warns(ModelWarning, match=r"a <visual> of link 'arm' \(line 4\)") as caught:
         robot = arm(f'{inside}<visual><geometry><sphere radius="2"/></geometry></visual>')
     assert [visual.size for visual in robot.visuals] == [(2.0,)]
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
-def test_colours_that_are_none_are_left_to_the_viewer():
+def test_invalid_colours_are_ignored():
     visual = (
         '<visual><geometry><sphere radius="1"/></geometry><material name="x"><color rgba="{}"/></material></visual>'
     )
-    found = [arm(visual.format(rgba)).visuals[0].color for rgba in ("1 a 0 1", "1 1", "300 -1 0 1", "0.5 0.5 0.5")]
-    assert found == [None, None, (1.0, 0.0, 0.0, 1.0), (0.5, 0.5, 0.5, 1.0)]
+    colors = [arm(visual.format(rgba)).visuals[0].color for rgba in ("1 a 0 1", "1 1", "300 -1 0 1", "0.5 0.5 0.5")]
+    assert colors == [None, None, (1.0, 0.0, 0.0, 1.0), (0.5, 0.5, 0.5, 1.0)]
 
 
-def test_a_robot_is_written_with_its_visuals_and_read_back(tmp_path):
+def test_visuals_survive_a_round_trip(tmp_path):
     path = next(path for path in example_urdfs() if path.stem == "talos_full_v2")
     robot = loaded(path)
     with warnings.catch_warnings():
@@ -181,8 +187,8 @@ def test_a_robot_is_written_with_its_visuals_and_read_back(tmp_path):
         again = ap.load(to_urdf(robot), physical=False)
     key = lambda visual: (visual.body or "", visual.file, visual.shape, visual.size, visual.color)  # noqa: E731
     assert sorted(map(key, again.visuals)) == sorted(map(key, robot.visuals))
-    places = [
-        np.array(sorted(np.round(place, 9).ravel().tolist() for place in visual_places(one, robot.start)))
+    poses = [
+        np.array(sorted(np.round(pose, 9).ravel().tolist() for pose in visual_places(one, robot.start)))
         for one in (robot, again)
     ]
-    np.testing.assert_allclose(*places, atol=1e-8)
+    np.testing.assert_allclose(*poses, atol=1e-8)

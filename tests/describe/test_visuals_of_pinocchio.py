@@ -1,4 +1,4 @@
-"""A geometry model of Pinocchio gives the shapes that its own URDF gives."""
+"""A Pinocchio geometry model gives the same shapes as its URDF."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from places import visual_places
 from robots import example_urdfs
 
 
-def test_shapes_of_a_geometry_model_stand_where_pinocchio_has_them():
+def test_shapes_of_a_geometry_model_have_the_poses_of_pinocchio():
     path = next(path for path in example_urdfs() if path.stem == "double_pendulum_simple")
     model = pin.buildModelFromUrdf(str(path))
     geometry = pin.buildGeomFromUrdf(model, str(path), pin.GeometryType.VISUAL)
     for name, shape in (("rod", coal.Cylinder(0.1, 0.4)), ("ball", coal.Sphere(0.2))):
         geometry.addGeometryObject(pin.GeometryObject(name, 2, pin.SE3.Random(), shape))
     robot = ap.from_pinocchio(model, geometry=geometry)
-    q, data, places = np.array([0.3, -0.8]), model.createData(), geometry.createData()
-    pin.updateGeometryPlacements(model, data, geometry, places, q)
+    q, data, geometry_data = np.array([0.3, -0.8]), model.createData(), geometry.createData()
+    pin.updateGeometryPlacements(model, data, geometry, geometry_data, q)
     assert len(robot.visuals) == geometry.ngeoms == 5
-    for ours, theirs in zip(visual_places(robot, q), places.oMg, strict=True):
+    for ours, theirs in zip(visual_places(robot, q), geometry_data.oMg, strict=True):
         np.testing.assert_allclose(ours, theirs.homogeneous, atol=1e-13)
     assert [visual.size for visual in robot.visuals[3:]] == [(0.1, 0.4), (0.2,)]
-    plain = ap.load(path)
-    assert [visual.size for visual in robot.visuals[:3]] == [visual.size for visual in plain.visuals]
+    from_urdf = ap.load(path)
+    assert [visual.size for visual in robot.visuals[:3]] == [visual.size for visual in from_urdf.visuals]
     assert ap.from_pinocchio(model).visuals == ()
 
 
@@ -42,7 +42,7 @@ def test_meshes_are_the_files_of_the_geometry_model():
     assert sorted(Path(visual.file).resolve() for visual in robot.visuals) == files
 
 
-def test_what_is_no_geometry_model_is_refused():
+def test_an_object_that_is_not_a_geometry_model_is_an_error():
     model = pin.buildSampleModelManipulator()
-    with pytest.raises(DescriptionError, match="a str is no geometry model of Pinocchio"):
+    with pytest.raises(DescriptionError, match="a str is not a Pinocchio geometry model"):
         ap.from_pinocchio(model, geometry="meshes")

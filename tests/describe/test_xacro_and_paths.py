@@ -1,4 +1,4 @@
-"""Leftovers of xacro, texts in place of paths, and paths that cannot be read."""
+"""Leftover xacro tags, texts instead of paths, and paths that cannot be read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def urdf(extra: str = "", attributes: str = "") -> str:
         urdf('<drake:declare_convex/><link_extra/><sensor name="s"><camera/></sensor>'),
     ],
 )
-def test_what_changes_nothing_is_passed_over_in_silence(text):
+def test_tags_without_effect_are_ignored_without_a_warning(text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_text(text, "urdf").joint_names == ("shoulder",)
@@ -51,8 +51,8 @@ def test_what_changes_nothing_is_passed_over_in_silence(text):
         ('<x:if value="1"/>', 'xmlns:x="http://ros.org/wiki/xacro"'),
     ],
 )
-def test_one_leftover_tag_does_not_refuse_a_file_that_is_whole(tag, attributes):
-    with pytest.warns(ModelWarning, match=rf"passed over: xacro's <{tag[1:-2].split()[0]}> \(line 5\)"):
+def test_a_leftover_tag_in_a_complete_file_causes_a_warning(tag, attributes):
+    with pytest.warns(ModelWarning, match=rf"ignored or adjusted: the xacro tags <{tag[1:-2].split()[0]}> \(line 5\)"):
         assert load_text(urdf(tag, attributes), "urdf").joint_names == ("shoulder",)
 
 
@@ -66,23 +66,25 @@ def test_one_leftover_tag_does_not_refuse_a_file_that_is_whole(tag, attributes):
     ],
 )
 def test_a_file_that_needs_xacro_says_how_to_run_it(text, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "xacro", None)  # with the package it is run: test_xacro_files.py
+    monkeypatch.setitem(sys.modules, "xacro", None)  # with the package it is expanded: test_xacro_files.py
     path = tmp_path / "arm.urdf.xacro"
     path.write_text(text)
-    with pytest.raises(DescriptionError, match=r"(?s)this is a xacro file.*try       xacro arm.urdf.xacro > arm.urdf$"):
+    with pytest.raises(
+        DescriptionError, match=r"(?s)the file is xacro, not URDF.*try       xacro arm.urdf.xacro > arm.urdf$"
+    ):
         load(path)
 
 
-def test_a_xacro_file_that_is_a_whole_urdf_is_read(tmp_path):
+def test_a_xacro_file_that_is_a_complete_urdf_is_read(tmp_path):
     path = tmp_path / "arm.xacro"
     path.write_text(urdf(attributes=XMLNS))
     assert load(path).nv == 1
 
 
-def test_a_text_may_be_loaded_in_place_of_a_path():
+def test_a_text_may_be_passed_instead_of_a_path():
     robot = load("pendulum")
     assert load(to_toml(robot)) == load(to_urdf(robot)) == load("\n\ufeff " + to_urdf(robot)) == robot
-    with pytest.raises(DescriptionError, match="this is not XML"):
+    with pytest.raises(DescriptionError, match="the text is not valid XML"):
         load("<robot")
 
 
@@ -91,33 +93,33 @@ def test_a_text_may_be_loaded_in_place_of_a_path():
     [
         ("x" * 5000 + ".urdf", "the file cannot be read: File name too long"),
         ("d/" * 5000 + "x.toml", "the file cannot be read: File name too long"),
-        ("x" * 5000, "The zoo has no robot|is no description"),
-        ("ro\0bot.urdf", "the path holds a character that no path can hold"),
-        ("ro\0bot", "no description|no robot"),
-        (None, "None is no description"),
-        (3.0, "3.0 is no description"),
-        (b"<robot/>", "is no description"),
+        ("x" * 5000, "The zoo has no robot|is not a robot description"),
+        ("ro\0bot.urdf", "the path contains a character that is not allowed in paths"),
+        ("ro\0bot", "not a robot description|no robot"),
+        (None, "None is not a path or text"),
+        (3.0, "3.0 is not a path or text"),
+        (b"<robot/>", "is not a path or text"),
     ],
-    ids=["long name", "long path", "long word", "NUL in a file", "NUL in a word", "nothing", "a number", "bytes"],
+    ids=["long name", "long path", "long word", "NUL in a file", "NUL in a word", "None", "a number", "bytes"],
 )
-def test_a_path_that_cannot_be_is_a_named_error(source, message):
-    with pytest.raises(DescriptionError, match=message) as refused:
+def test_an_invalid_path_is_a_named_error(source, message):
+    with pytest.raises(DescriptionError, match=message) as raised:
         load(source)
-    assert len(str(refused.value)) < 1000
+    assert len(str(raised.value)) < 1000
 
 
 @pytest.mark.parametrize(
     ("data", "line"), [(urdf("<!-- \xe9 -->").encode("latin-1"), 5), (b'name = "\xff"', 1)], ids=["urdf", "toml"]
 )
-def test_a_text_in_another_encoding_is_refused_with_its_line(data, line, tmp_path):
+def test_a_text_in_another_encoding_is_an_error_with_its_line(data, line, tmp_path):
     path = tmp_path / ("r.urdf" if data[:1] == b"<" else "r.toml")
     path.write_bytes(data)
-    with pytest.raises(DescriptionError, match=rf"not UTF-8 text.*\n.*line {line}"):
+    with pytest.raises(DescriptionError, match=rf"not valid UTF-8 text.*\n.*line {line}"):
         load(path)
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "ascii", "UTF-8"])
-def test_a_declared_encoding_is_believed(encoding, tmp_path):
+def test_a_declared_encoding_is_used(encoding, tmp_path):
     path = tmp_path / "r.urdf"
     note = "" if encoding == "ascii" else "<!-- \xe9 -->"
     path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>\n{urdf(note)}'.encode(encoding))
@@ -129,39 +131,39 @@ def test_a_declared_encoding_is_believed(encoding, tmp_path):
     ["1" * 2000 + "x", "1.1" * 700, " " * 1000 + "*" + " " * 1000, "1" + " " * 2000 + "q", "-" * 2000],
     ids=["digits", "points", "blanks", "tail", "signs"],
 )
-def test_a_text_that_is_no_number_is_known_for_one_in_linear_time(text):
+def test_a_text_that_is_not_a_number_is_rejected_in_linear_time(text):
     started = time.process_time()
     with pytest.raises(DescriptionError):
         load_text(f'name = "r"\n[[link]]\nname = "l"\njoint = "revolute"\nmass = "{text}"\n', "toml")
     with pytest.raises(DescriptionError):
         load_text(urdf().replace('value="1"', f'value="{text}"'), "urdf")
-    assert time.process_time() - started < 2.0  # the old patterns took from seconds to half a minute
+    assert time.process_time() - started < 2.0  # patterns with backtracking took from seconds to half a minute
 
 
-class LinesRun:
-    """Counts the lines of a module that are run, which no busy machine changes."""
+class ExecutedLines:
+    """Count the executed lines of a module, which do not depend on the load of the machine."""
 
     def __init__(self, module):
         self.file, self.count = module.__file__, 0
 
     def __enter__(self):
-        self.before = sys.gettrace()
-        sys.settrace(self._called)
+        self.previous = sys.gettrace()
+        sys.settrace(self._on_call)
         return self
 
     def __exit__(self, *_):
-        sys.settrace(self.before)
+        sys.settrace(self.previous)
 
-    def _called(self, frame, event, given):
-        return self._ran if frame.f_code.co_filename == self.file else None
+    def _on_call(self, frame, event, given):
+        return self._on_line if frame.f_code.co_filename == self.file else None
 
-    def _ran(self, frame, event, given):
+    def _on_line(self, frame, event, given):
         self.count += event == "line"
-        return self._ran
+        return self._on_line
 
 
-def test_a_chain_of_mimics_is_traced_in_linear_time():
-    """2000 joints, each of which mimics the next: two million steps if each is traced on its own."""
+def test_a_chain_of_mimics_is_resolved_in_linear_time():
+    """2000 joints, each of which mimics the next: two million steps if each is resolved separately."""
     n = 2000
     links = '<link name="l0"/>' + "".join(f'<link name="l{i}">{BODY}</link>' for i in range(1, n + 1))
     joints = "".join(
@@ -172,19 +174,19 @@ def test_a_chain_of_mimics_is_traced_in_linear_time():
     )
     lines = {}
     for mimic in (False, True):
-        with LinesRun(assemble) as ran:
+        with ExecutedLines(assemble) as executed:
             robot = load_text(f'<robot name="r">{links}{joints}</robot>', "urdf", mimic=mimic)
-        lines[mimic] = ran.count
+        lines[mimic] = executed.count
     assert lines[True] < 2 * lines[False], lines
     first = robot.links[0].joint.mimic
-    assert (first.leader, first.multiplier, first.offset) == (f"j{n}", -1.0, 1.0)  # 1999 turns about, an odd number
+    assert (first.leader, first.multiplier, first.offset) == (f"j{n}", -1.0, 1.0)  # 1999 sign changes, an odd number
 
 
 @pytest.mark.parametrize(
     "axis",
     ["0 0 -1", "1e-9 0 -1", "1e-12 1e-12 -1", "1e-5 -1e-5 -1", "1e-15 0 -1", "1e-8 0 1", "0.3 0.4 -0.5", "1 0 0"],
 )
-def test_a_planar_joint_moves_in_the_plane_across_any_axis(axis):
+def test_a_planar_joint_moves_in_the_plane_normal_to_any_axis(axis):
     text = urdf().replace('"revolute"', '"planar"').replace('"0 0 1"', f'"{axis}"')
     robot = load_text(text, "urdf")
     assert isinstance(robot.links[0].joint.motion, Planar)

@@ -1,4 +1,4 @@
-"""Xacro files, run through the package xacro."""
+"""Xacro files, expanded with the package xacro."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from appell.describe.load import load
 from appell.errors import DescriptionError
 
-pytest.importorskip("xacro", reason="the package that expands xacro is an extra")
+pytest.importorskip("xacro", reason="the optional package xacro is not installed")
 
 XACRO = """<?xml version="1.0"?>
 <robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -45,43 +45,45 @@ def test_macros_includes_properties_and_conditions_are_expanded(path):
     assert robot.link("left_arm").body.moments == (1.0, 1.0, 1.0)
 
 
-def test_arguments_are_handed_on(path):
+def test_arguments_are_passed_to_xacro(path):
     assert load(path, arguments={"prefix": "right"}).joint_names == ("right",)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("2 * length", "2 * lenght", "xacro cannot expand this: .*lenght"),
-        ("parts.xacro", "no_parts.xacro", "xacro cannot expand this: .*no_parts.xacro"),
-        ("<xacro:arm ", "<xacro:leg ", "xacro cannot expand this: .*leg"),
-        ("$(arg prefix)", "$(arg suffix)", "xacro cannot expand this: .*suffix"),
-        ("${2 * length}", "${__import__('os').getcwd()}", "xacro cannot expand this"),
+        ("2 * length", "2 * lenght", "xacro cannot expand this file: .*lenght"),
+        ("parts.xacro", "no_parts.xacro", "xacro cannot expand this file: .*no_parts.xacro"),
+        ("<xacro:arm ", "<xacro:leg ", "xacro cannot expand this file: .*leg"),
+        ("$(arg prefix)", "$(arg suffix)", "xacro cannot expand this file: .*suffix"),
+        ("${2 * length}", "${__import__('os').getcwd()}", "xacro cannot expand this file"),
         ('<?xml version="1.0"?>', '<!DOCTYPE r [<!ENTITY a "b">]>', "declares a document type"),
     ],
     ids=["unknown property", "missing file", "unknown macro", "unknown argument", "Python", "entities"],
 )
-def test_what_cannot_be_expanded_is_named(path, old, new, problem):
+def test_files_that_cannot_be_expanded_are_named_errors(path, old, new, problem):
     path.write_text(XACRO.replace(old, new))
     with pytest.raises(DescriptionError, match=problem):
         load(path)
 
 
-def test_flaws_of_the_expansion_are_told_as_such(path):
+def test_errors_of_the_expansion_refer_to_the_expansion(path):
     path.write_text(XACRO.replace('mass="${2 * length}"', 'mass="heavy"'))
     with pytest.raises(DescriptionError, match=r"(?s)'heavy'.*the expansion of .*arm.urdf.xacro, line"):
         load(path)
 
 
-def test_arguments_are_for_xacro(tmp_path):
+def test_arguments_apply_to_xacro_files_only(tmp_path):
     (path := tmp_path / "a.urdf").write_text("<robot/>")
-    with pytest.raises(DescriptionError, match="arguments are for xacro files"):
+    with pytest.raises(DescriptionError, match="arguments= applies to xacro files only"):
         load(path, arguments={"a": "b"})
 
 
-def test_without_the_package_arguments_name_the_pip_line(path, monkeypatch):
+def test_without_the_package_the_error_says_how_to_install_it(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacro", None)
     with pytest.raises(DescriptionError, match="pip install xacro"):
         load(path, arguments={"prefix": "right"})
-    with pytest.raises(DescriptionError, match=r"(?s)this is a xacro file.*try       xacro arm.urdf.xacro > arm.urdf"):
+    with pytest.raises(
+        DescriptionError, match=r"(?s)the file is xacro, not URDF.*try       xacro arm.urdf.xacro > arm.urdf"
+    ):
         load(path)

@@ -1,4 +1,4 @@
-"""The numerical solver on random reachable poses, judged by Pinocchio's kinematics, and out of reach."""
+"""The numerical solver on random reachable poses, compared with Pinocchio, and on poses out of reach."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from appell import ArgumentError, Dynamics, ModelError, ModelWarning, load
 from appell.kinematics.inverse import numerical
-from appell_lab.judges.oracle import Oracle
+from appell_lab.references.oracle import Oracle
 from robots import random_tree
 
 
@@ -28,16 +28,18 @@ def talos_arm():
 def test_nearly_all_of_10000_random_reachable_poses_are_reached_inside_the_limits(robot, frame):
     solver = numerical(robot, frame)
     T = Dynamics(robot).pose(frame)(solver.random(np.random.default_rng(3), 10_000))
-    found = solver(T, tolerance=1e-10)
-    assert found.reached.mean() >= 0.995
+    solution = solver(T, tolerance=1e-10)
+    assert solution.reached.mean() >= 0.995
     lower, upper = robot.limits.lower, robot.limits.upper
-    assert ((found.q >= lower) & (found.q <= upper)).all()
+    assert ((solution.q >= lower) & (solution.q <= upper)).all()
     oracle = Oracle(robot)
-    for k in np.flatnonzero(found.reached)[:200]:
-        assert np.abs(oracle.pose(frame, found.q[k]) - T[k]).max() < 2e-10  # entries of a rotation turned by 1e-10 rad
+    for k in np.flatnonzero(solution.reached)[:200]:
+        assert (
+            np.abs(oracle.pose(frame, solution.q[k]) - T[k]).max() < 2e-10
+        )  # matrix entries after a rotation by 1e-10 rad
 
 
-def test_the_same_call_gives_the_same_answer_and_another_seed_may_not():
+def test_the_same_call_gives_the_same_result_and_another_seed_may_not():
     robot = load("panda")
     solver = numerical(robot)
     T = Dynamics(robot).pose("tool")(solver.random(np.random.default_rng(5), 50))
@@ -48,14 +50,14 @@ def test_the_same_call_gives_the_same_answer_and_another_seed_may_not():
 def test_a_redundant_arm_moves_towards_the_preferred_posture():
     robot = load("panda")
     solver = numerical(robot)
-    wanted = robot.start + np.array([0.2, 0.1, -0.3, 0.2, 0.1, -0.2, 0.3])
-    T = Dynamics(robot).pose("tool")(wanted)
+    q = robot.start + np.array([0.2, 0.1, -0.3, 0.2, 0.1, -0.2, 0.3])
+    T = Dynamics(robot).pose("tool")(q)
     free, pulled = solver(T), solver(T, prefer=robot.start + 0.1)
     assert free.reached
     assert pulled.reached
     gap = [np.linalg.norm(x.q - robot.start - 0.1) for x in (free, pulled)]
     assert gap[1] < gap[0] - 1e-3
-    # at the optimum the way to the posture has no part in the null space
+    # at the optimum the difference from the posture has no component in the null space
     J = Dynamics(robot).jacobian("tool")(pulled.q)
     null = np.linalg.svd(J)[2][-1]
     assert abs(null @ (robot.start + 0.1 - pulled.q)) < 1e-4
@@ -66,39 +68,39 @@ def test_only_the_position_matters_with_weight_zero():
     solver = numerical(robot, weight=0.0)
     T = Dynamics(robot).pose("tool")([0.4, 0.9])
     T[:3, :3] = np.eye(3)  # an orientation that the arm does not have there
-    found = solver(T)
-    assert found.reached
-    assert found.position_error < 1e-10
+    solution = solver(T)
+    assert solution.reached
+    assert solution.position_error < 1e-10
 
 
-def test_out_of_reach_it_returns_the_nearest_and_says_by_how_much():
+def test_out_of_reach_the_closest_configuration_and_the_error_are_returned():
     robot = load("planar-2r")
     solver = numerical(robot, weight=0.0)
     straight = Dynamics(robot).pose("tool")([0.7, 0.0])
     reach = np.linalg.norm(straight[:3, 3])
     T = straight.copy()
     T[:3, 3] *= 1.5
-    found = solver(T)
-    assert not found.reached
-    assert found.position_error == pytest.approx(0.5 * reach, abs=1e-6)
-    np.testing.assert_allclose(Dynamics(robot).pose("tool")(found.q)[:3, 3], straight[:3, 3], atol=1e-3)
-    assert f"misses the pose by {0.5 * reach:.4g}"[:25] in str(found)
+    solution = solver(T)
+    assert not solution.reached
+    assert solution.position_error == pytest.approx(0.5 * reach, abs=1e-6)
+    np.testing.assert_allclose(Dynamics(robot).pose("tool")(solution.q)[:3, 3], straight[:3, 3], atol=1e-3)
+    assert f"misses the pose by {0.5 * reach:.4g}"[:25] in str(solution)
     both = solver(np.stack([straight, T]))
     assert both.reached.tolist() == [True, False]
-    assert "misses 1 of 2 poses; pose [1]" in str(both)
+    assert "does not reach 1 of 2 poses; pose [1]" in str(both)
 
 
-def test_a_robot_on_a_floating_base_reaches_with_its_base():
+def test_a_robot_with_a_floating_base_uses_its_base():
     robot = random_tree(4, 5, base="floating", kinds=("revolute", "spherical"))
     frame = robot.links[-1].name
     q = robot.random_configuration(np.random.default_rng(0))
-    found = numerical(robot, frame)(Dynamics(robot).pose(frame)(q))
-    assert found.reached
-    quaternion = found.q[3:7]
+    solution = numerical(robot, frame)(Dynamics(robot).pose(frame)(q))
+    assert solution.reached
+    quaternion = solution.q[3:7]
     assert np.linalg.norm(quaternion) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_wrong_arguments_are_named():
+def test_wrong_arguments_are_named_errors():
     panda, solver = load("panda"), numerical(load("panda"))
     for problem, call in {
         r"shape \(3, 3\)": lambda: solver(np.eye(3)),
@@ -107,7 +109,7 @@ def test_wrong_arguments_are_named():
         "starts is 0": lambda: solver(np.eye(4), starts=0),
         "starts is 2.5": lambda: solver(np.eye(4), starts=2.5),
         "tolerance is nan": lambda: solver(np.eye(4), tolerance=float("nan")),
-        "weight of a rotation is -1": lambda: numerical(panda, "tool", weight=-1.0),
+        "weight is -1 m/rad": lambda: numerical(panda, "tool", weight=-1.0),
     }.items():
         with pytest.raises(ArgumentError, match=problem):
             call()

@@ -1,4 +1,4 @@
-"""Closed-form inverse kinematics, judged by forward kinematics and by the reference configurations."""
+"""Closed-form inverse kinematics, compared with forward kinematics and reference configurations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from appell import DH, ArgumentError, Dynamics, ModelError, from_dh, load
 from appell.kinematics.inverse import CONFIGURATIONS, row_of, spherical_wrist
 from appell.motion import zyz
-from appell_lab.judges.oracle import Oracle
+from appell_lab.references.oracle import Oracle
 from robots import random_pose
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "puma_straight_lines.json").read_text())
@@ -25,13 +25,13 @@ def pose_at(point, orientation):
     return T
 
 
-def turned(difference):
-    """An angle difference without whole turns."""
+def wrapped(difference):
+    """An angle difference modulo 2π."""
     return (difference + np.pi) % (2 * np.pi) - np.pi
 
 
 def arm(seed: int):
-    """A random arm of the family: any lengths, offsets, angle offsets, senses of the axes, base and tool."""
+    """A random arm with a spherical wrist: any lengths, offsets, angle offsets, signs of the axes, base and tool."""
     rng = np.random.default_rng(seed)
     sign = rng.choice([-1.0, 1.0], 5)
     lengths, offsets, angles = rng.uniform(0.05, 0.5, 4), rng.uniform(-0.4, 0.4, 4), rng.uniform(-3, 3, 6)
@@ -47,7 +47,7 @@ def arm(seed: int):
 
 
 @pytest.mark.parametrize("line", ["000", "002"])
-def test_the_eight_start_configurations_are_those_of_the_reference(line):
+def test_the_eight_start_configurations_agree_with_the_reference(line):
     data = REFERENCE[line]
     q = spherical_wrist(load("puma"))(pose_at(data["p0"], zyz(*data["zyz_deg"])))
     for row, flags, known in zip(q, CONFIGURATIONS, data["start_configurations_deg"], strict=True):
@@ -55,17 +55,17 @@ def test_the_eight_start_configurations_are_those_of_the_reference(line):
         np.testing.assert_allclose(np.degrees(row), known["q_deg"], rtol=0, atol=1e-12)
 
 
-def test_all_solutions_of_100000_random_poses_are_exact_and_none_is_missed():
+def test_all_solutions_of_100000_random_poses_are_exact_and_complete():
     robot = load("puma")
     pose = Dynamics(robot).pose("tool")
     q = np.random.default_rng(7).uniform(-np.pi, np.pi, (100_000, 6))
     T = pose(q)
-    found = spherical_wrist(robot)(T)
-    assert not np.isnan(found).any()  # without a shoulder offset every branch of a reachable pose exists
-    assert np.abs(pose(found) - T[:, None]).max() < 1e-12
-    nearest = np.abs(turned(found - q[:, None])).max(axis=-1).min(axis=-1)
-    # near a singularity a joint follows from the pose with an error of rounding over the distance from it, and the
-    # joints behind it, near their own, multiply that
+    solutions = spherical_wrist(robot)(T)
+    assert not np.isnan(solutions).any()  # without a shoulder offset every branch of a reachable pose exists
+    assert np.abs(pose(solutions) - T[:, None]).max() < 1e-12
+    nearest = np.abs(wrapped(solutions - q[:, None])).max(axis=-1).min(axis=-1)
+    # near a singularity the error of a joint is rounding divided by the distance from it, and the joints after it, if
+    # they are near their own singularity, multiply this error
     wrist = np.abs(np.sin(q[:, 4]))
     radius = np.hypot(T[:, 0, 3], T[:, 1, 3])
     shoulder = np.sqrt(np.maximum(radius**2 - 0.15**2, 0.0))
@@ -76,18 +76,18 @@ def test_all_solutions_of_100000_random_poses_are_exact_and_none_is_missed():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_arm_of_the_family_is_solved(seed):
+def test_every_arm_with_a_spherical_wrist_is_solved(seed):
     robot = arm(seed)
     pose = Dynamics(robot).pose("tool")
     q = np.random.default_rng(seed).uniform(-np.pi, np.pi, (2000, 6))
-    found = spherical_wrist(robot)(pose(q))
-    exists = ~np.isnan(found).any(axis=-1)
+    solutions = spherical_wrist(robot)(pose(q))
+    exists = ~np.isnan(solutions).any(axis=-1)
     assert exists.any(axis=-1).all()
-    assert np.nanmax(np.abs(pose(found) - pose(q)[:, None])) < 1e-12
-    nearest = np.nanmin(np.abs(turned(found - q[:, None])).max(axis=-1), axis=-1)
+    assert np.nanmax(np.abs(pose(solutions) - pose(q)[:, None])) < 1e-12
+    nearest = np.nanmin(np.abs(wrapped(solutions - q[:, None])).max(axis=-1), axis=-1)
     assert np.quantile(nearest, 0.99) < 1e-11
     assert nearest.max() < 1e-6
-    if seed % 2:  # axis 2 beside axis 1: some poses are reached on one side only
+    if seed % 2:  # axis 2 is offset from axis 1: some poses have solutions with one shoulder sign only
         assert not exists.all()
 
 
@@ -110,25 +110,25 @@ def test_pinocchio_agrees_with_the_solutions():
         (0.3, -RIGHT, RIGHT, 0.4, 0.5, 0.2),
     ],
 )
-def test_singular_poses_are_reached_too(q):
+def test_singular_poses_are_solved(q):
     robot = load("puma")
     pose = Dynamics(robot).pose("tool")
-    found = spherical_wrist(robot)(pose(q))
-    assert not np.isnan(found).all(axis=0).any()
-    np.testing.assert_allclose(pose(found), np.broadcast_to(pose(q), (8, 4, 4)), atol=1e-12)
+    solutions = spherical_wrist(robot)(pose(q))
+    assert not np.isnan(solutions).all(axis=0).any()
+    np.testing.assert_allclose(pose(solutions), np.broadcast_to(pose(q), (8, 4, 4)), atol=1e-12)
 
 
-def test_the_wrist_on_the_first_axis_is_reached_with_any_first_angle():
+def test_a_wrist_on_the_first_axis_is_solved():
     rows = [DH(), DH(-RIGHT), DH(0, 0.4), DH(RIGHT, 0, 0.4), DH(-RIGHT), DH(RIGHT)]
     robot = from_dh(rows)
-    found = spherical_wrist(robot)(pose_at([0.0, 0.0, 0.5], zyz(10, 20, 30)))
-    assert not np.isnan(found).any()
+    solutions = spherical_wrist(robot)(pose_at([0.0, 0.0, 0.5], zyz(10, 20, 30)))
+    assert not np.isnan(solutions).any()
     np.testing.assert_allclose(
-        Dynamics(robot).pose("tool")(found)[..., :3, 3], np.tile([0.0, 0.0, 0.5], (8, 1)), atol=1e-12
+        Dynamics(robot).pose("tool")(solutions)[..., :3, 3], np.tile([0.0, 0.0, 0.5], (8, 1)), atol=1e-12
     )
 
 
-def test_a_pose_out_of_reach_is_nan_and_says_by_how_much():
+def test_a_pose_out_of_reach_is_nan_and_has_a_shortfall():
     solver = spherical_wrist(load("puma"))
     T = pose_at([2.0, 0.0, 0.0], np.eye(3))
     with warnings.catch_warnings():
@@ -142,17 +142,17 @@ def test_a_pose_out_of_reach_is_nan_and_says_by_how_much():
     assert not np.isnan(inside[1]).any()
 
 
-def test_a_batch_has_the_bits_of_its_samples():
+def test_a_batch_gives_the_same_bits_as_its_samples():
     solver = spherical_wrist(load("puma"))
     T = Dynamics(load("puma")).pose("tool")(np.random.default_rng(2).uniform(-3, 3, (3, 5, 6)))
-    whole = solver(T)
-    assert whole.shape == (3, 5, 8, 6)
+    batch = solver(T)
+    assert batch.shape == (3, 5, 8, 6)
     for i in range(3):
         for j in range(5):
-            np.testing.assert_array_equal(solver(T[i, j]), whole[i, j])
+            np.testing.assert_array_equal(solver(T[i, j]), batch[i, j])
 
 
-def test_a_robot_of_another_geometry_is_refused_and_the_joint_named():
+def test_a_robot_with_another_geometry_is_an_error_that_names_the_joint():
     def puma_with(**changes):
         rows = [DH(), DH(-RIGHT), DH(0, 0.432, 0.15), DH(RIGHT, -0.02, 0.433), DH(-RIGHT), DH(RIGHT)]
         for index, row in changes.items():
@@ -164,33 +164,33 @@ def test_a_robot_of_another_geometry_is_refused_and_the_joint_named():
         "joint 'joint3' turns about an axis 10°": puma_with(_2=DH(np.radians(10), 0.432)),
         "joint 'joint4' turns about an axis 70°": puma_with(_3=DH(np.radians(70), -0.02, 0.433)),
         "joint 'joint5' turns about an axis 45°": puma_with(_4=DH(np.radians(45))),
-        "joint 'joint6' has an axis that passes the wrist, on that of joint 'joint5', at 0.1 m": puma_with(
+        "joint 'joint6' has an axis that misses the wrist centre, on the axis of joint 'joint5', by 0.1 m": puma_with(
             _5=DH(RIGHT, 0.1)
         ),
-        "joint 'joint3' has the axis of joint 'joint2'": puma_with(_2=DH(0.0, 0.0)),
+        "joint 'joint3' has the same axis as joint 'joint2'": puma_with(_2=DH(0.0, 0.0)),
         "joint 'joint3' is prismatic": load("stanford"),
-        "stands on 7 joints": load("panda"),
+        "is carried by 7 joints": load("panda"),
     }
     for problem, robot in cases.items():
         with pytest.raises(ModelError, match=problem):
             spherical_wrist(robot)
 
 
-def test_what_is_no_pose_is_refused():
+def test_matrices_that_are_not_poses_are_errors():
     solver = spherical_wrist(load("puma"))
     with pytest.raises(ArgumentError, match=r"shape \(3, 3\)"):
         solver(np.eye(3))
-    with pytest.raises(ArgumentError, match=r"pose\[1\] misses"):
+    with pytest.raises(ArgumentError, match=r"pose\[1\] differs"):
         solver([np.eye(4), 2 * np.eye(4)])
-    with pytest.raises(ArgumentError, match="mirrors"):
+    with pytest.raises(ArgumentError, match="is a reflection"):
         solver(np.diag([1.0, 1.0, -1.0, 1.0]))
     with pytest.raises(ArgumentError, match="does not exist"):
         row_of(1, 2, 1)
 
 
-def test_a_nan_pose_spoils_only_its_own_row():
+def test_a_nan_pose_affects_only_its_own_sample():
     solver = spherical_wrist(load("puma"))
     T = np.stack([pose_at([0.5, 0.1, 0.1], np.eye(3))] * 5)
     T[2, 0, 3] = np.nan
-    found = np.isnan(solver(T)).any(axis=(1, 2))
-    assert found.tolist() == [False, False, True, False, False]
+    is_nan = np.isnan(solver(T)).any(axis=(1, 2))
+    assert is_nan.tolist() == [False, False, True, False, False]

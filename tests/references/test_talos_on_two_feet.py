@@ -7,7 +7,7 @@ import pytest
 
 from answers import answer
 from appell.dynamics import Dynamics
-from appell_lab.bench.held_robots import FEET, standing
+from appell_lab.bench.loop_robots import FEET, fixed_feet
 from appell_lab.bench.subject import find
 from constrained_cases import CASES
 
@@ -29,7 +29,7 @@ def case(request):
     given, tree = STATES[request.param], find("talos").robot
     q, v, tau, a = (rearranged(tree, given["joints"], given[name]) for name in ("q", "v", "tau", "a"))
     soles = {foot: Dynamics(tree).pose(foot)(q) for foot in FEET}
-    return Dynamics(tree.with_loops(*standing(tree, FEET, q), home=q)), q, v, tau, a, soles, given
+    return Dynamics(tree.with_loops(*fixed_feet(tree, FEET, q), home=q)), q, v, tau, a, soles, given
 
 
 def test_accelerations(case):

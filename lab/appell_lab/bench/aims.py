@@ -1,4 +1,4 @@
-"""What the figures are held against: at least so many times faster, at most so many seconds or operations."""
+"""The aim of each figure: a minimum speedup, or a maximum number of seconds or operations."""
 
 from __future__ import annotations
 
@@ -36,4 +36,5 @@ AIMS = {
 
 
 def aim(part: str, robot: str, name: str) -> float | None:
+    """Return the aim of a figure; None if it has none."""
     return AIMS.get(f"{robot}/{part}/{name}")

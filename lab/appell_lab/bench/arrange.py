@@ -1,4 +1,4 @@
-"""Pinocchio's results in our order of rows and columns."""
+"""Convert results of Pinocchio to the order of rows and columns of appell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from appell_lab.bench.subject import Twin
 
-TRIANGULAR = {  # results of which Pinocchio fills the upper triangle only
+TRIANGULAR = {  # positions of results of which Pinocchio fills only the upper triangle
     "mass_matrix": (0,),
     "inverse_dynamics_derivatives": (2,),
     "forward_dynamics_derivatives": (2,),
@@ -14,7 +14,15 @@ TRIANGULAR = {  # results of which Pinocchio fills the upper triangle only
 
 
 def arranged(twin: Twin, quantity: str, position: int, samples: np.ndarray) -> np.ndarray:
-    """One result of a batch, samples first."""
+    """Return one result of a batch in the order of appell.
+
+    Parameters
+    ----------
+    twin : the robot in Pinocchio
+    quantity : name of the function
+    position : position of the result among the results of the function
+    samples : results of Pinocchio, samples first
+    """
     if position in TRIANGULAR.get(quantity, ()):
         upper = np.triu(samples)
         samples = upper + np.swapaxes(np.triu(samples, 1), -1, -2)

@@ -1,8 +1,8 @@
-"""Batches: one call of ours against a Python loop over Pinocchio's function.
+"""Batches: one call of appell against a Python loop over Pinocchio's function.
 
-The loop is what a user of Pinocchio writes, call overhead included; for inverse and forward dynamics Pinocchio also
-has a function of its own for batches, which is measured beside it on one thread. Ours writes into a preallocated array;
-what it takes when it allocates its results is measured as well.
+The loop is what a user of Pinocchio writes, including call overhead; for inverse and forward dynamics Pinocchio also
+has functions for batches, which are measured on one thread. appell writes into a preallocated array; the time with
+allocation of the results is measured as well.
 """
 
 from __future__ import annotations
@@ -22,75 +22,88 @@ from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
 from appell_lab.bench.subject import Subject, pinocchio, random_states
 
-AGREEMENT = 1e-9  # largest error relative to the largest entry; beyond it, what is timed is not the same function
-JUDGED = 64  # samples that are compared
+AGREEMENT = 1e-9  # maximum error relative to the largest entry; beyond it, the functions are not the same
+COMPARED_SAMPLES = 64
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A function of ours and the call of Pinocchio that computes the same."""
+class Quantity:
+    """A function of appell and the function of Pinocchio that computes the same."""
 
     name: str
     title: str
     arguments: tuple[str, ...]
     ours: Callable[[Dynamics], Function]
     theirs: str
-    at_once: str = ""  # Pinocchio's own function for batches
-    largest: int = 1000  # degrees of freedom up to which it is measured
+    at_once: str = ""  # Pinocchio's function for batches
+    max_nv: int = 1000  # largest number of degrees of freedom for which it is measured
 
 
 QUANTITIES = (
-    Measured(
+    Quantity(
         "inverse_dynamics", "inverse dynamics", ("q", "v", "a"), lambda d: d.inverse_dynamics, "rnea", "rneaInParallel"
     ),
-    Measured("mass_matrix", "inertia matrix", ("q",), lambda d: d.mass_matrix, "crba"),
-    Measured(
+    Quantity("mass_matrix", "inertia matrix", ("q",), lambda d: d.mass_matrix, "crba"),
+    Quantity(
         "forward_dynamics", "forward dynamics", ("q", "v", "tau"), lambda d: d.forward_dynamics, "aba", "abaInParallel"
     ),
-    Measured(
+    Quantity(
         "inverse_dynamics_derivatives",
         "inverse-dynamics derivatives",
         ("q", "v", "a"),
         lambda d: d.inverse_dynamics.jacobian("q", "v", "a"),
         "computeRNEADerivatives",
-        largest=12,
+        max_nv=12,
     ),
-    Measured(
-        "regressor", "regressor", ("q", "v", "a"), lambda d: d.regressor, "computeJointTorqueRegressor", largest=12
+    Quantity(
+        "regressor", "regressor", ("q", "v", "a"), lambda d: d.regressor, "computeJointTorqueRegressor", max_nv=12
     ),
 )
 
 
-def quantities(subject: Subject) -> list[Measured]:
-    return [quantity for quantity in QUANTITIES if subject.robot.nv <= quantity.largest]
+def quantities(subject: Subject) -> list[Quantity]:
+    return [quantity for quantity in QUANTITIES if subject.robot.nv <= quantity.max_nv]
 
 
-def measure(subject: Subject, quantity: Measured, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """The figure of one function of one robot; `tick` is called after every turn."""
+def measure(subject: Subject, quantity: Quantity, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
+    """Measure one function of one robot.
+
+    Parameters
+    ----------
+    subject : the robot
+    quantity : the function
+    count : number of samples in the batch
+    turns : number of timed repetitions; the best counts
+    tick : called after every repetition
+    """
     pin, twin = pinocchio(), subject.twin
     states = random_states(subject, count)
     function = quantity.ours(subject.dynamics)
     ours = [states[name] for name in quantity.arguments]
     theirs = [twin.layout(name, states[name]) for name in quantity.arguments]
-    _agree(subject, quantity, function, ours, theirs)
+    _check_agreement(subject, quantity, function, ours, theirs)
 
     listed = ", ".join(quantity.arguments)
     samples = ", ".join(f"{name}[i]" for name in quantity.arguments)
     out = tuple(np.empty((count, *array.shape)) for array in function.outputs)
-    own = dict(zip(quantity.arguments, ours, strict=True)) | {"f": function, "out": out}
-    other = dict(zip(quantity.arguments, theirs, strict=True)) | {"model": twin.model, "data": twin.data, "N": count}
-    other["f"] = getattr(pin, quantity.theirs)
-    contestants = {
-        "theirs": TimedStatement(f"[f(model, data, {samples}) for i in range(N)]", other),
-        "ours": TimedStatement(f"f({listed}, out=out)", own),
-        "ours_allocating": TimedStatement(f"f({listed})", own),
+    our_names = dict(zip(quantity.arguments, ours, strict=True)) | {"f": function, "out": out}
+    their_names = dict(zip(quantity.arguments, theirs, strict=True)) | {
+        "model": twin.model,
+        "data": twin.data,
+        "N": count,
+    }
+    their_names["f"] = getattr(pin, quantity.theirs)
+    statements = {
+        "theirs": TimedStatement(f"[f(model, data, {samples}) for i in range(N)]", their_names),
+        "ours": TimedStatement(f"f({listed}, out=out)", our_names),
+        "ours_allocating": TimedStatement(f"f({listed})", our_names),
     }
     if hasattr(pin, quantity.at_once):
         columns = {name: np.asfortranarray(array.T) for name, array in zip(quantity.arguments, theirs, strict=True)}
         result = np.empty((twin.model.nv, count), order="F")
         pool = {"f": getattr(pin, quantity.at_once), "pool": pin.ModelPool(twin.model, 1), "result": result}
-        contestants["theirs_at_once"] = TimedStatement(f"f(1, pool, {listed}, result)", columns | pool)
-    timings = time_in_turns(contestants, turns, tick)
+        statements["theirs_at_once"] = TimedStatement(f"f(1, pool, {listed}, result)", columns | pool)
+    timings = time_in_turns(statements, turns, tick)
 
     details: dict[str, Any] = {"function": quantity.theirs}
     details |= {f"{name}_best": timing.best / count for name, timing in timings.items()}
@@ -112,14 +125,14 @@ def measure(subject: Subject, quantity: Measured, count: int, turns: int, tick: 
 
 
 def measure_float32(subject: Subject, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Inverse dynamics in single precision against double precision."""
+    """Compare inverse dynamics in single and double precision; parameters as in `measure`."""
     states = random_states(subject, count)
-    contestants = {}
+    statements = {}
     for dtype in (np.float64, np.float32):
         names: dict[str, Any] = {name: states[name].astype(dtype) for name in ("q", "v", "a")}
         names |= {"f": subject.dynamics.inverse_dynamics, "out": np.empty((count, subject.robot.nv), dtype)}
-        contestants[dtype.__name__] = TimedStatement("f(q, v, a, out=out)", names)
-    timings = time_in_turns(contestants, turns, tick)
+        statements[dtype.__name__] = TimedStatement("f(q, v, a, out=out)", names)
+    timings = time_in_turns(statements, turns, tick)
     return [
         Figure(
             "batch",
@@ -135,22 +148,23 @@ def measure_float32(subject: Subject, count: int, turns: int, tick: Callable[[],
     ]
 
 
-def _agree(subject: Subject, quantity: Measured, function: Function, ours: list, theirs: list) -> None:
-    """Refuse to time two functions that do not compute the same."""
+def _check_agreement(subject: Subject, quantity: Quantity, function: Function, ours: list, theirs: list) -> None:
+    """Raise AppellError if the two functions do not compute the same."""
     pin, twin = pinocchio(), subject.twin
-    mine = function(*(array[:JUDGED] for array in ours))
-    for sample in range(min(JUDGED, len(ours[0]))):
-        judged = getattr(pin, quantity.theirs)(twin.model, twin.data, *(array[sample] for array in theirs))
-        for position, (result, other) in enumerate(zip(_several(mine), _several(judged), strict=True)):
-            shaped = np.reshape(other, result.shape[1:])  # Pinocchio's matrices with one row come as vectors
+    our_results = function(*(array[:COMPARED_SAMPLES] for array in ours))
+    for sample in range(min(COMPARED_SAMPLES, len(ours[0]))):
+        reference = getattr(pin, quantity.theirs)(twin.model, twin.data, *(array[sample] for array in theirs))
+        for position, (result, other) in enumerate(zip(_as_tuple(our_results), _as_tuple(reference), strict=True)):
+            shaped = np.reshape(other, result.shape[1:])  # Pinocchio returns matrices with one row as vectors
             expected = arranged(twin, quantity.name, position, shaped[None])[0]
             error = np.abs(result[sample] - expected).max() / max(np.abs(expected).max(), 1e-300)
             if not error <= AGREEMENT:
                 raise AppellError(
-                    f"{quantity.title} of robot '{subject.name}' is {error:.1e} from Pinocchio's; it is not timed.",
+                    f"{quantity.title} of robot '{subject.name}' differs from Pinocchio by {error:.1e}; "
+                    "it is not timed.",
                     expected=f"agreement within {AGREEMENT:g} of the largest entry",
                 )
 
 
-def _several(results) -> tuple:
+def _as_tuple(results) -> tuple:
     return results if isinstance(results, tuple) else (results,)

@@ -1,4 +1,4 @@
-"""One sample in one call from Python: the ufunc, and the function bound to its own arrays, against `pin.rnea`."""
+"""One sample per call from Python: the ufunc, and the function bound to its arrays, against `pin.rnea`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from appell_lab.bench.subject import Subject, pinocchio, random_states
 
 
 def measure(subject: Subject, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Inverse dynamics, called three ways."""
+    """Measure inverse dynamics called in three ways."""
     twin, states = subject.twin, random_states(subject, 1)
     q, v, a = (states[name][0] for name in ("q", "v", "a"))
     bound: Any = subject.dynamics.inverse_dynamics.bind()

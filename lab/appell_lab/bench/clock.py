@@ -1,9 +1,9 @@
-"""Timing on a busy machine: one core, all contestants in turn, and the best of many turns.
+"""Timing on a busy machine: one core, all statements in turns, and the best of many turns.
 
-The clock is the processor time of the process, which stands still while another process has the core. Wall-clock time
-would be unfair: a long statement is interrupted more often than a short one. What is left of the others' influence,
-their use of the caches, only ever adds time, so the best of many turns is what the code costs; the median says how
-quiet the machine was. Contestants take turns, so that a slow minute slows all of them.
+The clock is the processor time of the process, which does not advance while another process uses the core. Wall-clock
+time would be unfair: a long statement is interrupted more often than a short one. Other processes still affect the
+caches, which only adds time, so the best of many turns is the cost of the code; the median shows how busy the machine
+was. Statements are timed in turns, so that a slow period affects all of them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from time import process_time
 from timeit import Timer
 
-TURN = 2e-3  # seconds that a turn lasts at least
+MIN_TURN_S = 2e-3  # minimum duration of a turn
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds for one execution of a statement."""
+    """Time of one execution of a statement, s."""
 
     best: float
     median: float
@@ -30,7 +30,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class TimedStatement:
-    """A statement, and the names that stand in it."""
+    """A statement and the values of its names."""
 
     statement: str
     names: Mapping[str, object]
@@ -40,14 +40,25 @@ class TimedStatement:
 
 
 def time_in_turns(
-    contestants: Mapping[str, TimedStatement], turns: int, after_turn: Callable[[], object] = lambda: None
+    statements: Mapping[str, TimedStatement], turns: int, after_turn: Callable[[], object] = lambda: None
 ) -> dict[str, Timing]:
-    """Time each contestant in `turns` turns, one after the other."""
-    timers = {name: contestant.timer() for name, contestant in contestants.items()}
+    """Time all statements in turns.
+
+    Parameters
+    ----------
+    statements : statements by name
+    turns : number of turns; in each of them every statement is timed once
+    after_turn : called after every turn
+
+    Returns
+    -------
+    Best and median time of one execution, by name.
+    """
+    timers = {name: statement.timer() for name, statement in statements.items()}
     runs = {}
     for name, timer in timers.items():
         timer.timeit(1)  # the first execution compiles, allocates and fills caches
-        runs[name] = max(1, math.ceil(TURN / max(timer.timeit(1), 1e-7)))
+        runs[name] = max(1, math.ceil(MIN_TURN_S / max(timer.timeit(1), 1e-7)))
     seconds: dict[str, list[float]] = {name: [] for name in timers}
     for _ in range(turns):
         for name, timer in timers.items():
@@ -58,7 +69,7 @@ def time_in_turns(
 
 @contextmanager
 def one_core(core: int | None = None) -> Iterator[int | None]:
-    """Keep this process and its children on one core (the last one it may use), where the system can do that."""
+    """Pin this process and its children to one core (the last available one by default), if the system supports it."""
     if not hasattr(os, "sched_setaffinity"):
         yield None
         return

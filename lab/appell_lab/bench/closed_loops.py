@@ -1,7 +1,7 @@
-"""A parallel robot: the Agile Wrist's motor torques in closed form, against Pinocchio with the loops closed by forces.
+"""A parallel robot: motor torques of the Agile Wrist in closed form, against Pinocchio with loop-closure forces.
 
-Positions, velocities and accelerations of the passive joints are given to Pinocchio before the clock starts; the closed
-form computes them.
+Pinocchio gets the positions, velocities and accelerations of the passive joints before timing starts; the closed form
+computes them.
 """
 
 from __future__ import annotations
@@ -19,29 +19,38 @@ from appell_lab.bench.figure import Figure
 from appell_lab.references.pinocchio_loops import LoopPeer, tree_states
 
 AGREEMENT = 1e-9  # N m
-JUDGED = 64
-SPREAD = 0.4  # rad about home, where every leg reaches
+COMPARED_SAMPLES = 64
+SPREAD_RAD = 0.4  # about home, within reach of every leg
 
 
 def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Time for a sample, and its ratio to Pinocchio's."""
+    """Measure the time per sample and its ratio to that of Pinocchio; parameters as in `batch.measure`."""
     mechanism = agile_wrist()
     wrist, peer = Dynamics(mechanism), LoopPeer(mechanism)
     rng = np.random.default_rng(1)
-    q = rng.uniform(-SPREAD, SPREAD, (count, 3))
+    q = rng.uniform(-SPREAD_RAD, SPREAD_RAD, (count, 3))
     v, a = rng.normal(size=(count, 3)), rng.normal(size=(count, 3))
     y, rate, gain = tree_states(wrist, q, v, a)
-    judged = np.array([peer.torques(*state) for state in zip(y[:JUDGED], rate[:JUDGED], gain[:JUDGED], strict=True)])
-    error = np.abs(wrist.inverse_dynamics(q[:JUDGED], v[:JUDGED], a[:JUDGED]) - judged).max()
+    reference = np.array(
+        [
+            peer.torques(*state)
+            for state in zip(y[:COMPARED_SAMPLES], rate[:COMPARED_SAMPLES], gain[:COMPARED_SAMPLES], strict=True)
+        ]
+    )
+    error = np.abs(
+        wrist.inverse_dynamics(q[:COMPARED_SAMPLES], v[:COMPARED_SAMPLES], a[:COMPARED_SAMPLES]) - reference
+    ).max()
     if not error <= AGREEMENT:
-        raise AppellError(f"the Agile Wrist's torques are {error:.1e} N m from Pinocchio's; they are not timed.")
+        raise AppellError(
+            f"the torques of the Agile Wrist differ from Pinocchio by {error:.1e} N m; they are not timed."
+        )
 
-    own = {"f": wrist.inverse_dynamics, "q": q, "v": v, "a": a, "out": np.empty((count, 3))}
-    other = {"f": peer.torques, "y": y, "rate": rate, "gain": gain, "N": count}
+    our_names = {"f": wrist.inverse_dynamics, "q": q, "v": v, "a": a, "out": np.empty((count, 3))}
+    their_names = {"f": peer.torques, "y": y, "rate": rate, "gain": gain, "N": count}
     timings = time_in_turns(
         {
-            "theirs": TimedStatement("[f(y[i], rate[i], gain[i]) for i in range(N)]", other),
-            "ours": TimedStatement("f(q, v, a, out=out)", own),
+            "theirs": TimedStatement("[f(y[i], rate[i], gain[i]) for i in range(N)]", their_names),
+            "ours": TimedStatement("f(q, v, a, out=out)", our_names),
         },
         turns,
         tick,
@@ -52,7 +61,7 @@ def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     }
     part, robot = "parallel", "agile-wrist"
     return [
-        Figure(part, robot, "sample", "torques of the Agile Wrist, a sample", ours, "s", aim(part, robot, "sample")),
+        Figure(part, robot, "sample", "torques of the Agile Wrist, per sample", ours, "s", aim(part, robot, "sample")),
         Figure(
             part,
             robot,

@@ -1,8 +1,8 @@
 """Robots with loops: forward dynamics in batches, against a Python loop over Pinocchio's `constraintDynamics`.
 
-Ours is measured in two ways. As a system it leads from the independent velocities to their rates; along the tree it
-gets and gives what Pinocchio does, all velocities, which keep the loops closed, and all accelerations. Forces act along
-all velocities in both. Pinocchio solves once with μ = 1e-12, the fewest steps that agree to twelve digits.
+appell is measured in two ways: from independent velocities to their rates, and, like Pinocchio, from all velocities of
+the tree, which keep the loops closed, to all accelerations. Forces act along all velocities in both. Pinocchio solves
+once with μ = 1e-12, the smallest number of iterations that agrees to twelve digits.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from appell_lab.bench.figure import Figure
 from appell_lab.bench.loop_robots import LOOP_ROBOTS, LoopRobot
 from appell_lab.bench.subject import pinocchio
 
-AGREEMENT = 1e-9  # of the largest acceleration
-JUDGED = 64
+AGREEMENT = 1e-9  # relative to the largest acceleration
+COMPARED_SAMPLES = 64
 
 
 class ConstraintPeer:
-    """`constraintDynamics` with all that it wants beside the state."""
+    """`constraintDynamics` with all its arguments except the state."""
 
-    def __init__(self, held: LoopRobot):
+    def __init__(self, robot: LoopRobot):
         pin = pinocchio()
-        self.model, self.data, self.contacts = held.model, held.model.createData(), held.contacts
+        self.model, self.data, self.contacts = robot.model, robot.model.createData(), robot.contacts
         self.terms = pin.StdVec_RigidConstraintData()
         for contact in self.contacts:
             self.terms.append(contact.createData())
@@ -52,17 +52,25 @@ class ConstraintPeer:
 
 
 def measure(name: str, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Time for a sample, and its ratio to Pinocchio's."""
-    held = LOOP_ROBOTS[name]()
-    dyn, peer, rng = Dynamics(held.system), ConstraintPeer(held), np.random.default_rng(1)
-    q = held.configurations(rng, count)
-    v, force = rng.normal(size=(count, dyn.system.nv)), rng.normal(size=(count, held.tree.nv))
+    """Measure the time per sample and its ratio to that of Pinocchio; parameters as in `batch.measure`."""
+    robot = LOOP_ROBOTS[name]()
+    dyn, peer, rng = Dynamics(robot.system), ConstraintPeer(robot), np.random.default_rng(1)
+    q = robot.configurations(rng, count)
+    v, force = rng.normal(size=(count, dyn.system.nv)), rng.normal(size=(count, robot.tree.nv))
     w = dyn.tree_velocity(q, v)
     ours = dyn.constrained_acceleration
-    judged = np.array([peer.acceleration(*state) for state in zip(q[:JUDGED], w[:JUDGED], force[:JUDGED], strict=True)])
-    error = np.abs(ours(q[:JUDGED], w[:JUDGED], force[:JUDGED]) - judged).max() / np.abs(judged).max()
+    reference = np.array(
+        [
+            peer.acceleration(*state)
+            for state in zip(q[:COMPARED_SAMPLES], w[:COMPARED_SAMPLES], force[:COMPARED_SAMPLES], strict=True)
+        ]
+    )
+    error = (
+        np.abs(ours(q[:COMPARED_SAMPLES], w[:COMPARED_SAMPLES], force[:COMPARED_SAMPLES]) - reference).max()
+        / np.abs(reference).max()
+    )
     if not error <= AGREEMENT:
-        raise AppellError(f"accelerations of '{name}' are {error:.1e} from Pinocchio's; they are not timed.")
+        raise AppellError(f"the accelerations of '{name}' differ from Pinocchio by {error:.1e}; they are not timed.")
 
     states = {"q": q, "v": v, "w": w, "force": force, "N": count}
     loop = "[f(model, data, q[i], w[i], force[i], contacts, terms, settings) for i in range(N)]"
@@ -77,13 +85,13 @@ def measure(name: str, count: int, turns: int, tick: Callable[[], object]) -> li
         turns,
         tick,
     )
-    best = {who: timing.best / count for who, timing in timings.items()}
-    medians = {f"{who}_median": timing.median / count for who, timing in timings.items()}
+    best = {key: timing.best / count for key, timing in timings.items()}
+    medians = {f"{key}_median": timing.median / count for key, timing in timings.items()}
 
-    def figure(who: str, key: str, title: str) -> Figure:
-        ratio, details = best["theirs"] / best[who], medians | {"agreement": float(error)}
+    def figure(timed: str, key: str, title: str) -> Figure:
+        ratio, details = best["theirs"] / best[timed], medians | {"agreement": float(error)}
         return Figure(
-            "loops", name, key, title, ratio, "x", aim("loops", name, key), best[who], best["theirs"], details
+            "loops", name, key, title, ratio, "x", aim("loops", name, key), best[timed], best["theirs"], details
         )
 
     return [

@@ -1,4 +1,4 @@
-"""One control step of the PUMA: signals in, torques and converter codes out."""
+"""One control step of the PUMA, from signals to torques and converter codes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from appell_lab.bench.figure import Figure
 TITLES = {
     "compiled": "control step, compiled part",
     "step": "control step, arrays filled and read",
-    "tick": "whole tick of the loop, no log",
+    "tick": "complete tick of the loop, without log",
 }
 
 
 def measure(turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Median times of the compiled part, of a step from Python, and of a tick with all its supervision."""
+    """Measure the median times of the compiled part, of a step from Python, and of a tick with all supervision."""
     from appell_lab.bench.control_step import puma_control_step
 
-    exercise = puma_control_step()
+    step = puma_control_step()
     timings = time_in_turns(
         {
-            "compiled": TimedStatement("f()", {"f": exercise.compiled}),
-            "step": TimedStatement(exercise.STATEMENT, exercise.names),
-            "tick": TimedStatement("tick()", {"tick": exercise.loop.tick}),
+            "compiled": TimedStatement("f()", {"f": step.compiled}),
+            "step": TimedStatement(step.STATEMENT, step.names),
+            "tick": TimedStatement("tick()", {"tick": step.loop.tick}),
         },
         turns,
         tick,

@@ -1,4 +1,4 @@
-"""One control step, set up so that it can be timed: signals in, torques and codes out, as a loop does it."""
+"""One control step, set up for timing: from signals to torques and codes, as in a control loop."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.task import standard_plant, standard_servo
 
 
-class Still(PassiveHardware):
-    """Hardware that always gives the same reading: a tick on it is all loop and no cabinet."""
+class ConstantReading(PassiveHardware):
+    """Hardware that always returns the same reading, so that a tick contains only the loop and not the cabinet."""
 
     def __init__(self, servo: Servo, clock: VirtualClock, reading: np.ndarray):
         self.wiring, self._clock, self._reading = servo.wiring, clock, reading
@@ -37,7 +37,7 @@ class Still(PassiveHardware):
 
 @dataclass(frozen=True)
 class ControlStep:
-    """Three things to time: the compiled step, the same with its arrays filled and read, and a whole tick of a loop."""
+    """Three things to time: the compiled step, a step with its arrays filled and read, and a tick of a loop."""
 
     compiled: Any
     names: dict[str, Any]
@@ -45,28 +45,28 @@ class ControlStep:
 
     STATEMENT = (
         "f.signals[:] = signals; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); "
-        "tau[:] = f.memory_next[place]; codes[:] = f.codes"
+        "tau[:] = f.memory_next[tau_slice]; codes[:] = f.codes"
     )
 
     def step(self) -> None:
-        """`STATEMENT`, as a function: what a user's own loop would do."""
+        """Execute `STATEMENT` as a function, like a loop written by a user."""
         f, names = self.compiled, self.names
         f.signals[:] = names["signals"]
         f.reference[:] = names["reference"]
         f.memory[:] = f.memory_next
         f()
-        names["tau"][:] = f.memory_next[names["place"]]
+        names["tau"][:] = f.memory_next[names["tau_slice"]]
         names["codes"][:] = f.codes
 
 
 def puma_control_step() -> ControlStep:
-    """The PUMA under tracking control with integral action, running."""
+    """Return the control step of the PUMA under tracking control with integral action, in operation."""
     robot = load("puma")
     servo, clock = standard_servo(robot), VirtualClock()
     cabinet = SimulatedCabinet(standard_plant(robot, servo.wiring), clock, servo.wiring.start)
     signals = np.zeros(servo.layout.size)
     cabinet.read(signals)
-    loop = Loop(Still(servo, clock, signals), servo, clock)
+    loop = Loop(ConstantReading(servo, clock, signals), servo, clock)
     loop.run(loop.supervisor.policy.readings)
     loop.arm()
     loop.start(Reference.hold(loop.position, loop.period, 1.0))
@@ -78,15 +78,15 @@ def puma_control_step() -> ControlStep:
     reference = np.zeros((3, n))
     reference[0] = loop.position
     names = {"f": bound, "signals": signals, "reference": reference, "tau": np.zeros(n), "codes": np.zeros(n)}
-    names["place"] = servo.memory.at["tau"]
+    names["tau_slice"] = servo.memory.at["tau"]
     return ControlStep(bound, names, loop)
 
 
 def median_seconds(call, runs: int = 2000) -> float:
-    """The median of single calls, clock included."""
+    """Return the median time of single calls, including the overhead of the clock, s."""
     times = []
     for _ in range(runs):
-        begin = perf_counter()
+        start = perf_counter()
         call()
-        times.append(perf_counter() - begin)
+        times.append(perf_counter() - start)
     return statistics.median(times)

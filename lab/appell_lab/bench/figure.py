@@ -1,4 +1,4 @@
-"""One measured figure and what it is held against."""
+"""One measured figure and its aim."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """`value` in `unit` ("x" for how many times faster, "times" for how many times as long, "s", or a count); `aim` is
-    the least of the first, or the most of anything else, that is wanted.
+    """A measured value.
 
-    `ours` and `theirs` are seconds for one sample or one call, where the figure compares two.
+    Parameters
+    ----------
+    part : part of the measurement, one of `run.PARTS`
+    robot, name : robot and name of the figure
+    title : title in tables
+    value : the value, in `unit`
+    unit : "x" (speedup), "times" (ratio of times), "s", or the name of what is counted
+    aim : minimum of a speedup, maximum of anything else
+    ours, theirs : time of one sample or one call, s, if the figure compares two programs
+    details : further values
     """
 
-    part: str  # one of those of `run`
+    part: str
     robot: str
     name: str
     title: str
@@ -27,6 +35,7 @@ class Figure:
 
     @property
     def key(self) -> str:
+        """The key of `aims.AIMS`."""
         return f"{self.robot}/{self.part}/{self.name}"
 
     @property
@@ -55,7 +64,7 @@ class Figure:
 
 
 def in_unit(value: float, unit: str) -> str:
-    """A number with its unit, to about three digits: 73x, 1.62x, 3.69 times, 18.9 ns, 0.19 s, 173."""
+    """Format a number with its unit, to about three digits: 73x, 1.62x, 3.69 times, 18.9 ns, 0.19 s, 173."""
     if unit == "x":
         return f"{value:.0f}x" if value >= 20 else f"{value:.1f}x" if value >= 4 else f"{value:.2f}x"
     if unit == "times":
@@ -64,6 +73,7 @@ def in_unit(value: float, unit: str) -> str:
 
 
 def seconds_text(seconds: float) -> str:
+    """Format a time in s, ms, µs or ns, to three digits."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= 0.9995 * scale:
             return f"{seconds / scale:.3g} {unit}"

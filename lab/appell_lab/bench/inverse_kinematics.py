@@ -1,9 +1,9 @@
-"""Inverse kinematics: how many random reachable poses are reached, and in what time, beside Pinocchio's example loop.
+"""Inverse kinematics: number of random reachable poses that are reached, and time, compared with Pinocchio's example.
 
-The loop is closed-loop inverse kinematics (CLIK) as Pinocchio's documentation shows it: one start, steps of 0.1 of a
-damped Newton step, at most 1000, no joint limits. It is run to the same error as ours, and on fewer poses, since it
-takes long; and once more with whole Newton steps, which is the fastest that its user can make it. Both start from the
-middle of the joints' ranges. A pose is drawn by drawing joints inside their limits.
+The example is closed-loop inverse kinematics (CLIK) as in Pinocchio's documentation: one start, at most 1000 steps of
+0.1 of a damped Newton step, no joint limits. It is run to the same error, on fewer poses, because it takes long; and
+once more with full Newton steps, which is the fastest variant. Both start from the middle of the joint ranges. Random
+poses are those of random joint positions inside the limits.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from appell_lab.bench.figure import Figure
 from appell_lab.bench.subject import pinocchio
 
 TOLERANCE = 1e-10  # m and rad
-LOOPED = 100  # poses for the example loop
-STEPS, RATE, WHOLE, DAMP = 1000, 0.1, 1.0, 1e-12  # of the example, and a whole step
+EXAMPLE_POSES = 100  # number of poses for the example loop
+MAX_STEPS, EXAMPLE_STEP, FULL_STEP, DAMPING = 1000, 0.1, 1.0, 1e-12  # of the example; steps as fractions
 ARM = "talos_left_arm.urdf"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A robot, the frame that is to be brought to a pose, and the text from which Pinocchio builds the same."""
+    """A robot, the frame that is to reach a pose, and the URDF from which Pinocchio builds the same robot."""
 
     name: str
     robot: Robot
@@ -44,9 +44,9 @@ class Arm:
 
 
 def arms() -> list[Arm]:
-    """The Panda of the zoo, and Talos' left arm where example-robot-data is installed."""
+    """Return the Panda of the zoo, and the left arm of Talos if example-robot-data is installed."""
     panda = load_tree("panda")
-    found = [Arm("panda", panda, "tool", to_urdf(panda))]
+    result = [Arm("panda", panda, "tool", to_urdf(panda))]
     try:
         listed = [file for file in files("example-robot-data") or [] if file.name == ARM]
     except PackageNotFoundError:
@@ -56,36 +56,36 @@ def arms() -> list[Arm]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             robot = load_tree(path, physical=False)
-        found.append(Arm("talos-arm", robot, "gripper_left_base_link", path.read_text(encoding="utf-8")))
-    return found
+        result.append(Arm("talos-arm", robot, "gripper_left_base_link", path.read_text(encoding="utf-8")))
+    return result
 
 
 def middle(solver: NumericalSolver) -> np.ndarray:
-    """The middle of every joint's range; 0 where there is none."""
+    """Return the middle of every joint's range; 0 for unlimited joints."""
     bounded = np.isfinite(solver.lower) & np.isfinite(solver.upper)
     return np.where(bounded, 0.5 * (np.where(bounded, solver.lower, 0.0) + np.where(bounded, solver.upper, 0.0)), 0.0)
 
 
-def example_loop(pin, model, data, frame: int, q: np.ndarray, goal, rate: float) -> tuple[bool, np.ndarray]:
-    """Pinocchio's example, for a frame, to our tolerance."""
-    for _ in range(STEPS):
+def example_loop(pin, model, data, frame: int, q: np.ndarray, goal, step: float) -> tuple[bool, np.ndarray]:
+    """Run Pinocchio's example for a frame to the same tolerance; return whether it converged, and q."""
+    for _ in range(MAX_STEPS):
         pin.framesForwardKinematics(model, data, q)
         miss = data.oMf[frame].actInv(goal)
         error = pin.log(miss).vector
         if np.linalg.norm(error[:3]) <= TOLERANCE and np.linalg.norm(error[3:]) <= TOLERANCE:
             return True, q
         J = -pin.Jlog6(miss.inverse()) @ pin.computeFrameJacobian(model, data, q, frame)
-        v = -J.T @ np.linalg.solve(J @ J.T + DAMP * np.eye(6), error)
-        q = pin.integrate(model, q, v * rate)
+        v = -J.T @ np.linalg.solve(J @ J.T + DAMPING * np.eye(6), error)
+        q = pin.integrate(model, q, v * step)
     return False, q
 
 
 def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Share of poses reached and time a pose, of the numerical solver; time of the closed form."""
-    found = []
+    """Measure the number of poses reached and the time per pose of the numerical solver, and the closed form."""
+    figures = []
     for arm in arms():
-        found += _numerical(arm, count, max(1, min(turns, 3)), tick)
-    return [*found, _closed_form(count, turns)]
+        figures += _numerical(arm, count, max(1, min(turns, 3)), tick)
+    return [*figures, _closed_form(count, turns)]
 
 
 def _numerical(arm: Arm, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
@@ -96,32 +96,30 @@ def _numerical(arm: Arm, count: int, turns: int, tick: Callable[[], object]) -> 
     solver.step.compile()
     best = np.inf
     for _ in range(turns):
-        began = process_time()
+        start_time = process_time()
         solution = solver(poses, start, tolerance=TOLERANCE)
-        best = min(best, process_time() - began)
+        best = min(best, process_time() - start_time)
         tick()
     model = pin.buildModelFromXML(arm.urdf)
     data, frame = model.createData(), model.getFrameId(arm.frame)
     if model.nq != arm.robot.nq:
         raise AppellError(
-            f"Pinocchio reads {model.nq} coordinates of {arm.name}, we {arm.robot.nq}; they are not compared."
+            f"Pinocchio reads {model.nq} coordinates of {arm.name}, appell {arm.robot.nq}; they are not compared."
         )
-    judged = np.array([_pose(pin, model, data, frame, q) for q in solution.q[:LOOPED]])
-    error = np.abs(judged - poses[:LOOPED])[solution.reached[:LOOPED]].max()
+    reference = np.array([_pose(pin, model, data, frame, q) for q in solution.q[:EXAMPLE_POSES]])
+    error = np.abs(reference - poses[:EXAMPLE_POSES])[solution.reached[:EXAMPLE_POSES]].max()
     if not error <= 10.0 * TOLERANCE:
-        raise AppellError(
-            f"the solutions for {arm.name} are {error:.1e} off by Pinocchio's kinematics; they are not timed."
-        )
-    goals = [pin.SE3(T[:3, :3], T[:3, 3]) for T in poses[:LOOPED]]
+        raise AppellError(f"the solutions for {arm.name} have errors of {error:.1e} in Pinocchio; they are not timed.")
+    goals = [pin.SE3(T[:3, :3], T[:3, 3]) for T in poses[:EXAMPLE_POSES]]
     details = {"reached": float(solution.reached.mean()), "steps": float(solution.steps.mean()), "poses": count}
-    for name, rate in (("loop", RATE), ("loop_whole_steps", WHOLE)):
-        began = process_time()
-        looped = [example_loop(pin, model, data, frame, start.copy(), goal, rate) for goal in goals]
-        details[f"{name}_seconds"] = (process_time() - began) / len(goals)
-        inside = [ok and bool(((q >= solver.lower) & (q <= solver.upper)).all()) for ok, q in looped]
+    for name, step in (("loop", EXAMPLE_STEP), ("loop_whole_steps", FULL_STEP)):
+        start_time = process_time()
+        results = [example_loop(pin, model, data, frame, start.copy(), goal, step) for goal in goals]
+        details[f"{name}_seconds"] = (process_time() - start_time) / len(goals)
+        inside_limits = [ok and bool(((q >= solver.lower) & (q <= solver.upper)).all()) for ok, q in results]
         details |= {
-            f"{name}_reached": float(np.mean([ok for ok, _ in looped])),
-            f"{name}_inside_limits": float(np.mean(inside)),
+            f"{name}_reached": float(np.mean([ok for ok, _ in results])),
+            f"{name}_inside_limits": float(np.mean(inside_limits)),
         }
     part, ours, theirs = "kinematics", best / count, details["loop_seconds"]
     missed, title = float((~solution.reached).sum()), f"poses of {count:,} not reached to 1e-10"
@@ -131,7 +129,7 @@ def _numerical(arm: Arm, count: int, turns: int, tick: Callable[[], object]) -> 
             part,
             arm.name,
             "inverse_kinematics",
-            "inverse kinematics, a pose, against the example loop",
+            "inverse kinematics, per pose, against the example loop",
             theirs / ours,
             "x",
             aim(part, arm.name, "inverse_kinematics"),
@@ -155,7 +153,7 @@ def _closed_form(count: int, turns: int) -> Figure:
     solver.function(poses, out=out)
     best = np.inf
     for _ in range(turns):
-        began = process_time()
+        start_time = process_time()
         solver.function(poses, out=out)
-        best = min(best, process_time() - began)
+        best = min(best, process_time() - start_time)
     return Figure("kinematics", "puma", "closed_form", "all eight solutions of a pose", best / count, "s")

@@ -1,4 +1,4 @@
-"""How late this machine wakes a loop: ticks on the monotonic clock with the PUMA's control step in each."""
+"""Wake-up latency of this machine: ticks on the monotonic clock, each with a control step of the PUMA."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from appell.errors import ArgumentError
 from appell.hardware.clock import MonotonicClock, Privileges, real_time
 from appell.hardware.loop.task import standard_servo
 
-EDGES = 1e-6 * np.array([0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, np.inf])  # s
+BIN_EDGES_S = 1e-6 * np.array([0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, np.inf])  # of the histogram
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Lateness of every wake-up and duration of every control step, in s."""
+    """Latency of every wake-up and duration of every control step, s."""
 
     late: np.ndarray
     step: np.ndarray
@@ -29,21 +29,30 @@ class Latency:
 
     @property
     def misses(self) -> int:
-        """Ticks that were not done before the next was due."""
+        """Number of ticks that were not finished before the next one was due."""
         return int((self.late + self.step > self.period).sum())
 
     def histogram(self) -> np.ndarray:
-        return np.histogram(self.late, EDGES)[0]
+        """Number of wake-ups per bin of `BIN_EDGES_S`."""
+        return np.histogram(self.late, BIN_EDGES_S)[0]
 
     def percentile(self, percent: float) -> float:
+        """Percentile of the latency, s."""
         return float(np.percentile(self.late, percent))
 
 
 def measure_latency(ticks: int = 5000, period: float = 1e-3, after_tick: Callable[[], object] | None = None) -> Latency:
-    """Run so many ticks, with real-time scheduling if allowed."""
+    """Measure the latency of a periodic loop, with real-time scheduling if permitted.
+
+    Parameters
+    ----------
+    ticks : number of ticks, at least 10
+    period : s
+    after_tick : called after every tick
+    """
     checked_period(period)
     if ticks < 10:
-        raise ArgumentError(f"{ticks} ticks are too few to say anything.", expected="10 or more")
+        raise ArgumentError(f"ticks is {ticks}, which is too few for a measurement.", expected="10 or more")
     servo = standard_servo(load("puma"), period=min(period, 2e-3))
     tick, clock = servo.new_bound(), MonotonicClock()
     late, step = np.empty(ticks), np.empty(ticks)
@@ -54,10 +63,10 @@ def measure_latency(ticks: int = 5000, period: float = 1e-3, after_tick: Callabl
         while count < ticks:
             deadline = origin + grid * period
             late[count] = clock.wait_until(deadline) - deadline
-            begin = time.perf_counter()
+            start = time.perf_counter()
             tick.memory[:] = tick.memory_next
             tick()
-            step[count] = time.perf_counter() - begin
+            step[count] = time.perf_counter() - start
             count += 1
             if after_tick is not None:
                 after_tick()

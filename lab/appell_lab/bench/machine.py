@@ -1,4 +1,4 @@
-"""The machine and the versions that figures were measured with."""
+"""The machine and the package versions of a measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGES = ("appell", "numpy", "llvmlite", "pin")
 
 
 def machine() -> dict[str, object]:
-    """Processor, cores and system; nothing that names the computer."""
+    """Return processor, cores and system, but nothing that identifies the computer."""
     import llvmlite.binding as llvm
 
     return {
@@ -24,16 +24,17 @@ def machine() -> dict[str, object]:
 
 
 def versions() -> dict[str, str]:
-    found = {}
+    """Return the versions of the packages involved."""
+    result = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            result[package] = version(package)
         except PackageNotFoundError:
-            found[package] = _own_version() if package == "appell" else "not installed"
-    return found
+            result[package] = _appell_version() if package == "appell" else "not installed"
+    return result
 
 
-def _own_version() -> str:
+def _appell_version() -> str:
     import appell
 
     return appell.__version__

@@ -1,4 +1,4 @@
-"""Operations of the compiled inverse dynamics, as `Function.count` tells them."""
+"""Number of operations of the compiled inverse dynamics, by `Function.count`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from appell_lab.bench.subject import Subject
 
 
 def measure(subject: Subject, tick: Callable[[], object]) -> list[Figure]:
-    found = subject.dynamics.inverse_dynamics.count()
+    """Count multiplications and additions."""
+    count = subject.dynamics.inverse_dynamics.count()
     tick()
     return [
         Figure("counts", subject.name, name, title, value, "operations", aim("counts", subject.name, name))
         for name, title, value in (
-            ("inverse_dynamics_mul", "inverse dynamics, multiplications", found.mul),
-            ("inverse_dynamics_add", "inverse dynamics, additions", found.add),
+            ("inverse_dynamics_mul", "inverse dynamics, multiplications", count.mul),
+            ("inverse_dynamics_add", "inverse dynamics, additions", count.add),
         )
     ]

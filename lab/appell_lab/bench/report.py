@@ -1,4 +1,4 @@
-"""The figures of one run: kept as JSON, and shown from it as a table or as Markdown, never typed by hand."""
+"""The figures of one run as JSON, and as tables for the terminal and Markdown generated from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERDICT = {True: "[green]met", False: "[red]missed", None: ""}
 
 @dataclass(frozen=True)
 class Report:
-    """Figures, and with what they were measured."""
+    """Figures, and the machine and versions with which they were measured."""
 
     figures: tuple[Figure, ...]
     machine: dict[str, Any]
@@ -29,7 +29,7 @@ class Report:
 
     @property
     def content(self) -> dict[str, Any]:
-        """All of it as plain data; times are in s."""
+        """All results as plain data; times are in s."""
         return {
             "date": self.date,
             "batch": self.batch,
@@ -44,16 +44,16 @@ class Report:
 
     @staticmethod
     def read(path: Path) -> Report:
-        def made(content: dict[str, Any]) -> Report:
+        def report_of(content: dict[str, Any]) -> Report:
             figures = tuple(Figure.from_json(data) for data in content["figures"])
             keys = ("machine", "versions", "date", "batch", "quick")
             return Report(figures, **{key: content[key] for key in keys})
 
-        return read_results(path, "appell bench", made)
+        return read_results(path, "appell bench", report_of)
 
     @property
     def circumstances(self) -> str:
-        """One sentence on where the figures come from."""
+        """One sentence about the machine, the versions and the date."""
         machine, versions = self.machine, self.versions
         return (
             f"{machine['cpu']} ({machine['kind']}), one core, {machine['system']}, Python {machine['python']}, "
@@ -61,15 +61,16 @@ class Report:
         )
 
     def verdict(self) -> str:
-        judged = [figure for figure in self.figures if figure.met is not None]
-        missed = [figure.key for figure in judged if not figure.met]
-        if not judged:
+        """One sentence about the aims that were met and missed."""
+        with_aim = [figure for figure in self.figures if figure.met is not None]
+        missed = [figure.key for figure in with_aim if not figure.met]
+        if not with_aim:
             return "No figure of this run has an aim."
-        lacking = f" Missed: {', '.join(missed)}." if missed else ""
-        return f"{len(judged) - len(missed)} of {len(judged)} aims met.{lacking}"
+        missed_text = f" Missed: {', '.join(missed)}." if missed else ""
+        return f"{len(with_aim) - len(missed)} of {len(with_aim)} aims met.{missed_text}"
 
     def table(self) -> Table:
-        """For the terminal."""
+        """Return the table for the terminal."""
         caption = f"Time for one sample in batches of {self.batch:,}. {self.circumstances}."
         table = Table(caption=caption, caption_justify="left", box=box.SIMPLE_HEAD)
         for name in ("", "appell", "Pinocchio", "measured", "aim", " "):
@@ -84,7 +85,7 @@ class Report:
         return table
 
     def markdown(self) -> str:
-        """For README.md: what a user feels, without the aims."""
+        """Return the tables for the documentation: comparisons and time to the first result, without aims."""
         compared = [figure for figure in self.figures if figure.theirs is not None and figure.name != "float32"]
         lines = [
             "| robot | function | appell | Pinocchio in a loop | faster | Pinocchio at its best |",
@@ -101,13 +102,13 @@ class Report:
         lines += [
             "",
             f"Time for one sample in batches of {self.batch:,} with `out=`, or for one call. {self.circumstances}. "
-            "Pinocchio at its best: its own functions for batches, on one thread; for inverse kinematics its example "
-            "loop with whole Newton steps instead of tenths.",
+            "Pinocchio at its best: its functions for batches, on one thread; for inverse kinematics its example loop "
+            "with full Newton steps instead of steps of one tenth.",
         ]
         return "\n".join(lines)
 
     def markdown_with_aims(self) -> str:
-        """For benchmarks/README.md: every figure with its aim."""
+        """Return the table for benchmarks/README.md: every figure with its aim."""
         lines = ["| | appell | Pinocchio | measured | aim | |", "|---|---:|---:|---:|---:|---|"]
         verdicts = {True: "met", False: "**missed**", None: ""}
         for figure in self.figures:

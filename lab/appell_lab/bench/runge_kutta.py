@@ -1,13 +1,13 @@
-"""Rollouts: the PUMA in steps of Runge and Kutta, whole steps in the kernel, torques given for every step.
+"""Rollouts of the PUMA with Runge-Kutta steps in the kernel and given torques for every step.
 
-    step                 of one robot in a batch, results every tenth step
-    forward_dynamics     how many evaluations of forward dynamics take as long, in the same turns
-    casadi               how many times faster than the best build of CasADi's C
-    mujoco               how many times faster than `mujoco.rollout` on one thread
-    threads              two threads against one, by the clock on the wall; the processor time of both stands beside it,
-                         which should not grow, and which others on the machine do not add to
+    step                 time of one step of one robot in a batch, with results every tenth step
+    forward_dynamics     number of evaluations of forward dynamics that take as long
+    casadi               speedup over the best build of CasADi's C
+    mujoco               speedup over `mujoco.rollout` on one thread
+    threads              speedup of two threads over one, in wall-clock time; the processor time, which should not grow
+                         and does not depend on other processes, is stored as well
 
-Before anything is timed, all of them have to agree on the motion.
+Before anything is timed, all programs have to agree on the motion.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from appell.errors import AppellError
 from appell_lab.bench.aims import aim
 from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
-from appell_lab.bench.peers.comparison import disagreement
+from appell_lab.bench.peers.builds import BuildFolder
+from appell_lab.bench.peers.comparison import largest_difference
 from appell_lab.bench.peers.peer import PeerUnavailableError
 from appell_lab.bench.peers.rollout_peers import BUILDS, STEP, CasadiRollouts, DrivenMotions, MujocoRollouts
-from appell_lab.bench.peers.builds import BuildFolder
 from appell_lab.bench.subject import Subject, find, random_states
 
 PART, ROBOT = "rollouts", "puma"
 STEPS, EVERY = 50, 10
-FEW = 200  # motions that slow peers are given: more do not make them faster
-THREAD_TURNS = 4  # for each turn of the others: one moment in which both cores are free is enough
-AGREEMENT = 1e-9  # of the largest coordinate or velocity of a motion
+PEER_MOTIONS = 200  # number of motions for slow peers; their time per step does not depend on it
+THREAD_TURNS = 4  # per turn of the others, because both cores have to be free in at least one of them
+AGREEMENT = 1e-9  # relative to the largest coordinate or velocity of a motion
 
 
 def runge_kutta(dyn: Dynamics) -> Scan:
-    """Steps of the classical method, of `STEP` seconds; the torque is the same all through a step."""
+    """Return the classical Runge-Kutta method with steps of `STEP` seconds and a constant torque within a step."""
     acceleration, n = dyn.forward_dynamics.tape, dyn.system.nv
 
-    def along(x: Vector, h: float, slope: Vector) -> list[Scalar]:
+    def advance(x: Vector, h: float, slope: Vector) -> list[Scalar]:
         return [a + h * b for a, b in zip(x, slope, strict=True)]
 
     def mean(x: Vector, *slopes: Vector) -> list[Scalar]:
@@ -51,35 +51,35 @@ def runge_kutta(dyn: Dynamics) -> Scan:
 
     def body(q: Vector, v: Vector, t: Scalar, tau: Vector) -> dict[str, list[Scalar]]:
         (a1,) = inline(acceleration, q, v, tau)
-        v2 = along(v, STEP / 2, a1)
-        (a2,) = inline(acceleration, along(q, STEP / 2, v), v2, tau)
-        v3 = along(v, STEP / 2, a2)
-        (a3,) = inline(acceleration, along(q, STEP / 2, v2), v3, tau)
-        v4 = along(v, STEP, a3)
-        (a4,) = inline(acceleration, along(q, STEP, v3), v4, tau)
+        v2 = advance(v, STEP / 2, a1)
+        (a2,) = inline(acceleration, advance(q, STEP / 2, v), v2, tau)
+        v3 = advance(v, STEP / 2, a2)
+        (a3,) = inline(acceleration, advance(q, STEP / 2, v2), v3, tau)
+        v4 = advance(v, STEP, a3)
+        (a4,) = inline(acceleration, advance(q, STEP, v3), v4, tau)
         return {"q": mean(q, v, v2, v3, v4), "v": mean(v, a1, a2, a3, a4)}
 
     return Scan.of("runge_kutta", {"q": n, "v": n}, {}, {"t": (), "tau": n}, body, owner=dyn.system.owner)
 
 
 def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Everything on one core."""
+    """Measure everything that runs on one core; parameters as in `batch.measure`."""
     subject = find(ROBOT)
-    march, given = runge_kutta(subject.dynamics), motions(subject, count)
-    peers, refusals = _peers(subject, march, given.first(min(count, FEW)))
-    names = {"f": march, "q": given.q, "v": given.v, "t": _clock(), "tau": given.torque, "every": EVERY}
-    out, small = given.room(), np.empty_like(given.v)
+    scan, given = runge_kutta(subject.dynamics), motions(subject, count)
+    peers, refusals = _peers(subject, scan, given.first(min(count, PEER_MOTIONS)))
+    names = {"f": scan, "q": given.q, "v": given.v, "t": _clock(), "tau": given.torque, "every": EVERY}
+    out, accelerations = given.output_arrays(), np.empty_like(given.v)
     every_step = tuple(np.empty((count, STEPS, subject.robot.nv)) for _ in range(2))
-    forward = names | {"f": subject.dynamics.forward_dynamics, "tau": given.torque[:, 0].copy(), "out": small}
-    contestants = {
+    forward = names | {"f": subject.dynamics.forward_dynamics, "tau": given.torque[:, 0].copy(), "out": accelerations}
+    statements = {
         "step": TimedStatement("f(q, v, t, tau, every=every, out=out)", names | {"out": out}),
         "step_told_every_time": TimedStatement("f(q, v, t, tau, out=out)", names | {"out": every_step}),
         "forward_dynamics": TimedStatement("f(q, v, tau, out=out)", forward),
     }
-    contestants |= {name: TimedStatement("f()", {"f": run}) for name, run in peers.items()}
-    samples = {"step": given.taken, "step_told_every_time": given.taken, "forward_dynamics": count}
-    timings = time_in_turns(contestants, turns, tick)
-    best = {name: timing.best / samples.get(name, min(count, FEW) * STEPS) for name, timing in timings.items()}
+    statements |= {name: TimedStatement("f()", {"f": run}) for name, run in peers.items()}
+    samples = {"step": given.total_steps, "step_told_every_time": given.total_steps, "forward_dynamics": count}
+    timings = time_in_turns(statements, turns, tick)
+    best = {name: timing.best / samples.get(name, min(count, PEER_MOTIONS) * STEPS) for name, timing in timings.items()}
     details = {f"{name}_seconds": seconds for name, seconds in best.items()} | {
         f"no_{k}": r for k, r in refusals.items()
     }
@@ -88,37 +88,37 @@ def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     def figure(name: str, title: str, value: float, unit: str, details: dict | None = None) -> Figure:
         return Figure(PART, ROBOT, name, title, value, unit, aim(PART, ROBOT, name), details=details or {})
 
-    found = [
-        figure("step", "a step of Runge and Kutta", step, "s", details),
+    figures = [
+        figure("step", "one Runge-Kutta step", step, "s", details),
         figure("forward_dynamics", "the same, in forward dynamics", step / best["forward_dynamics"], "times"),
     ]
-    if ours := [best[name] for name in peers if name.startswith("CasADi")]:
-        found.append(figure("casadi", "the same, against CasADi's C", min(ours) / step, "x"))
+    if casadi := [best[name] for name in peers if name.startswith("CasADi")]:
+        figures.append(figure("casadi", "the same, against CasADi's C", min(casadi) / step, "x"))
     if MujocoRollouts.name in peers:
-        found.append(figure("mujoco", "the same, against mujoco.rollout", best[MujocoRollouts.name] / step, "x"))
-    return found
+        figures.append(figure("mujoco", "the same, against mujoco.rollout", best[MujocoRollouts.name] / step, "x"))
+    return figures
 
 
 def measure_threads(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
-    """Two threads against one, on two cores."""
+    """Compare two threads with one, on two cores."""
     subject = find(ROBOT)
-    march, given = runge_kutta(subject.dynamics), motions(subject, count)
-    out = given.room()
+    scan, given = runge_kutta(subject.dynamics), motions(subject, count)
+    out = given.output_arrays()
     wall: dict[int, list[float]] = {1: [], 2: []}
     processor: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(turns):
         for threads in wall:
-            begun = perf_counter(), process_time()
-            march(given.q, given.v, _clock(), given.torque, every=EVERY, threads=threads, out=out)
-            wall[threads].append(perf_counter() - begun[0])
-            processor[threads].append(process_time() - begun[1])
+            start = perf_counter(), process_time()
+            scan(given.q, given.v, _clock(), given.torque, every=EVERY, threads=threads, out=out)
+            wall[threads].append(perf_counter() - start[0])
+            processor[threads].append(process_time() - start[1])
         tick()
-    one, two = (min(times) / given.taken for times in wall.values())
+    one, two = (min(times) / given.total_steps for times in wall.values())
     details = {
         "one_thread_seconds": one,
         "two_threads_seconds": two,
-        "one_thread_processor_seconds": min(processor[1]) / given.taken,
-        "two_threads_processor_seconds": min(processor[2]) / given.taken,
+        "one_thread_processor_seconds": min(processor[1]) / given.total_steps,
+        "two_threads_processor_seconds": min(processor[2]) / given.total_steps,
         "cores": cores(),
     }
     title = "two threads against one"
@@ -126,7 +126,7 @@ def measure_threads(count: int, turns: int, tick: Callable[[], object]) -> list[
 
 
 def motions(subject: Subject, count: int) -> DrivenMotions:
-    """Random starts and torques."""
+    """Return random initial states and torques."""
     states, draw = random_states(subject, count), np.random.default_rng(2)
     torque = draw.uniform(-5.0, 5.0, (count, STEPS, subject.robot.nv))
     return DrivenMotions(states["q"], states["v"], torque, EVERY)
@@ -137,23 +137,25 @@ def _clock() -> np.ndarray:
 
 
 def _peers(
-    subject: Subject, march: Scan, given: DrivenMotions
+    subject: Subject, scan: Scan, given: DrivenMotions
 ) -> tuple[dict[str, Callable[[], object]], dict[str, str]]:
-    """Those that can and agree with us, by name; and why the others cannot."""
-    ours = march(given.q, given.v, _clock(), given.torque, every=given.every)
-    workshop = BuildFolder()
-    ways: Sequence[CasadiRollouts | MujocoRollouts]
-    ways = [*(CasadiRollouts(workshop, build) for build in BUILDS), MujocoRollouts()]
+    """Return the peers that are available and agree with appell, by name; and why the others are not available."""
+    ours = scan(given.q, given.v, _clock(), given.torque, every=given.every)
+    folder = BuildFolder()
+    candidates: Sequence[CasadiRollouts | MujocoRollouts]
+    candidates = [*(CasadiRollouts(folder, build) for build in BUILDS), MujocoRollouts()]
     ready, refusals = {}, {}
-    for peer in ways:
+    for peer in candidates:
         try:
             prepared = peer.motions(subject, given)
         except PeerUnavailableError as reason:
             refusals[peer.name] = str(reason)
             continue
         prepared.run()
-        error = disagreement(ours, prepared.results())
+        error = largest_difference(ours, prepared.results())
         if not error <= AGREEMENT:
-            raise AppellError(f"the motions of {peer.name} are {error:.1e} from ours; they are not timed.")
+            raise AppellError(
+                f"the motions of {peer.name} differ from those of appell by {error:.1e}; they are not timed."
+            )
         ready[peer.name] = prepared.run
     return ready, refusals

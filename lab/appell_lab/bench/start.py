@@ -1,8 +1,8 @@
-"""Time to the first result: fresh processes with an empty disk cache, then again with what that left behind.
+"""Time to the first result: fresh processes with an empty disk cache, then again with a filled one.
 
-The clock runs inside the process: first around the import of `appell.load` and `appell.Dynamics` (NumPy included), then
-from the call of `load` until the first result is available. The start of Python itself and the translation of modules to
-bytecode are not counted; an untimed process translates them first, as an installation does.
+The time is measured inside the process: first around the import of `appell.load` and `appell.Dynamics` (NumPy
+included), then from the call of `load` until the first result is available. The start of Python itself and the
+compilation of modules to bytecode are not counted; an untimed process compiles them first, as an installation does.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ first = imported
 if source:
     robot = appell.load(source, base=base, physical=physical, mimic=False)
     if feet:
-        from appell_lab.bench.loop_robots import standing
-        robot = robot.with_loops(*standing(robot, feet, robot.start))
+        from appell_lab.bench.loop_robots import fixed_feet
+        robot = robot.with_loops(*fixed_feet(robot, feet, robot.start))
     call = getattr(appell.Dynamics(robot), function)
     call(robot.start, [0.0] * robot.nv, [0.0] * robot.nu)
     first = time.perf_counter()
@@ -45,14 +45,14 @@ print(json.dumps([imported - begin, first - imported]))
 
 @dataclass(frozen=True)
 class Start:
-    """A first result that is waited for."""
+    """A first result whose time is measured."""
 
     name: str
     title: str
     subject: Subject | None
     function: str = ""
     cached: bool = False
-    feet: tuple[str, ...] = ()  # that stand on the ground
+    feet: tuple[str, ...] = ()  # fixed to the ground
 
     @property
     def robot(self) -> str:
@@ -63,38 +63,38 @@ WARM_UP = Start("warm-up", "a pendulum's torque", Subject("pendulum", "pendulum"
 
 
 def starts(subjects: Sequence[Subject]) -> list[Start]:
-    """What is waited for: the import, and the first torques and accelerations of each robot."""
-    found = [Start("import", "import appell", None)]
+    """Return what is measured: the import, and the first torques and accelerations of each robot."""
+    result = [Start("import", "import appell", None)]
     for subject in subjects:
-        found.append(Start("inverse_dynamics", "inverse dynamics, first result", subject, "inverse_dynamics"))
-        found.append(
+        result.append(Start("inverse_dynamics", "inverse dynamics, first result", subject, "inverse_dynamics"))
+        result.append(
             Start("inverse_dynamics_cached", "inverse dynamics, from cache", subject, "inverse_dynamics", True)
         )
-        found.append(Start("forward_dynamics", "forward dynamics, first result", subject, "forward_dynamics"))
+        result.append(Start("forward_dynamics", "forward dynamics, first result", subject, "forward_dynamics"))
         if set(FEET) <= set(subject.robot.frame_names):
             title = "forward dynamics on two feet, first result"
-            found.append(Start("two_feet", title, subject, "forward_dynamics", feet=FEET))
-    return found
+            result.append(Start("two_feet", title, subject, "forward_dynamics", feet=FEET))
+    return result
 
 
 def measure(start: Start, processes: int, tick: Callable[[], object]) -> list[Figure]:
-    """The best of some processes."""
+    """Measure the best time of several processes."""
     seconds = []
     bytecode = _bytecode().name
-    with TemporaryDirectory(prefix="appell-bench-") as kept:
+    with TemporaryDirectory(prefix="appell-bench-") as filled:
         if start.cached:
-            _run(start, bytecode, kept)
+            _run(start, bytecode, filled)
         for _ in range(processes):
             with TemporaryDirectory(prefix="appell-bench-") as empty:
-                seconds.append(_run(start, bytecode, kept if start.cached else empty))
+                seconds.append(_run(start, bytecode, filled if start.cached else empty))
             tick()
-    wanted = aim("start", start.robot, start.name)
-    return [Figure("start", start.robot, start.name, start.title, min(seconds), "s", wanted, details={"all": seconds})]
+    target = aim("start", start.robot, start.name)
+    return [Figure("start", start.robot, start.name, start.title, min(seconds), "s", target, details={"all": seconds})]
 
 
 @cache
 def _bytecode() -> TemporaryDirectory:
-    """Where the fresh processes find their modules translated; deleted when this process ends."""
+    """Return a folder with the bytecode of all modules; deleted when this process ends."""
     folder = TemporaryDirectory(prefix="appell-bench-")
     with TemporaryDirectory(prefix="appell-bench-") as empty:
         _run(WARM_UP, folder.name, empty)
@@ -103,13 +103,17 @@ def _bytecode() -> TemporaryDirectory:
 
 def _run(start: Start, bytecode: str, cache: str) -> float:
     subject = start.subject
-    asked = ["", "", True, "", ()]
+    arguments = ["", "", True, "", ()]
     if subject:
-        asked = [subject.source, subject.base, subject.physical, start.function, start.feet]
+        arguments = [subject.source, subject.base, subject.physical, start.function, start.feet]
     environment = os.environ | {"APPELL_CACHE": cache, "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(asked)], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM, json.dumps(arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise AppellError(f"a fresh process could not compute {start.title} of '{start.robot}':\n{done.stderr.strip()}")

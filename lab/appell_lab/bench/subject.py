@@ -1,8 +1,8 @@
-"""A robot that is measured: ours, and the same in Pinocchio, built from the same URDF.
+"""A robot that is measured, in appell and in Pinocchio, built from the same URDF.
 
-Reading a URDF, Pinocchio picks its fastest kind of joint for every axis along x, y or z, so that is how it gets its
-model; a robot that comes from elsewhere is written as URDF first. It orders the joints in its own way and keeps (cos,
-sin) of a continuous one, so states are put into its layout before the clock starts.
+When reading a URDF, Pinocchio uses its fastest joint types for axes along x, y or z, so its model is built from a URDF;
+other robots are written as URDF first. Pinocchio orders joints differently and stores (cos, sin) of a continuous joint,
+so states are converted to its layout before timing starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TALOS = "talos_reduced.urdf"
 
 @dataclass(frozen=True)
 class Subject:
-    """A robot by name, and what `appell.load` is told about it."""
+    """A robot by name, and the options of `appell.load`."""
 
     name: str
     source: str
@@ -51,7 +51,7 @@ class Subject:
 
 
 def find(name: str, base: str | None = None, physical: bool = True) -> Subject:
-    """A zoo robot or a file; 'talos' is the humanoid of example-robot-data on a free flyer."""
+    """Return a robot of the zoo or of a file; 'talos' is the humanoid of example-robot-data on a free flyer."""
     if name == "talos":
         return Subject("talos", str(_talos()), base or "floating", physical=False)
     return Subject(Path(name).stem, name, base or "fixed", physical)
@@ -67,23 +67,21 @@ def _talos() -> Path:
             return Path(str(file.locate()))
     raise AppellError(
         "the Talos humanoid is not installed; its URDF comes with the package example-robot-data.",
-        hint="pip install example-robot-data, or measure another robot: appell bench --robot puma",
+        hint="Run pip install example-robot-data, or measure another robot: appell bench --robot puma",
     )
 
 
 def pinocchio() -> Any:
-    """The module, or an error that says how to get it."""
+    """Import Pinocchio; raise AppellError with the install command if it is missing."""
     try:
         import pinocchio as module
     except ImportError:
-        raise AppellError(
-            "appell bench measures against Pinocchio, which is not installed.", hint="pip install pin"
-        ) from None
+        raise AppellError("appell bench requires Pinocchio, which is not installed.", hint="pip install pin") from None
     return module
 
 
 class Twin:
-    """A subject in Pinocchio."""
+    """The robot of a subject in Pinocchio."""
 
     def __init__(self, subject: Subject):
         pin = pinocchio()
@@ -97,9 +95,9 @@ class Twin:
         if Path(subject.source).suffix == ".urdf":
             self.model = pin.buildModelFromUrdf(subject.source, *extra)
         else:
-            on_ground = load_tree(subject.source, physical=subject.physical, mimic=False)
-            links_alone = on_ground.with_actuators(lambda *_: IDEAL)
-            self.model = pin.buildModelFromXML(to_urdf(links_alone), *extra)
+            fixed_base = load_tree(subject.source, physical=subject.physical, mimic=False)
+            without_actuators = fixed_base.with_actuators(lambda *_: IDEAL)
+            self.model = pin.buildModelFromXML(to_urdf(without_actuators), *extra)
         self.model.gravity.linear = np.array(list(self.robot.gravity))
         self.data = self.model.createData()
         self._joints = []
@@ -111,16 +109,16 @@ class Twin:
         self.order = np.concatenate([np.arange(joint.idx_v, joint.idx_v + joint.nv) for joint, _, _ in self._joints])
 
     def layout(self, name: str, samples: np.ndarray) -> np.ndarray:
-        """Samples of q, or of anything with the layout of v, as Pinocchio wants them."""
+        """Convert samples of q, or of anything with the layout of v, to the layout of Pinocchio."""
         return self._configuration(samples) if name == "q" else self._velocity(samples)
 
     def _configuration(self, q: np.ndarray) -> np.ndarray:
         theirs = np.empty((len(q), self.model.nq))
         for joint, span, _ in self._joints:
-            own = q[:, span]
-            if joint.nq > own.shape[1]:  # Pinocchio keeps (cos, sin) of the last coordinate
-                own = np.column_stack([own[:, :-1], np.cos(own[:, -1]), np.sin(own[:, -1])])
-            theirs[:, joint.idx_q : joint.idx_q + joint.nq] = own
+            values = q[:, span]
+            if joint.nq > values.shape[1]:  # Pinocchio stores (cos, sin) of the last coordinate
+                values = np.column_stack([values[:, :-1], np.cos(values[:, -1]), np.sin(values[:, -1])])
+            theirs[:, joint.idx_q : joint.idx_q + joint.nq] = values
         return theirs
 
     def _velocity(self, v: np.ndarray) -> np.ndarray:
@@ -130,7 +128,7 @@ class Twin:
 
 
 def random_states(subject: Subject, count: int, seed: int = 1) -> dict[str, np.ndarray]:
-    """q, v, a and tau of `count` samples."""
+    """Return random q, v, a and tau of `count` samples, by name."""
     rng, robot = np.random.default_rng(seed), subject.robot
     q = np.array([robot.random_configuration(rng) for _ in range(count)])
     return {"q": q} | {name: rng.normal(size=(count, robot.nv)) for name in ("v", "a", "tau")}

@@ -9,16 +9,16 @@ import pytest
 from answers import answer
 from appell.dynamics import Dynamics
 from appell_lab.bench.constrained import ConstraintPeer
-from appell_lab.bench.held_robots import HELD, HeldRobot
-from appell_lab.judges.oracle import Oracle
-from appell_lab.judges.plain_closures import framed
+from appell_lab.bench.loop_robots import LOOP_ROBOTS, LoopRobot
+from appell_lab.references.oracle import Oracle
+from appell_lab.references.plain_closures import framed
 from cassie import cassie_leg
 
 CLOSE = 1e-10  # of the largest entry
 SAMPLES = 5
 
 
-def cassie() -> HeldRobot:
+def cassie() -> LoopRobot:
     """With its foot crank turned, because its plantar rod lies flat in the pose that its file prints."""
     robot, closures = cassie_leg()
     robot = framed(robot, closures)
@@ -30,12 +30,12 @@ def cassie() -> HeldRobot:
         home[robot.span(robot.joint(name))[0]] = angle
     oracle = Oracle(robot)
     points = tuple((f"{k}/a", f"{k}/b") for k in range(len(closures)))
-    return HeldRobot("cassie-leg", oracle.model, lambda rng, count: np.tile(oracle.q(home), (count, 1)), points)
+    return LoopRobot("cassie-leg", oracle.model, lambda rng, count: np.tile(oracle.q(home), (count, 1)), points)
 
 
-@pytest.fixture(params=[*HELD, "cassie-leg"], scope="module")
+@pytest.fixture(params=[*LOOP_ROBOTS, "cassie-leg"], scope="module")
 def case(request):
-    held = (HELD | {"cassie-leg": cassie})[request.param]()
+    held = (LOOP_ROBOTS | {"cassie-leg": cassie})[request.param]()
     dyn, rng = Dynamics(held.system), np.random.default_rng(5)
     near = request.param == "cassie-leg"  # the others have configurations in closed form
     q = [held.system.random_configuration(rng) for _ in range(SAMPLES)] if near else held.configurations(rng, SAMPLES)

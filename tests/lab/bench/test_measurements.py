@@ -1,4 +1,4 @@
-"""The measuring itself: fair turns, honest comparisons, results that survive the disk. No figure is judged here."""
+"""The measurement procedure: turns, agreement checks, and files of results. No measured value is tested here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from appell.cli.main import app
 from appell.errors import AppellError, ArgumentError, DescriptionError
 from appell_lab.bench import batch
 from appell_lab.bench.aims import AIMS
-from appell_lab.bench.clock import TURN, TimedStatement, time_in_turns, one_core
+from appell_lab.bench.clock import MIN_TURN_S, TimedStatement, one_core, time_in_turns
 from appell_lab.bench.figure import Figure, seconds_text
 from appell_lab.bench.loop_robots import LOOP_ROBOTS
 from appell_lab.bench.report import Report
@@ -34,25 +34,25 @@ def report(*figures: Figure) -> Report:
     return Report(figures, machine, versions, "2000-01-01", 10_000)
 
 
-def test_contestants_take_turns():
+def test_statements_are_timed_in_turns():
     calls: list[str] = []
-    contestants = {name: TimedStatement("note(); work()", _noting(calls, name)) for name in ("one", "other")}
-    timings = time_in_turns(contestants, turns=3)
+    statements = {name: TimedStatement("note(); work()", _recording(calls, name)) for name in ("one", "other")}
+    timings = time_in_turns(statements, turns=3)
     assert calls[4:] == ["one", "other"] * 3  # after two warm-up calls each
     assert all(0 < timing.best <= timing.median for timing in timings.values())
 
 
-def _noting(calls: list[str], name: str):
+def _recording(calls: list[str], name: str):
     def busy():
-        begin = process_time()
-        while process_time() - begin < 2 * TURN:  # so that a turn is one call
+        start = process_time()
+        while process_time() - start < 2 * MIN_TURN_S:  # so that a turn is one call
             pass
 
     return {"note": lambda: calls.append(name), "work": busy}
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system cannot pin processes")
-def test_one_core_is_given_back():
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not support CPU affinity")
+def test_the_cpu_affinity_is_restored():
     before = os.sched_getaffinity(0)
     with one_core() as core:
         assert os.sched_getaffinity(0) == {core}
@@ -69,15 +69,15 @@ def test_one_core_is_given_back():
         (1, "x", None, None),
     ],
 )
-def test_an_aim_is_the_least_ratio_or_the_most_seconds(value, unit, aim, met):
+def test_an_aim_is_a_minimum_speedup_or_a_maximum_time(value, unit, aim, met):
     assert Figure("batch", "puma", "f", "f", value, unit, aim).met is met
 
 
-def test_times_are_written_in_their_unit():
+def test_times_are_formatted_with_a_suitable_unit():
     assert [seconds_text(x) for x in (2.0, 0.0305, 1.5e-6, 1.96e-8)] == ["2 s", "30.5 ms", "1.5 µs", "19.6 ns"]
 
 
-def test_results_survive_the_disk(tmp_path):
+def test_results_survive_a_round_trip_to_a_file(tmp_path):
     figure = Figure(
         "batch", "puma", "inverse_dynamics", "inverse dynamics", 70.0, "x", 50.0, 2e-8, 1.4e-6, {"x": [1.0]}
     )
@@ -88,14 +88,14 @@ def test_results_survive_the_disk(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99}', '{"format": 1}'])
-def test_a_file_that_holds_no_results_is_refused(tmp_path, text):
+def test_a_file_without_results_is_an_error(tmp_path, text):
     path = tmp_path / "results.json"
     path.write_text(text)
     with pytest.raises(DescriptionError, match=r"results\.json"):
         Report.read(path)
 
 
-def test_the_texts_carry_every_figure():
+def test_the_tables_contain_every_figure():
     met = Figure("batch", "puma", "inverse_dynamics", "inverse dynamics", 70.0, "x", 50.0, 2e-8, 1.4e-6)
     missed = replace(met, name="mass_matrix", title="inertia matrix", value=30.0)
     both = report(met, missed)
@@ -104,7 +104,7 @@ def test_the_texts_carry_every_figure():
     assert both.verdict() == "1 of 2 aims met. Missed: puma/batch/mass_matrix."
 
 
-def test_every_aim_belongs_to_a_figure_that_is_measured():
+def test_every_aim_belongs_to_a_measured_figure():
     subjects = [find("puma"), find("talos")]
     quantities = [(subject, quantity) for subject in subjects for quantity in batch.quantities(subject)]
     measured = {f"{subject.name}/batch/{quantity.name}" for subject, quantity in quantities}
@@ -118,43 +118,43 @@ def test_every_aim_belongs_to_a_figure_that_is_measured():
 
 
 @pytest.mark.parametrize("name", ["puma", "stanford", "tree10"])
-def test_pinocchio_computes_the_same_before_anything_is_timed(name):
+def test_agreement_with_pinocchio_is_checked_before_timing(name):
     subject = find(name)
     for quantity in batch.quantities(subject):
         states = random_states(subject, 8)
         ours = [states[argument] for argument in quantity.arguments]
         theirs = [subject.twin.layout(argument, states[argument]) for argument in quantity.arguments]
         function = quantity.ours(subject.dynamics)
-        batch._agree(subject, quantity, function, ours, theirs)
+        batch._check_agreement(subject, quantity, function, ours, theirs)
         with pytest.raises(AppellError, match="is not timed"):
-            batch._agree(subject, quantity, function, [x + 0.1 for x in ours], theirs)
+            batch._check_agreement(subject, quantity, function, [x + 0.1 for x in ours], theirs)
 
 
-def test_bench_measures_shows_and_saves(tmp_path):
+def test_bench_measures_prints_and_saves(tmp_path):
     path = tmp_path / "results.json"
     parts = ["--part", "batch", "--part", "call", "--part", "counts"]
     result = run("--robot", "pendulum", "--quick", "--batch", "64", *parts, "--output", str(path))
     assert result.exit_code == 0
     assert "pendulum inverse dynamics" in result.output
-    found = Report.read(path)
-    assert found.quick
-    assert found.batch == 64
-    assert {figure.part for figure in found.figures} == {"batch", "call", "counts"}
-    assert all(figure.value > 0 for figure in found.figures if figure.part != "counts")
-    assert found.versions["pin"] != "not installed"
+    saved = Report.read(path)
+    assert saved.quick
+    assert saved.batch == 64
+    assert {figure.part for figure in saved.figures} == {"batch", "call", "counts"}
+    assert all(figure.value > 0 for figure in saved.figures if figure.part != "counts")
+    assert saved.versions["pin"] != "not installed"
 
 
-def test_time_to_first_result_is_taken_in_fresh_processes(tmp_path):
+def test_time_to_the_first_result_is_measured_in_fresh_processes(tmp_path):
     path = tmp_path / "results.json"
     result = run("--robot", "pendulum", "--quick", "--part", "start", "--output", str(path))
     assert result.exit_code == 0
-    found = {figure.key: figure.value for figure in Report.read(path).figures}
-    assert found["appell/start/import"] > 0
-    assert found["pendulum/start/inverse_dynamics"] > 0
-    assert found["pendulum/start/inverse_dynamics_cached"] > 0
+    values = {figure.key: figure.value for figure in Report.read(path).figures}
+    assert values["appell/start/import"] > 0
+    assert values["pendulum/start/inverse_dynamics"] > 0
+    assert values["pendulum/start/inverse_dynamics_cached"] > 0
 
 
-def test_bench_without_pinocchio_says_how_to_get_it(monkeypatch):
+def test_bench_without_pinocchio_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pinocchio", None)
     result = run("--robot", "pendulum")
     assert result.exit_code == 1
@@ -169,13 +169,13 @@ def test_bench_without_pinocchio_says_how_to_get_it(monkeypatch):
         (("--batch", "0"), "at least 1"),
     ],
 )
-def test_bench_refuses_what_it_does_not_know(arguments, message):
+def test_unknown_options_of_bench_are_named_errors(arguments, message):
     result = run(*arguments)
     assert result.exit_code == 1
     assert message in result.stderr
 
 
-def test_a_plan_has_every_part_once():
+def test_a_plan_contains_every_part_once():
     plan = Plan([find("pendulum")])
     assert plan.parts == PARTS
     assert len({task.title for task in tasks(plan)}) == len(tasks(plan))

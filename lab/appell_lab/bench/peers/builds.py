@@ -1,7 +1,7 @@
-"""Compilers, headers and builds: found where they are, limited in time, and kept in a folder by their content.
+"""Compilers, headers, and builds with a time limit that are cached by content.
 
-A build is keyed by its commands and sources, so it is made once a machine; the folder is the cache folder of the user,
-or APPELL_PEERS.
+The key of a build consists of its commands and sources, so it is made once per machine; the folder is the cache folder
+of the user, or APPELL_PEERS.
 """
 
 from __future__ import annotations
@@ -24,31 +24,46 @@ from appell_lab.bench.peers.peer import PeerUnavailableError
 
 SOURCES = Path(__file__).parent / "sources"
 OPTIMISED = ("-O3", "-march=native", "-DNDEBUG")
-PINOCCHIO = (  # what Pinocchio's own package tells its users to define
+PINOCCHIO_FLAGS = (  # definitions that the package of Pinocchio requires
     "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
     "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30",
     "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
     "-DBOOST_FUSION_INVOKE_MAX_ARITY=12",
 )
-TARGET = "TARGET"  # where a command names the file that it makes
-STOPPED = "was stopped after"  # of a build that took too long
-LIMIT = 900.0  # seconds that one build may take
+TARGET = "TARGET"  # placeholder in a command for the file that it makes
+STOPPED = "was stopped after"  # in the message of a build that exceeded the limit
+BUILD_TIMEOUT_S = 900.0
 
 Say = Callable[[str], object]
 
 
 class BuildFolder:
-    """Where peers are built; `say` is told of whatever takes long."""
+    """The folder in which peers are built.
 
-    def __init__(self, folder: Path | None = None, limit: float = LIMIT, say: Say = lambda line: None):
+    Parameters
+    ----------
+    folder : cache folder of the user by default
+    limit : maximum duration of one build, s
+    say : called with a message about every build
+    """
+
+    def __init__(self, folder: Path | None = None, limit: float = BUILD_TIMEOUT_S, say: Say = lambda line: None):
         self.folder = folder or default_folder()
         self.limit, self.say = limit, say
 
     def make(self, name: str, command: Sequence[str], sources: Sequence[Path], title: str) -> Path:
-        """The file that the command puts in the place of TARGET, or put there before; failures are kept as well."""
+        """Return the file made by a command, from the cache if possible; failures are cached as well.
+
+        Parameters
+        ----------
+        name : name of the file, with its ending
+        command : command and arguments; TARGET stands for the file
+        sources : files on which the result depends
+        title : name of the build in messages
+        """
         stem, _, ending = name.partition(".")
-        told = "\0".join(command).replace(str(SOURCES), "")  # the same sources elsewhere are the same
-        key = hashlib.sha256(told.encode() + _content(sources)).hexdigest()[:20]
+        text = "\0".join(command).replace(str(SOURCES), "")  # independent of the location of the sources
+        key = hashlib.sha256(text.encode() + _content(sources)).hexdigest()[:20]
         target = self.folder / f"{stem}-{key}.{ending}"
         failure = target.with_suffix(".failed")
         if target.exists():
@@ -56,10 +71,10 @@ class BuildFolder:
         if failure.exists():
             raise PeerUnavailableError(failure.read_text(encoding="utf-8"))
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.say(f"building {title} (at most {self.limit:.0f} s, kept in {self.folder})")
+        self.say(f"building {title} (at most {self.limit:.0f} s, cached in {self.folder})")
         with TemporaryDirectory(dir=self.folder) as scratch:
             new = Path(scratch) / name
-            begun = monotonic()
+            start = monotonic()
             try:
                 words = [str(new) if word == TARGET else word for word in command]
                 _run(words, self.limit)
@@ -68,14 +83,14 @@ class BuildFolder:
             except subprocess.CalledProcessError as error:
                 problem = f"{title}: {Path(command[0]).name} failed: {_first_error(error.stderr)}"
             else:
-                self.say(f"built {title} in {monotonic() - begun:.0f} s")
+                self.say(f"built {title} in {monotonic() - start:.0f} s")
                 os.replace(new, target)
                 return target
         failure.write_text(problem, encoding="utf-8")
         raise PeerUnavailableError(problem)
 
     def keep(self, name: str, text: str) -> Path:
-        """A text as a file, for programs that read one."""
+        """Write a text to a file that is named by its content, and return the file."""
         stem, _, ending = name.partition(".")
         path = self.folder / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.{ending}"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +99,7 @@ class BuildFolder:
 
 
 def _run(words: Sequence[str], limit: float) -> None:
-    """Run a command to its end or to the limit; a compiler's own helpers end with it, or they would work on."""
+    """Run a command with a time limit; its child processes are ended with it."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, start_new_session=True, **pipes) as process:
         try:
@@ -97,7 +112,7 @@ def _run(words: Sequence[str], limit: float) -> None:
 
 
 def default_folder() -> Path:
-    """Where builds are kept."""
+    """Return the folder in which builds are cached."""
     named = os.environ.get("APPELL_PEERS")
     cache_home = os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(cache_home) if cache_home else Path.home() / ".cache") / "appell-peers"
@@ -105,30 +120,35 @@ def default_folder() -> Path:
 
 @cache
 def compiler(name: str) -> str:
-    """The path of gcc or g++."""
-    found = shutil.which(name)
-    if found is None:
-        raise PeerUnavailableError(f"{name} is not installed.", hint="install a C and C++ compiler, for example Debian's g++")
-    return found
+    """Return the path of gcc or g++."""
+    path = shutil.which(name)
+    if path is None:
+        raise PeerUnavailableError(
+            f"{name} is not installed.", hint="Install a C and C++ compiler, for example the Debian package g++."
+        )
+    return path
 
 
 @cache
 def compiler_version(name: str) -> str:
-    """The first line that the compiler says of itself."""
-    told = subprocess.run([compiler(name), "--version"], capture_output=True, text=True, check=True).stdout
-    return told.splitlines()[0]
+    """Return the first line of the version text of a compiler."""
+    text = subprocess.run([compiler(name), "--version"], capture_output=True, text=True, check=True).stdout
+    return text.splitlines()[0]
 
 
 def package_version(name: str) -> str:
+    """Return the version of a package; raise PeerUnavailableError if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
-        raise PeerUnavailableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'") from None
+        raise PeerUnavailableError(
+            f"the package {name} is not installed.", hint="pip install 'appell[peers]'"
+        ) from None
 
 
 @cache
 def package_folder(name: str) -> Path:
-    """The folder of an importable package."""
+    """Return the folder of an importable package."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise PeerUnavailableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'")
@@ -137,7 +157,7 @@ def package_folder(name: str) -> Path:
 
 @cache
 def headers(package: str, header: str) -> Path:
-    """The folder below which a package, or the system, has a header."""
+    """Return the include folder of a header, in a package or in the system."""
     try:
         listed = files(package) or []
     except PackageNotFoundError:
@@ -148,16 +168,16 @@ def headers(package: str, header: str) -> Path:
     for folder in (Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3"), Path("/usr/include")):
         if (folder / header).exists():
             return folder
-    raise PeerUnavailableError(f"the header {header} is nowhere.", hint=f"pip install {package}")
+    raise PeerUnavailableError(f"the header {header} was not found.", hint=f"pip install {package}")
 
 
 def includes() -> list[str]:
-    """Where Eigen's, Boost's and Pinocchio's headers are, for the compiler."""
+    """Return the compiler flags for the headers of Eigen, Boost and Pinocchio."""
     return [
         f"-I{headers('cmeel-eigen', 'Eigen/Core')}",
         f"-I{headers('cmeel-boost', 'boost/version.hpp')}",
         f"-I{headers('libpinocchio', 'pinocchio/config.hpp')}",
-        *PINOCCHIO,
+        *PINOCCHIO_FLAGS,
     ]
 
 

@@ -1,4 +1,4 @@
-"""A compiled library of a peer: functions over a whole batch, and the arrays they read and write."""
+"""The compiled library of a peer: functions over a batch, and the arrays they read and write."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from appell_lab.bench.peers.peer import PeerUnavailableError
 
 @cache
 def library(path: Path) -> ctypes.CDLL:
-    """Loaded once a process."""
+    """Load a library, once per process."""
     return ctypes.CDLL(str(path))
 
 
 def address(array: np.ndarray) -> ctypes.c_void_p:
-    """Where the numbers of a contiguous array are; the caller keeps the array."""
+    """Return the address of a contiguous array; the caller must keep the array alive."""
     assert array.dtype == np.float64
     assert array.flags.c_contiguous
     return ctypes.c_void_p(array.ctypes.data)
 
 
 class RobotHandles:
-    """The robots that a driver has made of their texts, by name; its function `make` gives NULL for one it refuses."""
+    """The robots that a driver has created from texts, by name; `make` returns NULL for an unsupported robot."""
 
     def __init__(self) -> None:
-        self._made: dict[str, ctypes.c_void_p] = {}
+        self._handles: dict[str, ctypes.c_void_p] = {}
 
-    def handle(self, driver: ctypes.CDLL, name: str, text: str, who: str) -> ctypes.c_void_p:
-        if name not in self._made:
+    def handle(self, driver: ctypes.CDLL, name: str, text: str, program: str) -> ctypes.c_void_p:
+        if name not in self._handles:
             driver.make.restype, driver.make.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
-            made = driver.make(text.encode())
-            if not made:
-                raise PeerUnavailableError(f"{who} refuses robot '{name}'.")
-            self._made[name] = ctypes.c_void_p(made)
-        return self._made[name]
+            handle = driver.make(text.encode())
+            if not handle:
+                raise PeerUnavailableError(f"{program} does not accept robot '{name}'.")
+            self._handles[name] = ctypes.c_void_p(handle)
+        return self._handles[name]
 
 
 def bound(function, handle: ctypes.c_void_p | None, count: int, arrays: Sequence[np.ndarray]) -> Callable[[], object]:
-    """function(handle, count, arrays...) with its arguments converted beforehand."""
+    """Return a function that calls function(handle, count, arrays...) with arguments converted in advance."""
     function.restype = None
     kept = [np.asarray(array) for array in arrays]
-    first = () if handle is None else (handle,)
-    arguments = (*first, ctypes.c_long(count), *map(address, kept))
+    leading = () if handle is None else (handle,)
+    arguments = (*leading, ctypes.c_long(count), *map(address, kept))
 
-    def run(arrays=kept):  # the arrays live as long as the call
+    def run(arrays=kept):  # keeps the arrays alive
         function(*arguments)
 
     return run

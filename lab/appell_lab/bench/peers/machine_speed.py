@@ -1,12 +1,12 @@
-"""How fast the machine is right now: an anchor loop around every figure, and the peak of fused multiplications.
+"""The current speed of the machine: a reference loop timed with every figure, and the peak of fused multiply-adds.
 
-    anchor    a chain of fused multiplications, each waiting for the one before: nothing but the clock of the core
-              changes its time, so figures of a fast and of a slow minute can be compared
-    peak      independent ones, as many at once as the registers of the machine hold: what a kernel could reach if it
-              did nothing else and never waited
+    anchor    a chain of fused multiply-adds, each of which depends on the previous one: its time depends only on the
+              clock frequency of the core, so that figures from fast and slow periods can be compared
+    peak      independent fused multiply-adds on all registers of the machine: the speed of a kernel that does nothing
+              else and never waits
 
-Both are loops in machine code, made on the spot as kernels are. Without fused multiplications in hardware the chain and
-the peak are of plain multiplications and additions.
+Both are loops in machine code, generated like kernels. Without fused multiply-add in hardware, they consist of
+multiplications and additions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from functools import cache
 
 from appell.compile.native.machine import Code, assemble, host
 
-CHAIN = 16  # steps of the anchor in a turn of its loop
-CHAINS = 12  # independent chains of the peak: more than latency times ports, fewer than registers
-TURNS = 2000
+CHAIN_LENGTH = 16  # steps of the reference loop per iteration
+PEAK_CHAINS = 12  # independent chains: more than latency times ports, fewer than registers
+ITERATIONS = 2000
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """A loop in machine code and the fused multiplications, of a register each, that a call does."""
+    """A loop in machine code, and the number of fused multiply-adds (of one register each) per call."""
 
     run: Callable[[], object]
     steps: int
@@ -33,14 +33,14 @@ class Gauge:
 
 @cache
 def anchor() -> Gauge:
-    """One chain of scalars."""
-    return _loop("anchor", "double", chains=1, length=CHAIN)
+    """Return the reference loop, one chain of scalars."""
+    return _loop("anchor", "double", chains=1, length=CHAIN_LENGTH)
 
 
 @cache
 def peak(width: int) -> Gauge:
-    """Independent chains of registers of so many doubles."""
-    return _loop("peak", f"<{width} x double>", chains=CHAINS, length=2)
+    """Return the loop of independent chains of registers with `width` doubles."""
+    return _loop("peak", f"<{width} x double>", chains=PEAK_CHAINS, length=2)
 
 
 def _loop(name: str, kind: str, chains: int, length: int) -> Gauge:
@@ -50,13 +50,16 @@ def _loop(name: str, kind: str, chains: int, length: int) -> Gauge:
     body, last = [], [f"%x{c}" for c in range(chains)]
     for step in range(length):
         for c in range(chains):
-            here = f"%y{c}_{step}"
+            result = f"%y{c}_{step}"
             if target.has_fma:
                 call = f"call {kind} @llvm.fma({kind} {last[c]}, {kind} {factor}, {kind} {term})"
-                body.append(f"  {here} = {call}")
+                body.append(f"  {result} = {call}")
             else:
-                body += [f"  {here}m = fmul {kind} {last[c]}, {factor}", f"  {here} = fadd {kind} {here}m, {term}"]
-            last[c] = here
+                body += [
+                    f"  {result}m = fmul {kind} {last[c]}, {factor}",
+                    f"  {result} = fadd {kind} {result}m, {term}",
+                ]
+            last[c] = result
     start = constant.format("0x3FF0000000000000")
     phis = [f"  %x{c} = phi {kind} [ {start}, %entry ], [ {last[c]}, %loop ]" for c in range(chains)]
     total, sums = last[0], []
@@ -74,7 +77,7 @@ def _loop(name: str, kind: str, chains: int, length: int) -> Gauge:
             *phis,
             *body,
             "  %next = add i64 %k, 1",
-            f"  %more = icmp ult i64 %next, {TURNS}",
+            f"  %more = icmp ult i64 %next, {ITERATIONS}",
             "  br i1 %more, label %loop, label %end",
             "end:",
             *sums,
@@ -86,10 +89,10 @@ def _loop(name: str, kind: str, chains: int, length: int) -> Gauge:
     )
     code = Code(assemble(text, target, name), name)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)
-    room = (ctypes.c_double * 16)()
-    where = ctypes.cast(room, ctypes.c_void_p)
+    output = (ctypes.c_double * 16)()
+    pointer = ctypes.cast(output, ctypes.c_void_p)
 
-    def run(kept=(code, room)):  # the machine code lives as long as the call
-        function(where)
+    def run(kept=(code, output)):  # keeps the machine code and the output alive
+        function(pointer)
 
-    return Gauge(run, chains * length * TURNS)
+    return Gauge(run, chains * length * ITERATIONS)

@@ -1,7 +1,7 @@
-"""A peer: a program that computes what appell computes, built on the spot and called on a whole batch.
+"""A peer: another program that computes the same, built on this machine and called on a whole batch.
 
-A peer that cannot take part says why, in a sentence that stands in the table and in the JSON; none is left out without
-one. Before a peer is timed, what it computes has to agree with appell.
+For a peer that is not available, the reason is shown in the table and in the JSON. Before a peer is timed, its results
+have to agree with those of appell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from appell.errors import AppellError
 from appell_lab.bench.subject import Subject
 
-States = Mapping[str, np.ndarray]  # q, v, a and tau of a batch, in our layout
+States = Mapping[str, np.ndarray]  # q, v, a and tau of a batch, in the layout of appell
 
 
 class PeerUnavailableError(AppellError):
@@ -24,26 +24,26 @@ class PeerUnavailableError(AppellError):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A batch that is ready to run, and the results it leaves, samples first, in our order of rows and columns."""
+    """A batch that is ready to run, and its results, samples first, in the order of rows and columns of appell."""
 
     run: Callable[[], object]
     results: Callable[[], tuple[np.ndarray, ...]]
 
 
 class Peer(ABC):
-    """`counted` peers can be the best one; others are shown beside them."""
+    """Interface of a peer; only `counted` peers can be the best one."""
 
     name: str
     counted: bool = True
 
     @abstractmethod
     def version(self) -> str:
-        """Of what it stands on; raises UnableError where that is not installed."""
+        """Return the version of the program; raise PeerUnavailableError if it is not installed."""
 
     @abstractmethod
     def flags(self) -> str:
-        """How it is compiled."""
+        """Return how it is compiled."""
 
     @abstractmethod
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
-        """Build what is needed and lay the batch out; raises UnableError."""
+        """Build what is needed and prepare the batch; raise PeerUnavailableError if that is not possible."""

@@ -1,13 +1,13 @@
-"""Pinocchio from Python: the loop that a user writes; a peer where nothing can be built."""
+"""Pinocchio in a Python loop, as a user writes it; used if the C++ loop cannot be built."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from appell_lab.bench.arrange import arranged
-from appell_lab.bench.peers.peer import Peer, Prepared, States, PeerUnavailableError
-from appell_lab.bench.peers.quantities import ARGUMENTS
 from appell_lab.bench.peers.builds import package_version
+from appell_lab.bench.peers.peer import Peer, PeerUnavailableError, Prepared, States
+from appell_lab.bench.peers.quantities import ARGUMENTS
 from appell_lab.bench.subject import Subject, pinocchio
 
 CALLS = {
@@ -21,7 +21,7 @@ CALLS = {
 
 
 class PinocchioPython(Peer):
-    """`[pin.rnea(model, data, q[i], v[i], a[i]) for i in range(N)]`, call overhead included."""
+    """`[pin.rnea(model, data, q[i], v[i], a[i]) for i in range(N)]`, including call overhead."""
 
     name = "Pinocchio Python"
 
@@ -32,11 +32,11 @@ class PinocchioPython(Peer):
         return package_version("pin")
 
     def flags(self) -> str:
-        return "as its wheel is built"
+        return "library of the wheel"
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         if self._is_built(subject, quantity, states):
-            raise PeerUnavailableError(f"{self.compiled.name} is there, which is faster.")
+            raise PeerUnavailableError(f"{self.compiled.name} is available and faster.")
         twin, call = subject.twin, getattr(pinocchio(), CALLS[quantity])
         model, data = twin.model, twin.data
         given = list(zip(*(list(twin.layout(name, states[name])) for name in ARGUMENTS[quantity]), strict=True))
@@ -46,8 +46,8 @@ class PinocchioPython(Peer):
 
         def ours() -> tuple[np.ndarray, ...]:
             copies = [_copied(call(model, data, *sample)) for sample in given]
-            together = enumerate(zip(*copies, strict=True))
-            return tuple(arranged(twin, quantity, k, np.array(samples)) for k, samples in together)
+            results = enumerate(zip(*copies, strict=True))
+            return tuple(arranged(twin, quantity, k, np.array(samples)) for k, samples in results)
 
         return Prepared(run, ours)
 
@@ -60,5 +60,5 @@ class PinocchioPython(Peer):
 
 
 def _copied(results) -> tuple[np.ndarray, ...]:
-    """Pinocchio hands out its own memory, which the next call overwrites."""
+    """Copy results, because Pinocchio returns its internal memory, which the next call overwrites."""
     return tuple(map(np.array, results)) if isinstance(results, tuple) else (np.array(results),)

@@ -1,10 +1,10 @@
-"""Pinocchio's model as plain text, for programs of ours that are compiled with its templates.
+"""Write a Pinocchio model as plain text, for programs that are compiled with its templates.
 
-A model that came from Python would have to be handed over between libraries that were compiled with different
-alignment; a text has no such trouble, and the program needs no URDF reader:
+A model from Python would have to be passed between libraries compiled with different alignment; a text avoids this, and
+the program needs no URDF reader:
 
     joints  gravity (3)
-    kind  parent  axis (3)  rotation (9)  translation (3)  mass  centre of mass (3)  inertia (9)         a joint a line
+    kind  parent  axis (3)  rotation (9)  translation (3)  mass  centre of mass (3)  inertia (9)     one line per joint
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ KINDS = (*ALIGNED, "JointModelRevoluteUnaligned", "JointModelPrismaticUnaligned"
 
 
 def model_text(twin: Twin) -> str:
-    """The text that `read_model` of the sources reads."""
+    """Return the text that `read_model` in the sources reads."""
     model = twin.model
     lines = [_line([model.njoints - 1], model.gravity.linear)]
     for k in range(1, model.njoints):
         joint, inertia, placement = model.joints[k], model.inertias[k], model.jointPlacements[k]
         kind = joint.shortname()
         if kind not in KINDS:
-            raise PeerUnavailableError(f"joint '{model.names[k]}' is Pinocchio's {kind}, which the driver does not make.")
+            raise PeerUnavailableError(
+                f"joint '{model.names[k]}' is Pinocchio's {kind}, which the driver does not support."
+            )
         axis = getattr(joint.extract(), "axis", (0.0, 0.0, 0.0)) if kind.endswith("Unaligned") else (0.0, 0.0, 0.0)
         frame = (axis, placement.rotation.ravel(), placement.translation)
         body = ([inertia.mass], inertia.lever, inertia.inertia.ravel())

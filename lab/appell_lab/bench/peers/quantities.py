@@ -1,7 +1,7 @@
-"""The table: which quantities of which robots, in which batches, and how many times faster than the best peer.
+"""The rows of the table: quantities, robots, batch sizes, and the required speedup over the best peer.
 
-A peer gives the full regressor; ours gives the columns of base parameters without structural zeros, and is unfolded
-to the full one before the two are compared.
+Peers compute the full regressor; appell computes the columns of base parameters without structural zeros, which are
+expanded to the full regressor before the results are compared.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ OURS: dict[str, Callable[[Dynamics], Function]] = {
 
 
 def driver_arguments(quantity: str) -> tuple[str, str, str]:
-    """What every compiled driver is given: q, v, and a or tau."""
+    """Return the arguments of a compiled driver: q, v, and a or tau."""
     return ("q", "v", ARGUMENTS[quantity][-1] if len(ARGUMENTS[quantity]) == 3 else "a")
 
 
 def shapes(quantity: str, nv: int, links: int) -> list[tuple[int, ...]]:
-    """Of the results for one sample."""
+    """Return the shapes of the results for one sample."""
     if quantity in ("inverse_dynamics", "forward_dynamics"):
         return [(nv,)]
     if quantity == "regressor":
@@ -54,15 +54,15 @@ def shapes(quantity: str, nv: int, links: int) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class PeerRow:
-    """One line of the table; `wide` is the aim where registers hold eight doubles, `narrow` where they hold fewer."""
+    """One row of the table; `wide` is the aim if registers hold eight doubles, `narrow` if they hold fewer."""
 
     robot: str
     quantity: str
     batch: int
     wide: float
     narrow: float
-    one_call: bool = False  # ours is called for every sample
-    peak: float | None = None  # the fraction of the machine's peak that is aimed at
+    one_call: bool = False  # appell is called once per sample
+    peak: float | None = None  # aim for the fraction of the peak of the machine
 
     @property
     def title(self) -> str:

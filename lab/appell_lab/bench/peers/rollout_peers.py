@@ -1,10 +1,10 @@
-"""Peers of rollouts: whole motions of an arm in steps of Runge and Kutta, torques given for every step.
+"""Peers of rollouts: motions of an arm in Runge-Kutta steps, with given torques for every step.
 
-CasadiRollouts    its generated C in a loop in C, in four builds: forward dynamics four times a step, or the whole
-                  step as one function; each as gcc compiles it, and with -ffast-math
-MujocoRollouts    `mujoco.rollout` on one thread, contacts and constraints off. It does more in a step than ours:
-                  poses of all bodies, geometries and sites, centres of mass, actuators, sensors, energy checks; and
-                  it writes down the whole state of every step
+CasadiRollouts    its generated C in a C loop, in four builds: forward dynamics four times per step, or the complete
+                  step as one function; each with and without -ffast-math
+MujocoRollouts    `mujoco.rollout` on one thread, with contacts and constraints disabled. It computes more per step than
+                  appell: poses of all bodies, geometries and sites, centres of mass, actuators, sensors, energy checks;
+                  and it stores the complete state of every step
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from appell_lab.bench.peers.builds import OPTIMISED, SOURCES, TARGET, BuildFolder, compiler
 from appell_lab.bench.peers.casadi_c import CasadiC
 from appell_lab.bench.peers.library import bound, library
 from appell_lab.bench.peers.mujoco_text import mjcf
-from appell_lab.bench.peers.peer import Prepared, PeerUnavailableError
-from appell_lab.bench.peers.builds import OPTIMISED, SOURCES, TARGET, BuildFolder, compiler
+from appell_lab.bench.peers.peer import PeerUnavailableError, Prepared
 from appell_lab.bench.subject import Subject
 
 STEP = 1e-3  # s, that of `sources/casadi_generate.py`
@@ -32,7 +32,7 @@ BUILDS = {
 
 @dataclass(frozen=True)
 class DrivenMotions:
-    """Where motions of joints with one coordinate each start, and the torques (samples, steps, nv) that drive them."""
+    """Initial states (samples, nv) and torques (samples, steps, nv) of motions; results every `every` steps."""
 
     q: np.ndarray
     v: np.ndarray
@@ -44,48 +44,48 @@ class DrivenMotions:
         return self.torque.shape[1]
 
     @property
-    def taken(self) -> int:
-        """Steps of all samples."""
+    def total_steps(self) -> int:
+        """Number of steps of all samples."""
         return len(self.q) * self.steps
 
     def first(self, count: int) -> DrivenMotions:
         return DrivenMotions(self.q[:count], self.v[:count], np.ascontiguousarray(self.torque[:count]), self.every)
 
-    def room(self) -> tuple[np.ndarray, np.ndarray]:
-        """For q and v after every `every`-th step."""
+    def output_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return arrays for q and v after every `every` steps."""
         count, width = self.q.shape
         return tuple(np.zeros((count, self.steps // self.every, width)) for _ in range(2))  # type: ignore[return-value]
 
 
 class CasadiRollouts(CasadiC):
-    """One of its builds."""
+    """CasADi's C with one of the `BUILDS`."""
 
-    def __init__(self, workshop: BuildFolder, build: str):
-        super().__init__(workshop)
+    def __init__(self, builds: BuildFolder, build: str):
+        super().__init__(builds)
         self.name, self.build = f"CasADi C, {build}", build
 
     def motions(self, subject: Subject, given: DrivenMotions) -> Prepared:
-        """Raises UnableError where it cannot be built."""
-        _refuse_others(subject)
+        """Prepare the motions; raise PeerUnavailableError if they cannot be built."""
+        _check_joints(subject)
         quantity, flags = BUILDS[self.build]
         kernel, source = self._kernel(subject, quantity), SOURCES / "casadi_rollout.c"
         command = [compiler("gcc"), *OPTIMISED, *flags, "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
         command += [f"-DNV={subject.robot.nv}", str(source), "-lm", "-o", TARGET]
-        made = library(self.workshop.make("rollout.so", command, [source, kernel], f"{self.name}, {subject.name}"))
-        sizes, results, order = np.array([given.steps, given.every, STEP]), given.room(), subject.twin.order
+        compiled = library(self.builds.make("rollout.so", command, [source, kernel], f"{self.name}, {subject.name}"))
+        sizes, results, order = np.array([given.steps, given.every, STEP]), given.output_arrays(), subject.twin.order
         arrays = [np.ascontiguousarray(_theirs(x, order)) for x in (given.q, given.v, given.torque)]
-        run = bound(made.rollout, None, len(given.q), [sizes, *arrays, *results])
+        run = bound(compiled.rollout, None, len(given.q), [sizes, *arrays, *results])
         return Prepared(run, lambda: tuple(x[..., order] for x in results))
 
 
 class MujocoRollouts:
-    """Its own rollouts, from Python."""
+    """MuJoCo's rollouts, from Python."""
 
     name = "mujoco.rollout"
 
     def motions(self, subject: Subject, given: DrivenMotions) -> Prepared:
-        """Raises UnableError where it is not installed."""
-        _refuse_others(subject)
+        """Prepare the motions; raise PeerUnavailableError if MuJoCo is not installed."""
+        _check_joints(subject)
         try:
             import mujoco
             from mujoco.rollout import rollout
@@ -96,8 +96,8 @@ class MujocoRollouts:
         order = [model.joint(link.joint.name).dofadr[0] for link in subject.robot.moving]
         q, v, torque = (_theirs(x, order) for x in (given.q, given.v, given.torque))
         states = np.concatenate([np.zeros((len(q), 1)), q, v], axis=1)
-        room = np.zeros((len(q), given.steps, states.shape[1]))
-        named = {"control_spec": int(mujoco.mjtState.mjSTATE_QFRC_APPLIED), "skip_checks": True, "state": room}
+        stored = np.zeros((len(q), given.steps, states.shape[1]))
+        named = {"control_spec": int(mujoco.mjtState.mjSTATE_QFRC_APPLIED), "skip_checks": True, "state": stored}
         data, models = [mujoco.MjData(model)], [model] * len(q)
 
         def run() -> Any:
@@ -107,21 +107,21 @@ class MujocoRollouts:
 
         def results() -> tuple[np.ndarray, ...]:
             nv = subject.robot.nv
-            told = room[:, given.every - 1 :: given.every]
-            return told[..., 1 : 1 + nv][..., order], told[..., 1 + nv :][..., order]
+            selected = stored[:, given.every - 1 :: given.every]
+            return selected[..., 1 : 1 + nv][..., order], selected[..., 1 + nv :][..., order]
 
         return Prepared(run, results)
 
 
-def _refuse_others(subject: Subject) -> None:
+def _check_joints(subject: Subject) -> None:
     if subject.robot.nq != len(subject.robot.moving):
         raise PeerUnavailableError(
-            f"robot '{subject.name}' has a joint of several coordinates, which the loop in C cannot step."
+            f"robot '{subject.name}' has a joint with several coordinates, which the C loop does not support."
         )
 
 
 def _theirs(x: np.ndarray, order: Any) -> np.ndarray:
-    """Columns in the order of a peer, of which our k-th column is the `order[k]`-th."""
-    found = np.empty_like(x)
-    found[..., order] = x
-    return found
+    """Return columns in the order of a peer, whose column `order[k]` is our column k."""
+    reordered = np.empty_like(x)
+    reordered[..., order] = x
+    return reordered

@@ -23,7 +23,7 @@ from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.tree import ModelTree
 from appell.describe.mjcf.visuals import read_visuals
-from appell.errors import AppellError, DescriptionError
+from appell.errors import AppellError, DescriptionError, Hint
 from appell.model.robot import ConstrainedRobot, Robot
 
 
@@ -120,7 +120,7 @@ def _with_loops(robot: Robot, constraints: list, lines: Lines) -> ConstrainedRob
     except AppellError as error:
         problem = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
         sources = [where for constraint, where in constraints if f"'{constraint.name}'" in problem]
-        hint = "Pass without='equality' to leave out equality constraints."
+        hint = Hint("Pass {without} to leave out equality constraints.", without="equality")
         raise DescriptionError(f"{problem}.", source=sources[0] if sources else lines.source, hint=hint) from error
 
 

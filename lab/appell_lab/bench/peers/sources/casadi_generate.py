@@ -1,18 +1,19 @@
-"""CasADi's C of one quantity: textbook recursions over CasADi's symbols, run as a program of its own.
+"""Generate C of one quantity with CasADi: textbook recursions over its symbols, run as a separate program.
 
-    python casadi_generate.py QUANTITY MODEL TARGET.c            MODEL as `pinocchio_text.py` writes it
+    python casadi_generate.py QUANTITY MODEL TARGET.c            MODEL as written by `pinocchio_text.py`
 
-Everything is in link axes with (m, h, I) about the link's origin, s the link's origin in its parent and R its rotation:
+All quantities are in link axes, with (m, h, I) about the link's origin, s the link's origin in its parent and R its
+rotation:
 
     ω  = Rᵀω_p + ω_J          ω̇ = Rᵀω̇_p + Rᵀω_p × ω_J + Σ b a                                                     (1)
     s̈  = Rᵀ(s̈_p + ω̇_p × s + ω_p × (ω_p × s)) + 2 Rᵀω_p × v_J + ω_J × v_J + Σ u a                                  (2)
     f  = m s̈ + ω̇ × h + ω × (ω × h)          n = I ω̇ + ω × I ω + h × s̈                                              (3)
     τ  = u·f + b·n                           f_p += R f,   n_p += R n + s × R f                                     (4)
 
-for joints that move by (b, u), turning and sliding. Composite bodies give the inertia matrix, which is factored for
-forward dynamics of few joints; many are taken by articulated bodies. Derivatives are CasADi's own jacobian(), along the
-velocities of a free base; the regressor is the jacobian of (4) by (m, h, I). A step of Runge and Kutta, of `STEP`
-seconds, is forward dynamics four times in one function.
+for joints with the angular and linear axes (b, u). Composite bodies give the mass matrix, which is factored for forward
+dynamics with few joints; with many joints, articulated bodies are used. Derivatives are those of CasADi's jacobian(),
+along the velocities of a free base; the regressor is the Jacobian of (4) with respect to (m, h, I). A Runge-Kutta step
+of `STEP` seconds evaluates forward dynamics four times in one function.
 """
 
 import sys
@@ -22,50 +23,50 @@ from typing import Any
 import casadi as ca
 
 STEP = 1e-3  # s
-FEW = 12  # degrees of freedom up to which factoring the inertia matrix is the cheaper way to forward dynamics
+MAX_NV_FACTORED = 12  # up to this nv, factoring the mass matrix is cheaper than articulated bodies
 
 
 class SymbolicJoint:
-    """One line of the model, and the joint's motion for given coordinates."""
+    """One line of the model, and the pose of the joint for given coordinates."""
 
     def __init__(self, line: str, at_q: int, at_v: int):
         kind, parent, *numbers = line.split()
         x = list(map(float, numbers))
         self.kind, self.parent = kind.removeprefix("JointModel"), int(parent) - 1
-        self.place, self.shift = sparse([x[3:6], x[6:9], x[9:12]]), vector(x[12:15])
+        self.rotation, self.translation = sparse([x[3:6], x[6:9], x[9:12]]), vector(x[12:15])
         self.mass, com, I = x[15], x[16:19], [x[19:22], x[22:25], x[25:28]]
         square = sum(c * c for c in com)
-        about = [[I[i][j] + x[15] * (square * (i == j) - com[i] * com[j]) for j in range(3)] for i in range(3)]
-        self.h, self.I = vector([x[15] * c for c in com]), sparse(about)
-        self.free, self.slides = self.kind == "FreeFlyer", self.kind.startswith("P")
+        about_origin = [[I[i][j] + x[15] * (square * (i == j) - com[i] * com[j]) for j in range(3)] for i in range(3)]
+        self.h, self.I = vector([x[15] * c for c in com]), sparse(about_origin)
+        self.is_free, self.is_prismatic = self.kind == "FreeFlyer", self.kind.startswith("P")
         axis = [float(self.kind.endswith(name)) for name in "XYZ"] if self.kind[-1] in "XYZ" else x[:3]
         self.axis = vector(axis)
-        self.nq, self.nv = (7, 6) if self.free else (1, 1)
+        self.nq, self.nv = (7, 6) if self.is_free else (1, 1)
         self.q, self.v = slice(at_q, at_q + self.nq), slice(at_v, at_v + self.nv)
-        none = ca.SX(3, 1)
+        zero = ca.SX(3, 1)
         units = [vector([float(i == k) for i in range(3)]) for k in range(3)]
-        if self.free:
-            self.moves = [(none, unit) for unit in units] + [(unit, none) for unit in units]
+        if self.is_free:
+            self.axes = [(zero, unit) for unit in units] + [(unit, zero) for unit in units]
         else:
-            self.moves = [(none, self.axis) if self.slides else (self.axis, none)]
+            self.axes = [(zero, self.axis) if self.is_prismatic else (self.axis, zero)]
 
     def pose(self, q):
-        """R and s."""
-        if self.free:
-            return self.place @ quaternion(q[3:7]), self.shift + self.place @ q[:3]
-        if self.slides:
-            return self.place, self.shift + self.place @ (self.axis * q)
+        """Return R and s."""
+        if self.is_free:
+            return self.rotation @ quaternion(q[3:7]), self.translation + self.rotation @ q[:3]
+        if self.is_prismatic:
+            return self.rotation, self.translation + self.rotation @ (self.axis * q)
         c, s = ca.cos(q), ca.sin(q)
         K = ca.sparsify(ca.skew(self.axis))
-        turn = ca.sparsify(ca.simplify(ca.SX.eye(3) + s * K + (1 - c) * (K @ K)))
-        for k in range(3):  # an axis of the frame: the exact matrix instead of 1 - (1 - cos)
+        rotation = ca.sparsify(ca.simplify(ca.SX.eye(3) + s * K + (1 - c) * (K @ K)))
+        for k in range(3):  # a coordinate axis: the exact matrix instead of 1 - (1 - cos)
             if float(self.axis[k]) == 1.0:
                 i, j = (k + 1) % 3, (k + 2) % 3
-                turn = ca.SX(3, 3)
-                turn[k, k] = 1
-                turn[i, i] = turn[j, j] = c
-                turn[i, j], turn[j, i] = -s, s
-        return self.place @ turn, self.shift
+                rotation = ca.SX(3, 3)
+                rotation[k, k] = 1
+                rotation[i, i] = rotation[j, j] = c
+                rotation[i, j], rotation[j, i] = -s, s
+        return self.rotation @ rotation, self.translation
 
 
 def vector(x):
@@ -93,19 +94,19 @@ def combine(parts, weights):
 
 
 def inverse_dynamics(joints, gravity, q, v, a, bodies):
-    none, poses = ca.SX(3, 1), []
+    zero, poses = ca.SX(3, 1), []
     motion: list[Any] = []
     for joint in joints:
         R, s = joint.pose(q[joint.q])
-        w_p, dw_p, acc_p = motion[joint.parent] if joint.parent >= 0 else (none, none, -gravity)
-        turned = R.T @ w_p
-        spin, slide = (combine([move[k] for move in joint.moves], v[joint.v]) for k in (0, 1))
-        gains = [combine([move[k] for move in joint.moves], a[joint.v]) for k in (0, 1)]
-        dw = R.T @ dw_p + ca.cross(turned, spin) + gains[0]  # (1)
-        swing = ca.cross(dw_p, s) + ca.cross(w_p, ca.cross(w_p, s))
-        acc = R.T @ (acc_p + swing) + 2 * ca.cross(turned, slide) + ca.cross(spin, slide) + gains[1]  # (2)
+        w_p, dw_p, acc_p = motion[joint.parent] if joint.parent >= 0 else (zero, zero, -gravity)
+        w_parent = R.T @ w_p
+        spin, slide = (combine([axis[k] for axis in joint.axes], v[joint.v]) for k in (0, 1))
+        accelerations = [combine([axis[k] for axis in joint.axes], a[joint.v]) for k in (0, 1)]
+        dw = R.T @ dw_p + ca.cross(w_parent, spin) + accelerations[0]  # (1)
+        relative = ca.cross(dw_p, s) + ca.cross(w_p, ca.cross(w_p, s))
+        acc = R.T @ (acc_p + relative) + 2 * ca.cross(w_parent, slide) + ca.cross(spin, slide) + accelerations[1]  # (2)
         poses.append((R, s))
-        motion.append((turned + spin, dw, acc))
+        motion.append((w_parent + spin, dw, acc))
     wrenches = []
     for (w, dw, acc), (m, h, I) in zip(motion, bodies, strict=True):
         f = m * acc + ca.cross(dw, h) + ca.cross(w, ca.cross(w, h))  # (3)
@@ -113,11 +114,11 @@ def inverse_dynamics(joints, gravity, q, v, a, bodies):
     tau = ca.SX(v.shape[0], 1)
     for k in reversed(range(len(joints))):
         joint, (R, s), (f, n) = joints[k], poses[k], wrenches[k]
-        tau[joint.v] = ca.vertcat(*(ca.dot(u, f) + ca.dot(b, n) for b, u in joint.moves))  # (4)
+        tau[joint.v] = ca.vertcat(*(ca.dot(u, f) + ca.dot(b, n) for b, u in joint.axes))  # (4)
         if joint.parent >= 0:
-            carried = R @ f
-            wrenches[joint.parent][0] += carried
-            wrenches[joint.parent][1] += R @ n + ca.cross(s, carried)
+            f_parent = R @ f
+            wrenches[joint.parent][0] += f_parent
+            wrenches[joint.parent][1] += R @ n + ca.cross(s, f_parent)
     return tau
 
 
@@ -132,10 +133,10 @@ def mass_matrix(joints, q, bodies):
             up[0] += m
             up[1] += h_p + m * s
             up[2] += R @ I @ R.T - both - both.T - m * (ca.skew(s) @ ca.skew(s))
-        for column, (b, u) in enumerate(joint.moves):
+        for column, (b, u) in enumerate(joint.axes):
             f, moment, here = m * u + ca.cross(b, h), I @ b + ca.cross(h, u), k
             while here >= 0:
-                for row, (b_r, u_r) in enumerate(joints[here].moves):
+                for row, (b_r, u_r) in enumerate(joints[here].axes):
                     entry = ca.dot(u_r, f) + ca.dot(b_r, moment)
                     i, j = joints[here].v.start + row, joint.v.start + column
                     M[i, j] = M[j, i] = entry
@@ -147,7 +148,7 @@ def mass_matrix(joints, q, bodies):
 
 
 def factored_solve(M, b):
-    """M⁻¹ b by L D Lᵀ, without roots."""
+    """Return M⁻¹ b by L D Lᵀ, without square roots."""
     n = b.shape[0]
     L = ca.SX.eye(n)
     D: list[Any] = []
@@ -164,9 +165,9 @@ def factored_solve(M, b):
     return ca.vertcat(*x)
 
 
-def articulated(joints, gravity, q, v, tau, bodies):
-    """Articulated bodies, twists and wrenches of six numbers (linear, angular) at the link's origin."""
-    none6, count = ca.SX(6, 1), len(joints)
+def articulated_bodies(joints, gravity, q, v, tau, bodies):
+    """Forward dynamics by articulated bodies, with twists and wrenches (linear, angular) at the link's origin."""
+    zero6, count = ca.SX(6, 1), len(joints)
     X: list[Any] = []
     S: list[Any] = []
     twist: list[Any] = []
@@ -176,10 +177,10 @@ def articulated(joints, gravity, q, v, tau, bodies):
     for joint, (m, h, inertia) in zip(joints, bodies, strict=True):
         R, s = joint.pose(q[joint.q])
         X.append(ca.sparsify(ca.vertcat(ca.horzcat(R.T, -R.T @ ca.skew(s)), ca.horzcat(ca.SX(3, 3), R.T))))
-        S.append(ca.horzcat(*(ca.vertcat(u, b) for b, u in joint.moves)))
-        own = S[-1] @ v[joint.v]
-        twist.append((X[-1] @ twist[joint.parent] if joint.parent >= 0 else none6) + own)
-        bias.append(motion_cross(twist[-1]) @ own)
+        S.append(ca.horzcat(*(ca.vertcat(u, b) for b, u in joint.axes)))
+        joint_twist = S[-1] @ v[joint.v]
+        twist.append((X[-1] @ twist[joint.parent] if joint.parent >= 0 else zero6) + joint_twist)
+        bias.append(motion_cross(twist[-1]) @ joint_twist)
         H = ca.skew(h)
         I.append(ca.sparsify(ca.vertcat(ca.horzcat(m * ca.SX.eye(3), -H), ca.horzcat(H, inertia))))
         p.append(-motion_cross(twist[-1]).T @ (I[-1] @ twist[-1]))
@@ -197,11 +198,11 @@ def articulated(joints, gravity, q, v, tau, bodies):
     world, a = ca.vertcat(-gravity, ca.SX(3, 1)), ca.SX(v.shape[0], 1)
     acc: list[Any] = []
     for k, joint in enumerate(joints):
-        carried = X[k] @ (acc[joint.parent] if joint.parent >= 0 else world) + bias[k]
-        rest = u[k] - U[k].T @ carried
-        own = rest / D[k] if joint.nv == 1 else factored_solve(D[k], rest)
-        a[joint.v] = own
-        acc.append(carried + S[k] @ own)
+        from_parent = X[k] @ (acc[joint.parent] if joint.parent >= 0 else world) + bias[k]
+        rest = u[k] - U[k].T @ from_parent
+        joint_acceleration = rest / D[k] if joint.nv == 1 else factored_solve(D[k], rest)
+        a[joint.v] = joint_acceleration
+        acc.append(from_parent + S[k] @ joint_acceleration)
     return a
 
 
@@ -211,18 +212,18 @@ def motion_cross(x):
 
 
 def tangent(joints, q):
-    """The columns of q for a unit of each v: the identity but for a free base."""
+    """Return the derivative of q with respect to each v: the identity except for a free base."""
     N = ca.SX(joints[-1].q.stop, joints[-1].v.stop)
     for joint in joints:
-        if not joint.free:
+        if not joint.is_free:
             N[joint.q.start, joint.v.start] = 1
             continue
         i, j, k, w = ca.vertsplit(q[joint.q][3:7])
         N[joint.q.start : joint.q.start + 3, joint.v.start : joint.v.start + 3] = quaternion(q[joint.q][3:7])
-        turn = 0.5 * ca.vertcat(
+        quaternion_rate = 0.5 * ca.vertcat(
             ca.horzcat(w, -k, j), ca.horzcat(k, w, -i), ca.horzcat(-j, i, w), ca.horzcat(-i, -j, -k)
         )
-        N[joint.q.start + 3 : joint.q.stop, joint.v.start + 3 : joint.v.stop] = turn
+        N[joint.q.start + 3 : joint.q.stop, joint.v.start + 3 : joint.v.stop] = quaternion_rate
     return N
 
 
@@ -230,10 +231,10 @@ def quantity_of(name, joints, gravity, q, v, w):
     bodies = [(joint.mass, joint.h, joint.I) for joint in joints]
 
     def forward(q=q, v=v):
-        if len(ca.vertsplit(v)) <= FEW:
+        if len(ca.vertsplit(v)) <= MAX_NV_FACTORED:
             bias = inverse_dynamics(joints, gravity, q, v, ca.SX(v.shape[0], 1), bodies)
             return factored_solve(mass_matrix(joints, q, bodies), w - bias)
-        return articulated(joints, gravity, q, v, w, bodies)
+        return articulated_bodies(joints, gravity, q, v, w, bodies)
 
     if name == "mass_matrix":
         return [mass_matrix(joints, q, bodies)]
@@ -250,7 +251,7 @@ def quantity_of(name, joints, gravity, q, v, w):
 
 
 def runge_kutta(forward, q, v):
-    """(q, v) after a step of the classical method, for joints that each have one coordinate."""
+    """Return (q, v) after a step of the classical method, for joints with one coordinate each."""
     a1 = forward(q, v)
     v2 = v + STEP / 2 * a1
     a2 = forward(q + STEP / 2 * v, v2)

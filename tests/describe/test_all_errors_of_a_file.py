@@ -1,4 +1,4 @@
-"""All flaws of a file in one message, each with its line."""
+"""All errors of a file are reported in one message, each with its line."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ URDF = """<robot name="r">
 <joint name="wrist" type="fixed"><parent link="arm"/><child link="hand"/></joint>
 </robot>"""
 IN_URDF = {
-    5: "value of <mass> of link 'arm' holds 'heavy'",
-    6: "iyy of <inertia> of link 'arm' holds 'x'",
+    5: "value of <mass> of link 'arm' contains 'heavy'",
+    6: "iyy of <inertia> of link 'arm' contains 'x'",
     10: "link 'hand' of robot 'r' has principal moments of inertia 1, 1, 3",
     12: "joint 'shoulder' has parent 'bas'. The robot has no link 'bas'. Did you mean 'base'",
     13: "joint 'wrist' mimics 'elbow'. The robot has no joint 'elbow'",
@@ -40,10 +40,10 @@ IN_URDF = {
     19: "there are two joints named 'wrist', the first on line 13",
 }
 ALSO_IN_URDF = [
-    "line 6   <inertia> of link 'arm' has no izz",
+    "line 6   <inertia> of link 'arm' has no attribute izz",
     "line 12  joint 'shoulder' has type 'helical'; expected revolute",
     "line 12  xyz of <axis> of joint 'shoulder' has 2 numbers; expected 3",
-    "line 15  lower of <limit> of joint 'wrist' holds 'low'",
+    "line 15  lower of <limit> of joint 'wrist' contains 'low'",
     "line 13  joint 'wrist' of robot 'r' has viscous friction -1",
 ]
 
@@ -84,7 +84,7 @@ IN_TOML = [
     "line 11  lower of [[link]] number 1 is 'low'",
     "line 13  link 'lower' has parent 'uper'. The robot has no link 'uper'. Did you mean 'upper'",
     "line 13  joint 'lower_joint' of robot 'r' has gear ratio 0",
-    "line 15  link 'lower' stands on a joint of kind 'helical'",
+    "line 15  the joint of link 'lower' has kind 'helical'",
     "line 18  inertia of [[link]] number 2 is 'much'",
     "line 22  [[link]] number 3 has no name",
     "line 25  frame 'tip' is fixed to 'hand'",
@@ -93,31 +93,31 @@ IN_TOML = [
 
 
 def message(text: str, format: str) -> str:
-    with pytest.raises(DescriptionError) as refused:
+    with pytest.raises(DescriptionError) as raised:
         load_text(text, format, source=f"arm.{format}")
-    return str(refused.value)
+    return str(raised.value)
 
 
-def test_a_urdf_tells_all_its_flaws_by_line():
-    told = message(URDF, "urdf")
-    assert told.startswith(f"arm.urdf has {len(IN_URDF) + len(ALSO_IN_URDF)} errors.")
-    for line, flaw in IN_URDF.items():
-        assert f"line {line}".ljust(9) + flaw in told
-    for flaw in ALSO_IN_URDF:
-        assert flaw in told
-    numbers = [int(row.split()[1]) for row in told.splitlines() if row.startswith("  line")]
+def test_all_errors_of_a_urdf_are_reported_with_their_lines():
+    text = message(URDF, "urdf")
+    assert text.startswith(f"arm.urdf has {len(IN_URDF) + len(ALSO_IN_URDF)} errors.")
+    for line, error in IN_URDF.items():
+        assert f"line {line}".ljust(9) + error in text
+    for error in ALSO_IN_URDF:
+        assert error in text
+    numbers = [int(row.split()[1]) for row in text.splitlines() if row.startswith("  line")]
     assert numbers == sorted(numbers)
 
 
-def test_a_toml_tells_all_its_flaws_by_line():
-    told = message(TOML, "toml")
-    assert told.startswith(f"arm.toml has {len(IN_TOML)} errors.")
-    for flaw in IN_TOML:
-        assert flaw in told
+def test_all_errors_of_a_toml_are_reported_with_their_lines():
+    text = message(TOML, "toml")
+    assert text.startswith(f"arm.toml has {len(IN_TOML)} errors.")
+    for error in IN_TOML:
+        assert error in text
 
 
-def test_no_flaw_follows_from_another():
-    """One bad joint: what hangs on it is not said to be lost, and the robot not to have two roots."""
+def test_no_error_follows_from_another():
+    """With one invalid joint, neither the links outboard of it nor a second root link are reported."""
     text = (
         URDF.replace('"heavy"', '"1"').replace('iyy="x" iyz="0"', 'iyy="1" iyz="0" izz="1"').replace("helical", "ball")
     )
@@ -132,29 +132,29 @@ def test_no_flaw_follows_from_another():
     assert load_text(text.replace('"bas"', '"base"'), "urdf").nv == 4
 
 
-def test_of_many_flaws_twenty_are_listed():
+def test_at_most_twenty_errors_are_listed():
     links = "".join(f'\n<link name="l{i}"><inertial><mass value="?"/></inertial></link>' for i in range(30))
-    told = message(f'<robot name="r">{links}</robot>', "urdf")
-    assert told.startswith("arm.urdf has 61 errors.")  # a bad mass and no inertia each, and thirty roots
-    assert told.count("\n  line ") == 20
-    assert "and 41 more" in told
+    text = message(f'<robot name="r">{links}</robot>', "urdf")
+    assert text.startswith("arm.urdf has 61 errors.")  # an invalid mass and a missing inertia each, and thirty roots
+    assert text.count("\n  line ") == 20
+    assert "and 41 more" in text
 
 
-def test_flaws_of_dh_rows_and_of_a_mechanism_are_told_together():
+def test_errors_of_dh_rows_and_of_a_mechanism_are_reported_together():
     rows = 'name = "r"\n[[dh]]\nkind = "helical"\n[[dh]]\nmass = 1\n[[dh]]\ntwist = "much"\n'
-    told = message(rows, "toml")
-    for flaw in ("line 2  [[dh]] number 1 has kind", "line 4  [[dh]] number 2 has a mass but", "line 7  twist of"):
-        assert flaw in told
-    told = message('mechanism = "delta"\n[options]\nhue = 1\n[[body]]\nmass = 1\n[[actuator]]\nname = 3\n', "toml")
-    for flaw in (
+    text = message(rows, "toml")
+    for error in ("line 2  [[dh]] number 1 has kind", "line 4  [[dh]] number 2 has a mass but", "line 7  twist of"):
+        assert error in text
+    text = message('mechanism = "delta"\n[options]\nhue = 1\n[[body]]\nmass = 1\n[[actuator]]\nname = 3\n', "toml")
+    for error in (
         "line 3  mechanism 'delta' has no option 'hue'",
         "line 4  [[body]] number 1 has no name",
         "line 7  name",
     ):
-        assert flaw in told
+        assert error in text
 
 
-def test_lines_are_found_past_strings_comments_and_brackets():
+def test_line_numbers_are_correct_after_strings_comments_and_brackets():
     text = '''name = "a [[link]] in a text"
 description = """
 [[link]]
@@ -171,18 +171,18 @@ mass = 1
 [[link]]
 xyz = { a = 1 }
 '''
-    found = lines_of(text)
-    assert found[("description",)] == 2
-    assert found[("home",)] == 6
-    assert found[("link", 1)] == 10
-    assert found[("link", 1, "axis")] == 11
-    assert found[("root", "mass")] == 13
-    assert found[("link", 2, "xyz")] == 15
-    assert ("x",) not in found
+    lines = lines_of(text)
+    assert lines[("description",)] == 2
+    assert lines[("home",)] == 6
+    assert lines[("link", 1)] == 10
+    assert lines[("link", 1, "axis")] == 11
+    assert lines[("root", "mass")] == 13
+    assert lines[("link", 2, "xyz")] == 15
+    assert ("x",) not in lines
 
 
-def test_after_a_hundred_flaws_it_is_enough():
-    """Two thousand joints on links that are not there: a name that is like each would take minutes to look for."""
+def test_reading_stops_after_a_hundred_errors():
+    """Two thousand joints on unknown links: searching a similar name for each of them would take minutes."""
     n = 2000
     links = "".join(f'<link name="link_number_{i}"/>' for i in range(n))
     joints = "".join(
@@ -190,8 +190,8 @@ def test_after_a_hundred_flaws_it_is_enough():
         for i in range(n)
     )
     started = time.process_time()
-    told = message(f'<robot name="r">{links}{joints}</robot>', "urdf")
+    text = message(f'<robot name="r">{links}{joints}</robot>', "urdf")
     assert time.process_time() - started < 5.0
-    assert told.startswith("arm.urdf has at least 100 errors.")
-    assert "Did you mean 'link_number_" in told
-    assert "and 80 more" in told
+    assert text.startswith("arm.urdf has at least 100 errors.")
+    assert "Did you mean 'link_number_" in text
+    assert "and 80 more" in text

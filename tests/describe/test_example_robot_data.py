@@ -1,4 +1,4 @@
-"""Robots of the package example-robot-data by their names, for which a folder of that form stands in."""
+"""Robots of the package example-robot-data by name, with a substitute for its folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.describe import catalogues
+from appell.describe import robot_packages
 from appell.errors import DescriptionError
 from grippers import GRIPPER
 
@@ -28,33 +28,33 @@ def folder(tmp_path, monkeypatch):
         "two_data/urdf/arm",
     )
     for path in paths:
-        place = robots / f"{path}.urdf"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(GRIPPER.replace('name="gripper"', f'name="{path.split("/")[0]}"'))
+        file = robots / f"{path}.urdf"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(GRIPPER.replace('name="gripper"', f'name="{path.split("/")[0]}"'))
     (robots / "claw_data" / "srdf").mkdir()
     (robots / "claw_data" / "srdf" / "claw.srdf").write_text(SRDF)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    catalogues.examples.cache_clear()
+    robot_packages.examples.cache_clear()
     yield robots
     monkeypatch.undo()
-    catalogues.examples.cache_clear()
+    robot_packages.examples.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["claw", "claw_long", "claw_longer"])
-def test_a_robot_has_the_name_of_its_file_or_the_beginning_of_it(name, folder):
+def test_a_robot_has_the_name_of_its_file_or_a_prefix_of_it(name, folder):
     for source in (name, f"example-robot-data:{name}"):
         robot = ap.load(source)
         assert robot.name == "claw_data"
         assert robot.source.endswith("claw_longer.urdf" if name == "claw_longer" else "claw_long.urdf")
 
 
-def test_robots_of_one_name_have_that_of_their_folder(folder):
-    assert {"one", "two"} <= set(catalogues.examples())
+def test_robots_with_the_same_file_name_have_the_name_of_their_folder(folder):
+    assert {"one", "two"} <= set(robot_packages.examples())
     assert ap.load("two").name == "two_data"
 
 
 @pytest.mark.warns("massless")
-def test_the_posture_of_its_srdf_is_its_home(folder):
+def test_the_posture_of_the_srdf_is_the_home_configuration(folder):
     names = ap.load("claw").coordinate_names
     assert dict(zip(names, ap.load("claw").start, strict=True)) == {"shoulder": 0.0, "elbow": 0.5, "left": 0.02}
     flying = ap.load("claw", base="floating", physical=False)
@@ -62,38 +62,38 @@ def test_the_posture_of_its_srdf_is_its_home(folder):
     assert (ap.load("one").start == 0.0).all()
 
 
-def test_a_file_that_is_loaded_by_its_path_is_as_it_was_written(folder):
+def test_a_file_loaded_by_its_path_ignores_the_srdf(folder):
     assert (ap.load(folder / "claw_data" / "robots" / "claw_long.urdf").start == 0.0).all()
 
 
-def test_a_posture_that_cannot_be_read_is_told_by_its_line(folder):
+def test_an_invalid_posture_is_an_error_with_its_line(folder):
     path = folder / "claw_data" / "srdf" / "claw.srdf"
     path.write_text(SRDF.replace('value="0.5"', 'value="half"'))
-    with pytest.raises(DescriptionError, match=r"(?s)joint 'elbow' holds 'half'.*claw\.srdf, line 2"):
+    with pytest.raises(DescriptionError, match=r"(?s)joint 'elbow' contains 'half'.*claw\.srdf, line 2"):
         ap.load("claw")
 
 
-def test_what_is_not_there_is_named(folder):
+def test_unknown_robots_are_named_errors(folder):
     with pytest.raises(DescriptionError, match=r"example-robot-data has no robot 'clow'\. .*claw_long"):
         ap.load("example-robot-data:clow")
-    with pytest.raises(DescriptionError, match=r"(?s)The zoo has no robot 'clow'.*'claw', which is a robot of example"):
+    with pytest.raises(DescriptionError, match=r"(?s)The zoo has no robot 'clow'.*Load 'claw', a robot of example"):
         ap.load("clow")
 
 
-def test_the_zoo_comes_first(folder):
+def test_the_zoo_has_priority(folder):
     urdf = folder / "one_description" / "urdf"
     (urdf / "puma.urdf").write_text(GRIPPER)
-    catalogues.examples.cache_clear()
+    robot_packages.examples.cache_clear()
     assert ap.load("puma").nq == 6
     assert ap.load("example-robot-data:puma").nq == 3
 
 
-def test_without_the_package_the_pip_line_is_told(monkeypatch, tmp_path):
+def test_without_the_package_the_error_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    catalogues.examples.cache_clear()
+    robot_packages.examples.cache_clear()
     for source in ("example-robot-data:talos", "talos"):
         with pytest.raises(DescriptionError, match="pip install example-robot-data"):
             ap.load(source)
     monkeypatch.undo()
-    catalogues.examples.cache_clear()
+    robot_packages.examples.cache_clear()

@@ -1,4 +1,4 @@
-"""Robots by their names in the package robot_descriptions, for which a package of that name stands in."""
+"""Robots of the package robot_descriptions by name, with a substitute for that package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from appell.errors import DescriptionError
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package with a URDF, a xacro, an MJCF, a module without files and one that fails while it fetches."""
+    """A package with a URDF, a xacro, an MJCF, a module without files and one whose download fails."""
     urdf, mjcf = tmp_path / "arm.urdf", tmp_path / "arm.xml"
     urdf.write_text(ap.to_urdf(ap.load("planar-2r")))
     mjcf.write_text(ap.to_mjcf(ap.load("planar-2r")))
@@ -38,7 +38,7 @@ def package(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["arm_description", "arm_mj_description"])
-def test_a_robot_is_read_from_where_its_module_says(name, package):
+def test_a_robot_is_read_from_the_path_in_its_module(name, package):
     assert ap.load(f"robot_descriptions:{name}").joint_names == ap.load("planar-2r").joint_names
 
 
@@ -46,16 +46,16 @@ def test_a_robot_is_read_from_where_its_module_says(name, package):
     ("name", "problem"),
     [
         ("armm_description", "robot_descriptions has no robot 'armm_description'. Did you mean 'arm_description'?"),
-        ("empty_description", "'empty_description' of robot_descriptions has no file"),
-        ("far_description", "could not fetch 'far_description': no network"),
+        ("empty_description", "'empty_description' of robot_descriptions has no robot file"),
+        ("far_description", "could not download 'far_description': no network"),
     ],
 )
-def test_what_is_not_there_is_named(name, problem, package):
+def test_unknown_and_unavailable_robots_are_named_errors(name, problem, package):
     with pytest.raises(DescriptionError, match=problem.replace("?", r"\?")):
         ap.load(f"robot_descriptions:{name}")
 
 
-def test_without_the_package_the_pip_line_is_told(monkeypatch):
+def test_without_the_package_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "robot_descriptions", None)
     with pytest.raises(DescriptionError, match=r"(?s)is not installed.*pip install robot_descriptions"):
         ap.load("robot_descriptions:panda_description")

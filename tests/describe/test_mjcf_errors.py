@@ -1,4 +1,4 @@
-"""MJCF that appell does not honour, or that nobody should: refused by name, with the line."""
+"""MJCF that is unsupported, invalid or hostile: errors with names and lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,20 @@ from mjcf_texts import BODY, link, mjcf
 
 TENDON = '<tendon>\n<fixed name="t"{}><joint joint="j" coef="1"/></fixed></tendon>'
 
-REFUSED = {
+UNSUPPORTED = {
     "a fluid": (mjcf(link(), option='viscosity="1"'), "viscosity 1", 3, "fluid"),
-    "a tendon that pulls": (mjcf(link(), TENDON.format(' stiffness="3"')), "tendon 't' has stiffness", 8, "tendon"),
-    "armature of a tendon": (mjcf(link(), TENDON.format(' armature="3"')), "tendon 't' has armature", 8, "tendon"),
+    "a tendon that pulls": (
+        mjcf(link(), TENDON.format(' stiffness="3"')),
+        "tendon 't' exerts a force (stiffness)",
+        8,
+        "tendon",
+    ),
+    "armature of a tendon": (
+        mjcf(link(), TENDON.format(' armature="3"')),
+        "tendon 't' exerts a force (armature)",
+        8,
+        "tendon",
+    ),
     "an actuator at a tendon": (
         mjcf(link(), TENDON.format("") + '\n<actuator>\n<motor tendon="t"/></actuator>'),
         "actuator 'actuator0' acts on a tendon",
@@ -42,47 +52,47 @@ REFUSED = {
             link() + link('<joint name="k"/>', name="b"),
             '<equality>\n<joint joint1="j" joint2="k" polycoef="0 1 2 0 0"/></equality>',
         ),
-        "joint 'j' by a polynomial that is not linear",
+        "joint 'j' by a nonlinear polynomial",
         8,
         "equality",
     ),
-    "tendons that are tied": (
+    "a constrained spatial tendon": (
         mjcf(
             link(more='<site name="s"/>') + '<site name="o" pos="1 0 0"/>',
             '<tendon><spatial name="t"><site site="s"/><site site="o"/></spatial></tendon>\n'
             '<equality><tendon name="e" tendon1="t"/></equality>',
         ),
-        "ties tendon 't', which runs through space",
+        "constrains tendon 't', which is a spatial tendon",
         8,
         "equality",
     ),
-    "a mocap body that drags": (
+    "a mocap body with a constraint": (
         mjcf(link() + '\n<body name="hand" mocap="true"/>', '<equality><weld body1="hand" body2="arm"/></equality>'),
         "body 'hand' is a mocap body",
         6,
         "mocap",
     ),
-    "gravity for some": (
+    "gravity compensation of one body": (
         mjcf(link() + f'\n<body name="b" gravcomp="1"><joint/>{BODY}</body>'),
-        "body 'b' has its gravity compensated, and others have not",
+        "body 'b' has another gravity compensation than other moving bodies",
         6,
         "gravcomp",
     ),
     "a spring on a ball": (
         mjcf(link('\n<joint name="k" type="ball" stiffness="1"/>')),
-        "joint 'k' has a spring",
+        "joint 'k' has a spring about several axes",
         6,
         "spring",
     ),
     "armature of a free joint": (
         mjcf(link('\n<joint type="free" armature="1"/>')),
-        "free and has armature 1",
+        "is a free joint with armature 1",
         6,
         "armature",
     ),
     "dry friction of a free joint": (
         mjcf(link('\n<joint type="free" frictionloss="1"/>')),
-        "free and has frictionloss 1",
+        "is a free joint with frictionloss 1",
         6,
         "friction",
     ),
@@ -98,31 +108,33 @@ REFUSED = {
     ),
     "a soft body": (
         mjcf(link() + '\n<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2"/>'),
-        "flex 'cloth' is deformable",
+        "flex 'cloth' is a deformable body",
         6,
         "flex",
     ),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_appell_does_not_honour_is_refused_with_its_line(name):
-    text, problem, line, kind = REFUSED[name]
-    with pytest.raises(DescriptionError) as refused:
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_unsupported_parts_are_errors_with_their_lines(name):
+    text, problem, line, kind = UNSUPPORTED[name]
+    with pytest.raises(DescriptionError) as raised:
         load_text(text, "mjcf", source="arm.xml")
-    flaws = refused.value.parts or (refused.value,)
-    assert any(problem in flaw.problem and flaw.source == f"arm.xml, line {line}" for flaw in flaws), str(refused.value)
-    assert all(f"without='{kind}'" in flaw.hint for flaw in flaws)
+    errors = raised.value.parts or (raised.value,)
+    assert any(problem in error.problem and error.source == f"arm.xml, line {line}" for error in errors), str(
+        raised.value
+    )
+    assert all(f"without='{kind}'" in error.hint for error in errors)
 
 
 @pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
-@pytest.mark.parametrize("name", [name for name in REFUSED if name not in ("a soft body",)])
-def test_and_is_left_out_on_request(name):
-    text, *_, kind = REFUSED[name]
+@pytest.mark.parametrize("name", [name for name in UNSUPPORTED if name not in ("a soft body",)])
+def test_unsupported_parts_are_left_out_on_request(name):
+    text, *_, kind = UNSUPPORTED[name]
     assert load_text(text, "mjcf", without=[kind, "actuator"]).nq >= 1
 
 
-def test_all_that_is_refused_is_told_at_once():
+def test_all_unsupported_parts_are_reported_at_once():
     text = mjcf(
         link('\n<joint type="ball" stiffness="1"/>'),
         TENDON.replace("<joint ", "<joint ").format(""),
@@ -140,51 +152,51 @@ def test_all_that_is_refused_is_told_at_once():
 
 HOSTILE = {
     "a document type": ('<!DOCTYPE mujoco [<!ENTITY x "y">]><mujoco/>', "declares a document type or an entity"),
-    "many laughs": ('<!DOCTYPE m [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><mujoco/>', "declares a document type"),
-    "no XML": ("<mujoco><worldbody></mujoco>", "this is not XML: mismatched tag"),
+    "an entity bomb": ('<!DOCTYPE m [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><mujoco/>', "declares a document type"),
+    "no XML": ("<mujoco><worldbody></mujoco>", "the text is not valid XML: mismatched tag"),
     "another tag": ("<mujoko/>", "the outermost tag is <mujoko>"),
     "an include from memory": (
         '<mujoco><include file="/etc/passwd"/></mujoco>',
-        "a text in memory stands in no folder",
+        "a text in memory cannot refer to files",
     ),
     "a mesh from memory": (
         '<mujoco><asset><mesh file="a.stl"/></asset></mujoco>',
-        "a text in memory stands in no folder",
+        "a text in memory cannot refer to files",
     ),
     "millions of copies": (
         mjcf(f'<replicate count="10000"><replicate count="1000">{link()}</replicate></replicate>'),
-        "<replicate> asks for 1e[+]07 copies",
+        "<replicate> requests 1e[+]07 copies",
     ),
     "a soft body of millions": (
         mjcf('<flexcomp name="f" count="1000 1000 100"/>'),
-        "<flexcomp> asks for 1e[+]08 copies",
+        "<flexcomp> requests 1e[+]08 copies",
     ),
     "a picture of a terabyte": (
         mjcf(link(), '<asset><texture type="2d" builtin="flat" width="1000000" height="1000000"/></asset>'),
-        "<texture> asks for 1e[+]06 by 1e[+]06 cells",
+        "<texture> has 1e[+]06 by 1e[+]06 cells",
     ),
-    "tags without end": ("<mujoco>" + "<body>" * 200 + "</body>" * 200 + "</mujoco>", "nested more than 100 deep"),
+    "deeply nested tags": ("<mujoco>" + "<body>" * 200 + "</body>" * 200 + "</mujoco>", "nested more than 100 deep"),
     "nothing that moves": (mjcf('<geom size="1"/>'), "no moving joint"),
     "an unknown attribute": (
         mjcf('\n<body nmae="x"/>'),
-        "MuJoCo refuses this: Schema violation: unrecognized attribute",
+        "MuJoCo rejects the model: Schema violation: unrecognized attribute",
     ),
     "a body without mass": (
         mjcf('\n<body name="x"><joint/></body>'),
-        "MuJoCo refuses this: mass and inertia of moving bodies",
+        "MuJoCo rejects the model: mass and inertia of moving bodies",
     ),
-    "numbers that are none": (mjcf('\n<body pos="a b c"/>'), "MuJoCo refuses this: .*pos"),
+    "invalid numbers": (mjcf('\n<body pos="a b c"/>'), "MuJoCo rejects the model: .*pos"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_or_broken_texts_are_refused(name):
+def test_hostile_or_invalid_texts_are_errors(name):
     text, problem = HOSTILE[name]
     with pytest.raises(ModelError if name == "nothing that moves" else DescriptionError, match=problem):
         load_text(text, "mjcf")
 
 
-def test_what_mujoco_says_keeps_its_line():
+def test_errors_of_mujoco_keep_their_lines():
     with pytest.raises(DescriptionError, match=r"read from arm\.xml, line 6"):
         load_text(HOSTILE["a body without mass"][0], "mjcf", source="arm.xml")
 
@@ -203,31 +215,31 @@ def test_a_path_must_be_relative(name, tmp_path):
         load(write(tmp_path, f'<mujoco><compiler meshdir="{name}"/><asset><mesh file="a.stl"/></asset></mujoco>'))
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are of Unix")
-def test_a_pipe_is_no_mesh(tmp_path):
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes require Unix")
+def test_a_pipe_is_not_accepted_as_a_mesh(tmp_path):
     os.mkfifo(tmp_path / "a.stl")
-    with pytest.raises(DescriptionError, match="which is no plain file"):
+    with pytest.raises(DescriptionError, match="which is not a regular file"):
         load(write(tmp_path, '<mujoco><asset><mesh file="a.stl"/></asset></mujoco>'))
 
 
-def test_a_file_that_is_not_there_is_told_by_mujoco(tmp_path):
-    with pytest.raises(DescriptionError, match="MuJoCo refuses this: Error opening file"):
+def test_a_missing_file_is_reported_by_mujoco(tmp_path):
+    with pytest.raises(DescriptionError, match="MuJoCo rejects the model: Error opening file"):
         load(write(tmp_path, mjcf(link(), '<asset><mesh file="a.stl"/></asset>')))
 
 
-def test_entities_in_an_included_file_are_refused(tmp_path):
+def test_entities_in_an_included_file_are_rejected(tmp_path):
     (tmp_path / "part.xml").write_text('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>')
     with pytest.raises(DescriptionError, match=r"(?s)declares a document type.*part.xml, line 1"):
         load(write(tmp_path, '<mujoco><include file="part.xml"/></mujoco>'))
 
 
-def test_files_that_include_each_other_end(tmp_path):
+def test_files_that_include_each_other_are_an_error(tmp_path):
     (tmp_path / "part.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>')
     with pytest.raises(DescriptionError):
         load(write(tmp_path, '<mujoco><include file="part.xml"/></mujoco>'))
 
 
-def test_loops_that_cannot_close_are_named():
+def test_loops_that_cannot_be_closed_are_named():
     text = mjcf(
         link(),
         '<equality>\n<connect name="pin" body1="arm" body2="world" anchor="1 0 0"/></equality>'
@@ -235,29 +247,29 @@ def test_loops_that_cannot_close_are_named():
     )
     far = text.replace('anchor="1 0 0"', 'anchor="0 0 0"').replace('<joint name="j"/>', '<joint name="j" pos="1 0 0"/>')
     assert load_text(far, "mjcf").nv == 0
-    held = text.replace("<connect", '<joint joint1="j" polycoef=".3 0 0 0 0"/><connect')
+    locked = text.replace("<connect", '<joint joint1="j" polycoef=".3 0 0 0 0"/><connect')
     with pytest.raises(
         DescriptionError, match=r"(?s)loop 'pin' of robot 'm' cannot be closed.*line 8.*without='equality'"
     ):
-        load_text(held, "mjcf", source="arm.xml")
+        load_text(locked, "mjcf", source="arm.xml")
 
 
 @pytest.mark.parametrize("options", [{"base": "floating"}, {"mimic": False}])
-def test_options_that_mean_nothing_are_refused(options):
-    with pytest.raises(DescriptionError, match="means nothing for MJCF"):
+def test_options_that_do_not_apply_are_errors(options):
+    with pytest.raises(DescriptionError, match="does not apply to MJCF"):
         load_text(mjcf(link()), "mjcf", **options)
 
 
-def test_without_the_package_the_pip_line_is_told(monkeypatch):
+def test_without_the_package_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(DescriptionError, match=r"(?s)mujoco is not installed.*pip install 'appell\[mjcf\]'"):
+    with pytest.raises(DescriptionError, match=r"(?s)mujoco, which is not installed.*pip install 'appell\[mjcf\]'"):
         load_text(mjcf(link()), "mjcf")
 
 
-def test_what_is_no_model_is_refused():
-    with pytest.raises(DescriptionError, match="a dict is no model of MuJoCo"):
+def test_objects_that_are_not_models_are_errors():
+    with pytest.raises(DescriptionError, match="a dict is not a MuJoCo model"):
         ap.from_mujoco({})
-    with pytest.raises(DescriptionError, match=r"(?s)a MjSpec is no model.*spec.compile\(\)"):
+    with pytest.raises(DescriptionError, match=r"(?s)a MjSpec is not a MuJoCo model.*spec.compile\(\)"):
         ap.from_mujoco(mujoco.MjSpec())
-    with pytest.raises(DescriptionError, match=r"(?s)a model of MuJoCo is no description.*ap.from_mujoco\(model\)"):
+    with pytest.raises(DescriptionError, match=r"(?s)a MuJoCo model is not a path or text.*ap.from_mujoco\(model\)"):
         load(mujoco.MjModel.from_xml_string(mjcf(link())))

@@ -1,4 +1,4 @@
-"""Whatever stands where a look should be, the robot is read, and is the one that it is without looks."""
+"""A robot with arbitrary content in place of its visuals is read, and equals the robot without visuals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TAGS = st.sampled_from(
 
 @st.composite
 def visual(draw, depth: int = 3) -> str:
-    """Tags in each other that are almost those of a shape."""
+    """Nested tags that resemble those of a shape."""
     tag = draw(TAGS | SHAPES) if depth < 3 else "visual"
     attributes = draw(st.dictionaries(KEYS, WORDS | st.text("ab/:.\u00e9", max_size=5), max_size=3))
     given = "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items())
@@ -63,23 +63,23 @@ inertia = [1, 1, 1]
 {}"""
 
 
-def assert_harmless(form: str, look: str) -> None:
+def assert_skipped(form: str, visuals: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ModelWarning)
-        assert ap.load(form.format(look)) == ap.load(form.format(""))
+        assert ap.load(form.format(visuals)) == ap.load(form.format(""))
 
 
 @many
 @given(st.lists(visual(), min_size=1, max_size=3).map("".join))
-def test_in_urdf(look):
-    assert_harmless(URDF, look)
+def test_in_urdf(visuals):
+    assert_skipped(URDF, visuals)
 
 
 @many
 @given(st.lists(visual(), min_size=1, max_size=3).map("".join))
-def test_in_sdf(look):
-    assert_harmless(SDF, look)
+def test_in_sdf(visuals):
+    assert_skipped(SDF, visuals)
 
 
 VALUES = st.recursive(
@@ -99,13 +99,13 @@ NAMES = st.sampled_from(["shape", "size", "file", "color", "xyz", "rpy", "rotati
     st.sampled_from(["link.visual", "visual"]),
 )
 def test_in_toml(tables, header):
-    look = ""
+    visuals = ""
     for table in tables:
-        look += f"[[{header}]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
-    assert_harmless(TOML, look)
+        visuals += f"[[{header}]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+    assert_skipped(TOML, visuals)
 
 
 @many
 @given(VALUES)
-def test_in_toml_where_a_table_should_be(value):
-    assert_harmless(TOML, f"visual = {json.dumps(value)}\n")
+def test_in_toml_with_a_value_instead_of_a_table(value):
+    assert_skipped(TOML, f"visual = {json.dumps(value)}\n")

@@ -1,4 +1,4 @@
-"""Whatever a reader is given, it ends in a robot or in an error that appell raises on purpose."""
+"""Readers return a robot or raise an AppellError, whatever text they are given."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from appell.describe.urdf.parts import INERTIA
 from appell.describe.write import to_toml, to_urdf
 from appell.errors import DescriptionError, ModelError, ModelWarning
 from appell.model.robot import Robot
-from appell_lab.judges.random_mjcf import random_mjcf
+from appell_lab.references.random_mjcf import random_mjcf
 from robots import random_tree
 from sdf_texts import ARM
 
 ROBOT = random_tree(5, 3, actuators=True)
-with pytest.warns(ModelWarning, match="URDF has no words for these"):
+with pytest.warns(ModelWarning, match="URDF cannot express these values"):
     URDF = to_urdf(ROBOT)
 TEXTS = {"urdf": URDF, "toml": to_toml(ROBOT), "mjcf": random_mjcf(3), "sdf": ARM}
 many = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -34,7 +34,7 @@ NAMES = st.sampled_from(["a", "b", "c", "j", "", " ", "é", "b_planar", "root_jo
 TYPES = st.sampled_from(["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball", "helical", ""])
 
 
-def survives(text: str, format: str, base: str = "fixed") -> None:
+def check_reader(text: str, format: str, base: str = "fixed") -> None:
     for physical in (True, False):
         with warnings.catch_warnings(), suppress(DescriptionError, ModelError):
             warnings.simplefilter("error")
@@ -44,7 +44,7 @@ def survives(text: str, format: str, base: str = "fixed") -> None:
 
 @st.composite
 def damaged(draw, text: str) -> str:
-    """A good text with some stretches cut out, doubled or overwritten."""
+    """A valid text with some parts removed, doubled or overwritten."""
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 60)))
@@ -56,18 +56,18 @@ def damaged(draw, text: str) -> str:
 
 @st.composite
 def nearly_urdf(draw) -> str:
-    """A chain of three links, in which some values, names and tags are not what they should be."""
+    """A chain of three links with some invalid values, names and tags."""
     one_in = draw(st.sampled_from([5, 20, 100]))
 
-    def oddly() -> bool:
+    def is_odd() -> bool:
         return draw(st.integers(1, one_in)) == one_in
 
     def either(good: str, odd: st.SearchStrategy[str]) -> str:
-        return draw(odd) if oddly() else good
+        return draw(odd) if is_odd() else good
 
     def tag(kind: str, inside: str = "", /, **attributes: str) -> str:
-        given = "".join(f' {key}="{value}"' for key, value in attributes.items() if not oddly())
-        return f"<{kind}{given}>{inside}</{kind}>" * (2 if oddly() else 1)
+        given = "".join(f' {key}="{value}"' for key, value in attributes.items() if not is_odd())
+        return f"<{kind}{given}>{inside}</{kind}>" * (2 if is_odd() else 1)
 
     def origin() -> str:
         return tag("origin", xyz=either("1 2 3", VECTORS), rpy=either("0.1 0 0", VECTORS))
@@ -81,7 +81,7 @@ def nearly_urdf(draw) -> str:
         inside = origin() + tag("parent", link=either(parent, NAMES)) + tag("child", link=either(child, NAMES))
         inside += tag("axis", xyz=either("0 1 1", VECTORS)) + tag("dynamics", damping=either("1", NUMBERS))
         inside += tag("limit", lower=either("-1", NUMBERS), effort=either("1", NUMBERS))
-        if oddly():
+        if is_odd():
             inside += tag("mimic", joint=either("j", NAMES), multiplier=either("2", NUMBERS))
         return tag("joint", inside, name=either(name, NAMES), type=draw(TYPES))
 
@@ -98,7 +98,7 @@ def nearly_urdf(draw) -> str:
 @given(data=st.data())
 @many
 def test_damaged_files(format, data):
-    survives(data.draw(damaged(TEXTS[format])), format)
+    check_reader(data.draw(damaged(TEXTS[format])), format)
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -106,20 +106,20 @@ def test_damaged_files(format, data):
 @settings(many, max_examples=60)
 def test_truncated_files(format, data):
     text = TEXTS[format]
-    survives(text[: data.draw(st.integers(0, len(text)))], format)
+    check_reader(text[: data.draw(st.integers(0, len(text)))], format)
 
 
 @pytest.mark.parametrize("format", TEXTS)
 @given(text=st.text())
 @many
-def test_texts_that_are_no_description_at_all(format, text):
-    survives(text, format)
+def test_texts_that_are_not_descriptions(format, text):
+    check_reader(text, format)
 
 
 @given(text=nearly_urdf(), base=st.sampled_from(["fixed", "floating"]))
 @settings(many, max_examples=200)
 def test_tags_of_urdf_in_any_arrangement(text, base):
-    survives(text, "urdf", base)
+    check_reader(text, "urdf", base)
 
 
 VALUES = st.recursive(
@@ -137,7 +137,7 @@ KEYS = st.sampled_from([*TABLE_KEYS["link"], "huh"])
 def test_keys_of_toml_with_any_value(key, value):
     link = {"name": '"l"', "joint": '"revolute"', "mass": "0"}
     link[key] = repr(value).replace("True", "true").replace("False", "false")
-    survives("\n".join(['name = "r"', "[[link]]", *(f"{k} = {v}" for k, v in link.items())]), "toml")
+    check_reader("\n".join(['name = "r"', "[[link]]", *(f"{k} = {v}" for k, v in link.items())]), "toml")
 
 
 @given(key=st.sampled_from([*ACTUATOR_KEYS, "huh"]), value=VALUES)
@@ -145,4 +145,4 @@ def test_keys_of_toml_with_any_value(key, value):
 def test_keys_of_an_actuator_with_any_value(key, value):
     written = repr(value).replace("True", "true").replace("False", "false")
     link = 'name = "l"\njoint = "revolute"\nmass = 0\n'
-    survives(f'name = "r"\n[[link]]\n{link}actuator = {{ {key} = {written} }}', "toml")
+    check_reader(f'name = "r"\n[[link]]\n{link}actuator = {{ {key} = {written} }}', "toml")
