@@ -1,4 +1,4 @@
-"""What an object file says about itself."""
+"""Contents of object files."""
 
 import struct
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def undefined_symbols(image: bytes) -> list[str]:
-    """The names that a 64-bit ELF object wants from others."""
+    """Return the undefined symbols of a 64-bit ELF object."""
     if image[:5] != b"\x7fELF\x02":
         pytest.skip("not an ELF object")
     start, size, count = (*struct.unpack_from("<Q", image, 40), *struct.unpack_from("<HH", image, 58))

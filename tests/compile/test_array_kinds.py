@@ -1,4 +1,4 @@
-"""What kinds of arrays a function takes: in which precision it computes, and what it makes of labels and masks."""
+"""Kinds of arrays that a function accepts: precision, labels and masks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = (bool, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.fl
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whatever_is_not_all_float32_is_computed_in_float64(kind):
+def test_arguments_that_are_not_all_float32_are_computed_in_float64(kind):
     q = np.ones((3, 2))
     assert SUM(q.astype(kind), q.astype(kind)).dtype == np.float64
     assert SUM(q.astype(kind), q.astype(np.float32)).dtype == np.float64
@@ -22,25 +22,25 @@ def test_whatever_is_not_all_float32_is_computed_in_float64(kind):
     assert SUM(q.astype(kind), q.astype(kind), dtype=np.float64).dtype == np.float64
 
 
-def test_whole_numbers_beyond_the_digits_of_float32_are_exact():
+def test_integers_beyond_the_precision_of_float32_are_exact():
     q = np.array([[32767, 32767]], np.int16)
     np.testing.assert_array_equal(SUM(q, q), [[65534.0, 32767.0**2]])
 
 
 @pytest.mark.parametrize("kind", ["DataFrame", "Series"])
-def test_labels_are_refused_and_not_ignored(kind):
+def test_labelled_arrays_are_rejected(kind):
     frame = pd.DataFrame({"elbow": [1.0, 2.0], "shoulder": [3.0, 4.0]})
     given = frame if kind == "DataFrame" else frame.iloc[0]
-    with pytest.raises(ArgumentError, match=rf"argument v is a pandas {kind}, whose labels would be ignored"):
+    with pytest.raises(ArgumentError, match=rf"argument v is a pandas {kind}; its labels would be ignored"):
         SUM(np.ones(2), given)
     with pytest.raises(ArgumentError, match="argument q is a pandas"):
         SUM(q=given, v=np.ones(2))
     np.testing.assert_array_equal(SUM(frame[["shoulder", "elbow"]].to_numpy(), np.ones(2)), [[4.0, 1.0], [5.0, 2.0]])
 
 
-def test_masked_entries_are_refused_and_an_empty_mask_is_none():
+def test_masked_entries_are_rejected_and_an_empty_mask_is_ignored():
     with pytest.raises(ArgumentError, match="argument q has masked entries"):
         SUM(np.ma.array([1.0, 2.0], mask=[False, True]), np.ones(2))
-    found = SUM(np.ma.array([1.0, 2.0]), np.ones(2))
-    assert type(found) is np.ndarray
-    np.testing.assert_array_equal(found, [2.0, 2.0])
+    result = SUM(np.ma.array([1.0, 2.0]), np.ones(2))
+    assert type(result) is np.ndarray
+    np.testing.assert_array_equal(result, [2.0, 2.0])

@@ -1,4 +1,4 @@
-"""The face of a compiled function: calling, naming the wrong argument, pickling."""
+"""Compiled functions: calls, errors that name the wrong argument, pickling."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def function():
     return Function.of("f", {"q": 2, "s": ()}, body, "Scales.", "robot 'toy'")
 
 
-def test_it_is_a_ufunc_underneath(function):
+def test_the_function_wraps_a_ufunc(function):
     assert isinstance(function.ufunc, np.ufunc)
     assert function.ufunc.signature == "(2),()->(3)"
     assert function.ufunc.types == ["dd->d", "ff->f"]
@@ -56,7 +56,7 @@ def test_single_precision_stays_single(function):
     assert function(np.float32([1, 2]), np.float32(3)).dtype == np.float32
 
 
-def test_what_is_derived_once_is_kept_by_the_function_and_goes_with_it(function):
+def test_derived_functions_are_cached_and_freed_with_the_function(function):
     for derive in (function.jacobian, function.pullback, function.directional, function.hessian):
         assert derive("q") is derive("q")
         assert derive("q") is not derive("s")
@@ -71,7 +71,7 @@ def test_what_is_derived_once_is_kept_by_the_function_and_goes_with_it(function)
 def test_arguments_may_be_named(function):
     assert function(s=3.0, q=[1.0, 2.0]).tolist() == [3.0, 5.0, 3.0]
     assert function([1.0, 2.0], s=3.0).tolist() == [3.0, 5.0, 3.0]
-    with pytest.raises(ArgumentError, match="q twice"):
+    with pytest.raises(ArgumentError, match="got argument q twice"):
         function([1.0, 2.0], 1.0, q=[1.0, 2.0])
 
 
@@ -84,14 +84,14 @@ def test_a_wrong_shape_names_the_argument_its_shape_and_the_owner(function):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (([1.0, 2.0],), "lacks s"),
-        ((), "lacks q, s"),
+        (([1.0, 2.0],), "missing argument s"),
+        ((), "missing arguments q, s"),
         ((["a", "b"], 1.0), "argument q holds"),
         (([1j, 2.0], 1.0), "argument q holds complex128"),
         (([[1.0], [1.0, 2.0]], 1.0), "argument q is nested unevenly"),
         ((None, 1.0), "argument q holds object"),
         ((np.ones(2, np.longdouble), 1.0), "f of robot 'toy': ufunc 'f' not supported"),
-        ((np.ones(2), 1.0, np.ones(3), 4.0), "is given 4 arguments"),
+        ((np.ones(2), 1.0, np.ones(3), 4.0), "got 4 arguments"),
     ],
 )
 def test_bad_arguments_are_named(function, arguments, complaint):
@@ -112,16 +112,16 @@ def test_bad_arguments_are_named(function, arguments, complaint):
 )
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("named", [False, True])
-def test_options_that_numpy_refuses_end_in_a_named_error(function, kind, named, options, complaint):
+def test_options_that_numpy_rejects_raise_a_named_error(function, kind, named, options, complaint):
     arguments = {"q": kind([1, 2]), "s": kind(3)}
     with pytest.raises(ArgumentError, match=complaint):
         function(**arguments, **options) if named else function(*arguments.values(), **options)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("room", [np.float64, np.float32])
-def test_results_in_either_precision_from_either_precision(function, kind, room):
-    arguments, out = (kind([1, 2]), kind(3)), np.empty(3, room)
+@pytest.mark.parametrize("out_kind", [np.float64, np.float32])
+def test_results_in_either_precision_from_either_precision(function, kind, out_kind):
+    arguments, out = (kind([1, 2]), kind(3)), np.empty(3, out_kind)
     assert function(*arguments, out=out) is out
     assert out.tolist() == [3.0, 5.0, 3.0]
     assert function(*arguments, dtype=np.float32).dtype == np.float32
@@ -129,14 +129,14 @@ def test_results_in_either_precision_from_either_precision(function, kind, room)
 
 @pytest.fixture
 def loaded(monkeypatch) -> list[str]:
-    """The formats for which loops are loaded, in order."""
+    """Number formats for which loops are loaded, in order."""
     kinds, real = [], gufunc.load_kernel
     monkeypatch.setattr(gufunc, "load_kernel", lambda *given: kinds.append(given[1].char) or real(*given))
     return kinds
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_what_is_compiled_is_what_was_asked_for_and_leaves_nothing_to_the_first_call(function, loaded, kind):
+def test_compile_builds_only_the_requested_format_and_the_first_call_builds_nothing(function, loaded, kind):
     assert function.compile(kind) is function
     assert loaded == [np.dtype(kind).char]
     assert function(kind([1, 2]), kind(3)).tolist() == [3.0, 5.0, 3.0]
@@ -144,7 +144,7 @@ def test_what_is_compiled_is_what_was_asked_for_and_leaves_nothing_to_the_first_
     assert loaded == [np.dtype(kind).char]
 
 
-def test_a_first_call_compiles_for_its_own_format_alone(function, loaded):
+def test_a_first_call_compiles_only_its_own_format(function, loaded):
     narrow, out = (np.float32([1, 2]), np.float32(3)), np.empty(3, np.float32)
     assert function(*narrow).dtype == np.float32
     assert function(*narrow, out=out) is out
@@ -155,19 +155,19 @@ def test_a_first_call_compiles_for_its_own_format_alone(function, loaded):
     assert loaded == ["f", "d"]
 
 
-def test_only_two_formats_can_be_compiled_for(function):
-    with pytest.raises(ArgumentError, match="'f' cannot compute in int64"):
+def test_only_float64_and_float32_can_be_compiled(function):
+    with pytest.raises(ArgumentError, match="'f' cannot be compiled for int64"):
         function.compile(np.int64)
 
 
-def test_it_is_said_how_long_a_first_call_took_and_where_its_code_came_from(function, tmp_path, monkeypatch, caplog):
+def test_the_log_states_duration_and_origin_of_compiled_code(function, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("APPELL_CACHE", str(tmp_path / "cache"))
     with caplog.at_level("INFO", logger="appell"):
         function([1.0, 2.0], 3.0)
         pickle.loads(pickle.dumps(function)).compile()
-    made, found = [record.message for record in caplog.records]
-    assert re.fullmatch(r"f, loop for float64: \d+ bytes of machine code made in \d+\.\d{3} s", made)
-    assert re.fullmatch(r"f, loop for float64: \d+ bytes of machine code found in the cache in \d+\.\d{3} s", found)
+    compiled, loaded = [record.message for record in caplog.records]
+    assert re.fullmatch(r"f, loop for float64: \d+ bytes of machine code made in \d+\.\d{3} s", compiled)
+    assert re.fullmatch(r"f, loop for float64: \d+ bytes of machine code found in the cache in \d+\.\d{3} s", loaded)
 
 
 def test_batches_that_do_not_broadcast_are_a_value_error(function):
@@ -179,13 +179,13 @@ def test_an_empty_batch_gives_an_empty_result(function):
     assert function(np.zeros((0, 2)), 1.0).shape == (0, 3)
 
 
-def test_it_pickles_by_content(function):
+def test_a_function_pickles_by_content(function):
     again = pickle.loads(pickle.dumps(function))
     assert again([1.0, 2.0], 3.0).tolist() == [3.0, 5.0, 3.0]
     assert repr(again) == repr(function) == "<Function f(q[2], s) -> r[3] of robot 'toy'>"
 
 
-def test_it_keeps_its_class_and_its_face_when_it_is_compiled(function):
+def test_compilation_does_not_change_class_signature_and_docstring(function):
     seen = weakref.ref(function)
     for _ in range(2):
         assert type(function) is Function
@@ -200,16 +200,16 @@ def test_it_keeps_its_class_and_its_face_when_it_is_compiled(function):
     assert pickle.loads(pickle.dumps(function))(np.ones(2), 3.0).tolist() == [3.0, 4.0, 3.0]
 
 
-def test_a_function_that_nobody_holds_is_freed():
+def test_an_unreferenced_function_is_freed():
     def body(x):
         return {"y": [x[0] * x[1], x[0]]}
 
     uncalled, called = (Function.of("f", {"x": 2}, body) for _ in range(2))
     called(np.ones(2)), called(np.ones((5, 2), np.float32)), called.jacobian("x")(np.ones(2)), called.bind()
-    seen = [weakref.ref(found) for each in (uncalled, called) for found in (each, each.tape)]
+    references = [weakref.ref(x) for each in (uncalled, called) for x in (each, each.tape)]
     del uncalled, called
     gc.collect()
-    assert [found() for found in seen] == [None] * 4
+    assert [reference() for reference in references] == [None] * 4
 
 
 def matrix(x, y):
@@ -219,14 +219,14 @@ def matrix(x, y):
 X, Y = np.array([[0.3, -1.2], [2.0, 0.5]]), np.array([0.7, -0.4])
 
 
-def test_columns_are_those_of_the_whole_and_cost_no_more_than_they_need():
-    whole = Function.of("f", {"x": 2, "y": ()}, matrix, "A matrix.", "robot 'toy'")
-    part = whole.columns([2, 0])
-    np.testing.assert_array_equal(part(X, Y), whole(X, Y)[..., [2, 0]])
+def test_columns_equal_those_of_the_full_matrix_and_omit_other_operations():
+    full = Function.of("f", {"x": 2, "y": ()}, matrix, "A matrix.", "robot 'toy'")
+    part = full.columns([2, 0])
+    np.testing.assert_array_equal(part(X, Y), full(X, Y)[..., [2, 0]])
     assert part.count().trig == 0
     assert (part.__doc__, part.owner, part.outputs[0].shape) == ("A matrix.", "robot 'toy'", (2, 2))
     with pytest.raises(ArgumentError, match="has no column 4"):
-        whole.columns([0, 4])
+        full.columns([0, 4])
 
 
 def test_a_pullback_is_the_gradient_of_the_weighted_sum():
@@ -244,21 +244,21 @@ def test_structural_zeros_are_zero_and_the_others_are_not():
     np.testing.assert_array_equal(function(X, Y) == 0.0, [function.structural_zeros] * 2)
 
 
-def test_readings_of_one_result_refuse_several():
+def test_operations_on_a_single_result_reject_functions_with_several():
     pair = Function.of("f", {"x": 2}, lambda x: {"a": x[0], "b": x[1]}, owner="robot 'toy'")
-    for reading in (lambda: pair.columns([0]), lambda: pair.pullback("x"), lambda: pair.structural_zeros):
-        with pytest.raises(ArgumentError, match="f of robot 'toy' has 2 results"):
-            reading()
+    for derive in (lambda: pair.columns([0]), lambda: pair.pullback("x"), lambda: pair.structural_zeros):
+        with pytest.raises(ArgumentError, match="of f of robot 'toy': it has 2 results"):
+            derive()
 
 
-def test_it_binds_to_arrays_of_its_own(function):
+def test_bind_allocates_arrays(function):
     bound = function.bind()
     bound.q[:], bound.s[...] = [1.0, 2.0], 3.0
     bound()
     assert bound.r.tolist() == [3.0, 5.0, 3.0]
 
 
-def test_counts_are_of_the_tape_before_fusing(function):
+def test_operations_are_counted_before_fusing(function):
     assert function.count() == OpCount(mul=1, add=1)
     total = OpCount(mul=1, trig=2) + OpCount(mul=2, add=5)
     assert total == OpCount(mul=3, add=5, trig=2)

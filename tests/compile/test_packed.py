@@ -1,4 +1,4 @@
-"""Packed results: the same numbers without the zeros that are always there."""
+"""Packed results: the same numbers without structural zeros."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ def arguments(function: Function, count: int = 5):
 
 
 @pytest.mark.parametrize("name", ["regressor", "base_regressor", "mass_matrix", "inverse_dynamics"])
-def test_packed_values_unfold_to_the_whole_result_bit_for_bit(name):
+def test_dense_restores_the_complete_result_bit_for_bit(name):
     function = getattr(TREE, name)
     packed, given = function.packed(), arguments(function)
     np.testing.assert_array_equal(packed.pattern.dense(packed(*given)), function(*given))
     assert len(packed.pattern) == np.count_nonzero(~function.structural_zeros)
 
 
-def test_every_result_of_a_derivative_has_a_pattern_of_its_own():
+def test_every_result_of_a_derivative_has_its_own_pattern():
     function = TREE.inverse_dynamics.jacobian("q", "a")
     packed, given = function.packed(), arguments(function)
-    for pattern, values, whole in zip(packed.patterns, packed(*given), function(*given), strict=True):
-        np.testing.assert_array_equal(pattern.dense(values), whole)
+    for pattern, values, dense in zip(packed.patterns, packed(*given), function(*given), strict=True):
+        np.testing.assert_array_equal(pattern.dense(values), dense)
     with pytest.raises(ArgumentError, match="2 results"):
         _ = packed.pattern
 
 
-def test_scalars_are_packed_as_well():
+def test_scalar_results_can_be_packed():
     packed, given = TREE.energy.packed(), arguments(TREE.energy)
-    for pattern, values, whole in zip(packed.patterns, packed(*given), TREE.energy(*given), strict=True):
-        np.testing.assert_array_equal(pattern.dense(values), whole)
+    for pattern, values, dense in zip(packed.patterns, packed(*given), TREE.energy(*given), strict=True):
+        np.testing.assert_array_equal(pattern.dense(values), dense)
 
 
-def test_a_pattern_is_what_sparse_matrices_want():
+def test_a_pattern_gives_the_indices_of_a_sparse_matrix():
     function = TREE.base_regressor
     packed, given = function.packed(), [argument[0] for argument in arguments(function)]
     pattern = packed.pattern
@@ -58,12 +58,12 @@ def test_a_packed_function_survives_pickling():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(packed))(*given), packed(*given))
 
 
-def test_values_of_another_pattern_are_refused():
+def test_values_of_another_pattern_are_rejected():
     with pytest.raises(ArgumentError, match="entries along the last axis"):
         TREE.mass_matrix.packed().pattern.dense(np.zeros((3, 4)))
 
 
-def test_a_result_that_is_always_zero_leaves_nothing_to_pack():
+def test_a_result_that_is_always_zero_cannot_be_packed():
     nothing = Function.of("nothing", {"x": 2}, lambda x: {"y": [0.0, 0.0]})
-    with pytest.raises(ArgumentError, match="zero everywhere"):
+    with pytest.raises(ArgumentError, match="zero for all arguments"):
         nothing.packed()

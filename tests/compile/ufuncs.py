@@ -1,4 +1,4 @@
-"""A formula as a ufunc, compiled for float64 at once."""
+"""Formulas as ufuncs, compiled for float64 immediately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from appell.compile.tape.formula import Formula
 def make_ufunc(
     formula: Formula, doc: str = "", form: Form | None = None, scan: tuple[int, int] | None = None
 ) -> np.ufunc:
-    """The ufunc of a formula; with `scan`, the numbers of carried and held inputs, that of its repetition."""
+    """Return the ufunc of a formula, or of its scan if `scan` gives the numbers of carried and held inputs."""
     loops = UfuncLoops(formula, doc, form, scan)
     loops.load(np.float64)
     return loops.ufunc()

@@ -10,7 +10,7 @@ import pytest
 
 import appell as ap
 from appell.algebra.scalar import atan2, cos, level, nearest, select, sin, sqrt
-from appell.compile.c import body as straight
+from appell.compile.c import body as c_body
 from appell.compile.function import Function
 from appell.compile.native.machine import host
 from appell_lab.bench.subject import find
@@ -18,7 +18,7 @@ from appell_lab.boards.board import BOARDS, Board, BoardJob
 from looped_functions import SHAPES, chain
 from programs import find_program
 
-COUNT = 19  # more than one block of floats, and no whole number of blocks
+COUNT = 19  # more than one block of floats, and not a multiple of a block
 FUSED = pytest.mark.skipif(
     not host().has_fma, reason="the compiled function rounds twice here: this machine has no fused multiply-add"
 )
@@ -33,14 +33,14 @@ def dynamics(name: str) -> ap.Dynamics:
 
 @cache
 def function(robot: str, name: str) -> Function:
-    """inverse_dynamics, or its derivatives as inverse_dynamics/q,v."""
+    """Return a function, or its derivatives by name: inverse_dynamics/q,v."""
     name, _, by = name.partition("/")
-    found = getattr(dynamics(robot), name)
-    return found.jacobian(*by.split(",")) if by else found
+    function = getattr(dynamics(robot), name)
+    return function.jacobian(*by.split(",")) if by else function
 
 
 def samples(robot: str, of: Function, dtype: str) -> tuple[np.ndarray, ...]:
-    """Random states; among them a huge angle, one beyond all, NaN and infinity."""
+    """Return random states; among them two huge angles, NaN and infinity."""
     rng, system = np.random.default_rng(7), dynamics(robot).system
     q = np.array([system.random_configuration(rng) for _ in range(COUNT)])
     rest = [rng.uniform(-3.0, 3.0, (COUNT, *array.shape)) for array in of.inputs[1:]]
@@ -50,10 +50,10 @@ def samples(robot: str, of: Function, dtype: str) -> tuple[np.ndarray, ...]:
     return tuple(arrays)
 
 
-def same(found: list[np.ndarray], wanted) -> bool:
-    """To the last bit, signs of zeros included; one NaN is as good as another."""
+def same(results: list[np.ndarray], wanted) -> bool:
+    """Return whether arrays are equal to the last bit, signs of zeros included; all NaNs are equal."""
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    pairs = [(x, np.asarray(y)) for x, y in zip(found, wanted, strict=True)]
+    pairs = [(x, np.asarray(y)) for x, y in zip(results, wanted, strict=True)]
     return all(
         np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x) & (x == 0), np.signbit(y) & (y == 0))
         for x, y in pairs
@@ -79,25 +79,25 @@ def jobs_of(cases: list[tuple[str, str]], dtype: str) -> dict[str, BoardJob]:
     return jobs
 
 
-SMALL = [
+FEW_CASES = [
     ("puma", "inverse_dynamics"),
     ("puma", "forward_dynamics"),
     ("puma", "mass_matrix"),
     ("panda", "inverse_dynamics"),
     ("agile-wrist", "inverse_dynamics"),
 ]
-MORE = [("puma", "inverse_dynamics/q,v"), ("panda", "forward_dynamics"), ("agile-wrist", "mass_matrix")]
+MORE_CASES = [("puma", "inverse_dynamics/q,v"), ("panda", "forward_dynamics"), ("agile-wrist", "mass_matrix")]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_c_gives_the_bits_of_the_compiled_function(compiler, dtype, tmp_path):
-    cases = SMALL + (MORE if (compiler, dtype) in (("gcc", "float64"), ("clang", "float32")) else [])
+    cases = FEW_CASES + (MORE_CASES if (compiler, dtype) in (("gcc", "float64"), ("clang", "float32")) else [])
     check(BOARDS[compiler], jobs_of(cases, dtype), tmp_path)
 
 
-def test_so_does_a_humanoid_that_is_cut_into_several_functions(tmp_path, monkeypatch):
-    monkeypatch.setattr(straight, "CHUNK_STEPS", 300)
+def test_a_humanoid_divided_into_several_functions_gives_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setattr(c_body, "CHUNK_STEPS", 300)
     jobs = jobs_of([("talos", "inverse_dynamics")], "float64")
     assert "talos_inverse_dynamics_core3_lanes" in jobs["talos inverse_dynamics"].code.source
     check(BOARDS["gcc"], jobs, tmp_path)
@@ -107,7 +107,7 @@ EMULATED = [(name, dtype) for name in ("aarch64", "cortex-m7", "cortex-m4") for 
 
 
 @pytest.mark.parametrize(("board", "dtype"), EMULATED)
-def test_so_do_emulated_machines(board, dtype, tmp_path):
+def test_emulated_machines_give_the_same_bits(board, dtype, tmp_path):
     """A Cortex-M4 has no doubles, and the fma of doubles of its library does not round once."""
     cases = [("puma", "inverse_dynamics"), ("puma", "forward_dynamics")]
     cases += [("agile-wrist", "mass_matrix")] if dtype == "float64" else [("panda", "mass_matrix")]
@@ -124,13 +124,13 @@ def test_so_do_emulated_machines(board, dtype, tmp_path):
     ],
 )
 def test_other_flags_change_no_bit(compiler, flags, tmp_path):
-    """Both would fuse by themselves under gnu11; without fused multiply-adds in the target the library's are called."""
+    """Both compilers fuse under gnu11; without fused multiply-adds in the target the library function is called."""
     check(BOARDS[compiler], jobs_of([("puma", "inverse_dynamics")], "float64"), tmp_path, flags)
 
 
-def test_vectors_of_straight_code_are_not_fused(tmp_path, monkeypatch):
-    """gcc 12 makes vfmsubadd of these statements even with -ffp-contract=off, if it may make vectors of them."""
-    monkeypatch.setattr(straight, "CHUNK_STEPS", 500)
+def test_vectorised_straight_code_is_not_fused(tmp_path, monkeypatch):
+    """gcc 12 emits vfmsubadd for these statements even with -ffp-contract=off, if it may vectorise them."""
+    monkeypatch.setattr(c_body, "CHUNK_STEPS", 500)
     check(BOARDS["gcc"], jobs_of([("panda", "forward_dynamics/q")], "float64"), tmp_path)
 
 
@@ -141,14 +141,12 @@ def test_loops_stay_loops_and_give_the_same_bits(compiler, dtype, tmp_path):
     given = [rng.uniform(-3.0, 3.0, (COUNT, size)).astype(dtype) for size in SHAPES.values()]
     given[0][3, 1], given[1][5, 2], given[0][7, 0] = 1e9, np.nan, -np.inf
     code = of.to_c("looped_chain", dtype=dtype)
-    assert "for (turn_ = 0; turn_ < 7; ++turn_)" in code.source
+    assert "for (iteration_ = 0; iteration_ < 7; ++iteration_)" in code.source
     check(BOARDS[compiler], {"chain": BoardJob(code, of, tuple(given))}, tmp_path)
 
 
-def test_frames_too_large_for_the_stack_of_a_batch_are_not_laid_there(tmp_path, monkeypatch):
-    from appell.compile.c import body as looped
-
-    monkeypatch.setattr(looped, "MAX_FRAME_BYTES", 1 << 10)
+def test_large_frames_of_a_batch_are_not_on_the_stack(tmp_path, monkeypatch):
+    monkeypatch.setattr(c_body, "MAX_FRAME_BYTES", 1 << 10)
     of = Function.of("chain", SHAPES, chain, loops=True)
     rng = np.random.default_rng(4)
     given = tuple(rng.uniform(-3.0, 3.0, (COUNT, size)) for size in SHAPES.values())
@@ -156,7 +154,7 @@ def test_frames_too_large_for_the_stack_of_a_batch_are_not_laid_there(tmp_path, 
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_results_that_are_constants_or_arguments_are_results(compiler, tmp_path):
+def test_results_may_be_constants_or_arguments(compiler, tmp_path):
     of = {
         "constant": Function.of("constant", {"t": ()}, lambda t: {"y": [1.0, -0.0]}),
         "swapped": Function.of("swapped", {"q": 2}, lambda q: {"q": [q[1], q[0]]}),
@@ -170,7 +168,7 @@ def test_results_that_are_constants_or_arguments_are_results(compiler, tmp_path)
 
 
 def every_op(x, y, t):
-    """Everything that a tape can ask for, inputs among the results and a result that stands twice."""
+    """Every operation of a tape, with inputs among the results and a result that appears twice."""
     turned = [sin(t), cos(t), sin(x[0] * x[1]), atan2(y[0][0], y[0][1])]
     rest = [nearest(y[1][0]), level(y[1][1]), select(x[0], x[1], -t), sqrt(x[0]), x[0] / x[1], -x[1]]
     return {"turned": turned, "rest": [[a, b] for a, b in zip(rest[:3], rest[3:], strict=True)], "same": t, "two": 2.0}
@@ -178,8 +176,8 @@ def every_op(x, y, t):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("board", ["gcc", "clang", "cortex-m7"])
-def test_every_operation_on_the_strangest_numbers(board, dtype, tmp_path):
-    """Zeros of both signs, numbers near the least and the greatest, and angles of every exponent."""
+def test_every_operation_on_extreme_numbers(board, dtype, tmp_path):
+    """Zeros of both signs, numbers near the smallest and the largest, and angles of every exponent."""
     of = Function.of("every_op", {"x": 2, "y": (2, 2), "t": ()}, every_op)
     rng, limits = np.random.default_rng(5), np.finfo(dtype)
     count = 400

@@ -1,4 +1,4 @@
-"""The page about C keeps its word: its example builds and runs, its figures are the measured ones."""
+"""The page about C: its example builds and runs, and its figures are the measured ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "c-code.md").read_text(encoding="utf-8")
 
 
-def test_the_example_builds_runs_and_gives_what_the_controller_gives(tmp_path, monkeypatch, program):
+def test_the_example_builds_runs_and_gives_the_results_of_the_controller(tmp_path, monkeypatch, program):
     program("gcc")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
@@ -38,7 +38,7 @@ def test_the_example_builds_runs_and_gives_what_the_controller_gives(tmp_path, m
     assert np.array(said.split(), float) == pytest.approx(tau, rel=1e-5, abs=1e-3)
 
 
-def test_the_figures_are_those_that_were_measured():
+def test_the_figures_are_the_measured_ones():
     script = runpy.run_path(str(ROOT / "benchmarks" / "c_export.py"))
     shown = PAGE.split(script["BEGIN"])[1].split(script["END"])[0]
     assert shown == script["figures"](), "run: python benchmarks/c_export.py publish"

@@ -1,4 +1,4 @@
-"""What an exported file says and is called, and what is refused."""
+"""Texts and names of exported files, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ def area(name: str = "area", argument: str = "r", owner: str = "") -> Function:
     return Function.of(name, {argument: ()}, lambda r: {"result": 3.0 * r * r}, "The area.", owner)
 
 
-def test_the_header_tells_names_shapes_counts_robot_and_version():
+def test_the_header_states_names_shapes_counts_robot_and_version():
     code = ap.Dynamics(ap.load("puma")).inverse_dynamics.jacobian("q").to_c("arm_slopes")
     header, counts = code.header, code.count
     assert "void arm_slopes(const double q[6], const double v[6], const double a[6], double dtau_dq[36]);" in header
-    assert "dtau_dq[36], 6 x 6 row by row" in header
+    assert "dtau_dq[36], 6 x 6, row-major" in header
     assert f"{counts.mul} multiplications, {counts.add} additions" in header
     assert "robot 'puma'" in header
     assert f"appell {ap.__version__}" in header
     assert "x[k * n_ + i]" in header
 
 
-def test_scalars_go_by_value_and_floats_are_floats():
+def test_scalars_are_passed_by_value_and_floats_are_float():
     code = area().to_c("disc", dtype=np.float32)
     assert "void disc(float r, float result[1]);" in code.header
     assert "double" not in code.source
     assert "0x1.8p+1f" in code.source
 
 
-def test_by_default_the_names_are_those_of_robot_and_function():
+def test_the_default_name_consists_of_robot_and_function():
     assert ap.Dynamics(ap.load("agile-wrist")).gravity.to_c().name == "agile_wrist_gravity"
     assert area("2 areas", owner="robot '3-legs'").to_c().name == "f_3_legs_2_areas"
     assert area().to_c().name == "appell_area"
 
 
 @pytest.mark.parametrize("name", ["", "2r", "my-arm", "arm torque", "größe", "a" * 300, "_x", 'x"; int y', 7])
-def test_a_name_that_is_no_identifier_is_refused(name):
-    with pytest.raises(ArgumentError, match="no identifier of C"):
+def test_a_name_that_is_not_an_identifier_is_rejected(name):
+    with pytest.raises(ArgumentError, match="not an identifier of C"):
         area().to_c(name)
 
 
 @pytest.mark.parametrize("name", ["while", "restrict", "class", "main"])
-def test_so_is_a_reserved_word(name):
+def test_a_reserved_word_is_rejected(name):
     assert name in RESERVED
     with pytest.raises(ArgumentError, match=f"'{name}' is a reserved word"):
         area().to_c(name)
 
 
 @pytest.mark.parametrize("name", ["step", "memcpy", "gamma"])
-def test_so_is_a_name_that_the_library_has(name):
-    with pytest.raises(ArgumentError, match=f"'{name}' is that of a function of C's library"):
+def test_a_name_of_the_c_library_is_rejected(name):
+    with pytest.raises(ArgumentError, match=f"'{name}' is the name of a function of the C library"):
         area().to_c(name)
 
 
-def test_so_is_a_name_that_an_argument_has():
-    with pytest.raises(ArgumentError, match="'r' is that of an argument"):
+def test_a_name_of_an_argument_is_rejected():
+    with pytest.raises(ArgumentError, match="'r' is the name of an argument"):
         area().to_c("r")
 
 
 @pytest.mark.parametrize("argument", ["double", "t3", "n_", "flag_", "x y"])
-def test_so_is_an_argument_that_c_or_the_code_has_another_use_for(argument):
+def test_an_argument_with_a_reserved_or_generated_name_is_rejected(argument):
     with pytest.raises(ArgumentError, match="argument or result of area"):
         area(argument=argument).to_c("disc")
 
@@ -83,7 +83,7 @@ def test_so_is_an_argument_that_c_or_the_code_has_another_use_for(argument):
         ({"t": (), "x": 0}, lambda t, x: {"y": t}, "x.0. is empty"),
     ],
 )
-def test_so_is_a_function_of_nothing_as_by_the_compiler(shapes, body, said):
+def test_functions_without_arguments_or_results_are_rejected(shapes, body, said):
     function = Function.of("odd", shapes, body)
     with pytest.raises(CompileError, match=said):
         function.to_c("odd_one")
@@ -92,7 +92,7 @@ def test_so_is_a_function_of_nothing_as_by_the_compiler(shapes, body, said):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "complex128", "longdouble", "nothing"])
-def test_only_doubles_and_floats_are_to_be_had(dtype):
+def test_only_double_and_float_are_supported(dtype):
     with pytest.raises(ArgumentError, match="float64"):
         area().to_c("disc", dtype=dtype)
 
@@ -127,7 +127,7 @@ def test_a_full_disk_leaves_neither_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_text_ends_the_comment_it_stands_in():
+def test_no_text_can_end_its_comment():
     owner = "robot 'evil */ int x; /*'"
     code = Function.of("f", {"r": ()}, lambda r: {"y": r}, "*/ #error \\\n*/", owner).to_c("f")
     assert code.header.count("*/") == code.header.count("/*")
@@ -135,7 +135,7 @@ def test_no_text_ends_the_comment_it_stands_in():
     assert comment("a\nb */\\") == "a b * /"
 
 
-def test_all_symbols_begin_with_the_name(tmp_path, program):
+def test_all_symbols_start_with_the_name(tmp_path, program):
     nm, gcc = program("nm"), program("gcc")
     ap.Dynamics(ap.load("agile-wrist")).gravity.to_c("weight").write(tmp_path)
     subprocess.run([gcc, "-O1", "-march=native", "-fno-math-errno", "-c", "weight.c"], cwd=tmp_path, check=True)
@@ -143,15 +143,15 @@ def test_all_symbols_begin_with_the_name(tmp_path, program):
     rows = [line.split() for line in listed.splitlines()]
     defined = {row[-1]: row[-2] for row in rows if row[-2] != "U"}
     assert {name for name, kind in defined.items() if kind == "T"} == {"weight", "weight_batch"}
-    assert not {kind for kind in defined.values()} & set("BbDdC")  # nothing that is kept between calls
-    own = set() if host().has_fma else {"fma"}
+    assert not {kind for kind in defined.values()} & set("BbDdC")  # nothing is stored between calls
+    allowed = set() if host().has_fma else {"fma"}
     foreign = {row[-1] for row in rows if row[-2] == "U"}
     assert (
-        foreign <= {"memcpy", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"} | own
-    )  # nothing of a mathematical library, no allocation
+        foreign <= {"memcpy", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"} | allowed
+    )  # no mathematical library, no allocation
 
 
-def test_a_header_serves_in_cpp(tmp_path, program):
+def test_a_header_can_be_included_in_cpp(tmp_path, program):
     gcc, cpp = program("gcc"), program("g++")
     area().to_c("disc").write(tmp_path)
     (tmp_path / "use.cpp").write_text(
@@ -163,7 +163,7 @@ def test_a_header_serves_in_cpp(tmp_path, program):
     assert subprocess.run([tmp_path / "use"]).returncode == 0
 
 
-def test_arithmetic_that_is_not_that_of_ieee_is_refused(tmp_path, program):
+def test_fast_math_is_rejected(tmp_path, program):
     gcc = program("gcc")
     area().to_c("disc").write(tmp_path)
     done = subprocess.run(
@@ -177,14 +177,14 @@ def test_arithmetic_that_is_not_that_of_ieee_is_refused(tmp_path, program):
     assert "compile it without -ffast-math" in done.stderr
 
 
-def test_what_a_step_cannot_carry_is_refused_by_name():
+def test_an_invalid_state_of_a_step_is_rejected_by_name():
     step = Function.of("fall", {"x": 2, "u": ()}, lambda x, u: {"x": [x[1], u], "speed": x[0]})
     for memory, said in (
         (StepMemory({"y": "x"}, {}), "no argument 'y'"),
         (StepMemory({"x": "z"}, {}), "no result 'z'"),
         (StepMemory({"x": "speed"}, {}), "cannot become argument x"),
-        (StepMemory({"x": "x"}, {"x": [1.0, 2.0, 3.0]}), "the start of x"),
-        (StepMemory({"x": "x"}, {"x": np.nan}), "the start of x"),
+        (StepMemory({"x": "x"}, {"x": [1.0, 2.0, 3.0]}), "the initial value of x"),
+        (StepMemory({"x": "x"}, {"x": np.nan}), "the initial value of x"),
         (StepMemory({"x": "x"}, {}, given=["w"]), "no result 'w'"),
     ):
         with pytest.raises(ArgumentError, match=said):

@@ -1,4 +1,4 @@
-"""The content of values: the same for what is the same, another for what differs, none for what may change."""
+"""Content hashes: equal for equal values, different for different ones, none for values that may change."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ VALUES = [
 ]
 
 
-def test_different_values_have_different_contents():
-    found = [content_hash(value) for value in VALUES]
-    assert None not in found
-    assert len(set(found)) == len(VALUES)
+def test_different_values_have_different_hashes():
+    hashes = [content_hash(value) for value in VALUES]
+    assert None not in hashes
+    assert len(set(hashes)) == len(VALUES)
     assert content_hash("a", "b") != content_hash("ab") != content_hash(("a", "b"))
 
 
-def test_the_smallest_change_of_a_robot_is_another_content():
+def test_the_smallest_change_of_a_robot_changes_the_hash():
     robot = ap.load("panda")
     link = robot.links[3]
     heavier = replace(link, body=replace(link.body, mass=np.nextafter(link.body.mass, 9.0).item()))
@@ -72,18 +72,18 @@ class Odd(float):
 
 
 @pytest.mark.parametrize("value", [len, lambda: 1, Foreign(), object(), Odd(1.0), np.array([None]), ap.load("delta")])
-def test_what_may_change_has_no_content_and_neither_has_what_holds_it(value):
+def test_values_without_a_content_hash_and_their_containers(value):
     assert content_hash(value) is None
     assert content_hash("a", [{"b": value}]) is None
 
 
-def test_processes_agree_on_a_robot_whatever_the_order_of_their_sets():
+def test_the_hash_does_not_depend_on_the_process_or_the_order_of_sets():
     script = """
 import appell as ap
 from appell.compile.cache.content_hash import content_hash
 print(content_hash(ap.load("tree10"), {"a", "b", "c"}))
 """
-    found = {
+    printed = {
         subprocess.run(
             [sys.executable, "-c", script],
             env=os.environ | {"PYTHONHASHSEED": seed},
@@ -93,4 +93,4 @@ print(content_hash(ap.load("tree10"), {"a", "b", "c"}))
         ).stdout
         for seed in ("1", "2")
     }
-    assert found == {content_hash(ap.load("tree10"), {"a", "b", "c"}) + "\n"}
+    assert printed == {content_hash(ap.load("tree10"), {"a", "b", "c"}) + "\n"}

@@ -1,4 +1,4 @@
-"""One process makes an entry, others wait for it: never for ever, and never in vain."""
+"""One process builds an entry while others wait for it, never indefinitely."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ dyn.mass_matrix(np.ones(2))
 
 
 @locks
-def test_workers_that_start_at_once_make_every_kernel_once(folder):
+def test_workers_that_start_at_once_compile_every_kernel_once(folder):
     together = str(time.time() + 3.0)
     command = [sys.executable, "-W", "error", "-c", WORKER, together]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
@@ -61,7 +61,7 @@ def test_workers_that_start_at_once_make_every_kernel_once(folder):
 
 
 @locks
-def test_whoever_waited_finds_what_was_made(folder):
+def test_a_process_that_waited_finds_the_entry(folder):
     made, holds = [], threading.Event()
     first = threading.Thread(target=in_another_process, args=(folder, holds))
     first.start()
@@ -73,7 +73,7 @@ def test_whoever_waited_finds_what_was_made(folder):
 
 
 def in_another_process(folder: Path, holds: threading.Event) -> None:
-    """Make an entry slowly elsewhere, and say when it has begun."""
+    """Build an entry slowly in another process, and set the event when it has started."""
     program = (
         "import time; from appell.compile.cache import object_cache as cache\n"
         "def make():\n    print('making', flush=True)\n    time.sleep(0.3)\n    return b'image'\n"
@@ -96,7 +96,7 @@ with cache.exclusive('{KEY}'):
 
 @pytest.fixture
 def holder(folder):
-    """A process that holds the lock and makes nothing."""
+    """A process that holds the lock and builds nothing."""
     with subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -105,20 +105,20 @@ def holder(folder):
 
 
 @locks
-def test_a_lock_whose_owner_dies_is_free(folder, holder):
-    found: list[bytes] = []
-    waiting = threading.Thread(target=lambda: found.append(cache.fetch(KEY, lambda: b"image")))
+def test_a_lock_is_released_when_its_owner_dies(folder, holder):
+    images: list[bytes] = []
+    waiting = threading.Thread(target=lambda: images.append(cache.fetch(KEY, lambda: b"image")))
     waiting.start()
     time.sleep(0.2)
-    assert found == []
+    assert images == []
     holder.send_signal(signal.SIGKILL)
     waiting.join(10.0)
-    assert found == [b"image"]
+    assert images == [b"image"]
 
 
 @locks
-def test_an_owner_that_does_not_come_to_an_end_is_not_waited_for(folder, holder, monkeypatch):
-    assert cache.fetch("1" * 64, lambda: b"another") == b"another"  # other entries are not held up
+def test_waiting_for_a_lock_ends_after_the_timeout(folder, holder, monkeypatch):
+    assert cache.fetch("1" * 64, lambda: b"another") == b"another"  # other entries are not blocked
     monkeypatch.setattr(cache, "LOCK_TIMEOUT_S", 0.3)
     begin = time.monotonic()
     assert cache.fetch(KEY, lambda: b"image") == b"image"
@@ -128,7 +128,7 @@ def test_an_owner_that_does_not_come_to_an_end_is_not_waited_for(folder, holder,
 
 @locks
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL])
-def test_a_disk_without_locks_holds_nobody_up(folder, monkeypatch, number):
+def test_a_file_system_without_locks_does_not_block(folder, monkeypatch, number):
     def refuse(handle, kind):
         raise OSError(number, os.strerror(number))
 
@@ -137,26 +137,26 @@ def test_a_disk_without_locks_holds_nobody_up(folder, monkeypatch, number):
     assert names(folder) == [f"{KEY}.kernel", "secret"]
 
 
-def test_a_system_without_locks_holds_nobody_up(folder, monkeypatch):
+def test_a_system_without_locks_does_not_block(folder, monkeypatch):
     monkeypatch.setattr(cache, "fcntl", None)
     assert cache.fetch(KEY, lambda: b"image") == b"image"
 
 
-def test_a_maker_that_fails_leaves_nothing_and_the_next_one_makes_it(folder):
+def test_a_failed_build_leaves_nothing_and_can_be_repeated(folder):
     with pytest.raises(ZeroDivisionError):
         cache.fetch(KEY, lambda: b"" * (1 // 0))
     assert names(folder) == ["secret"]
     assert cache.fetch(KEY, lambda: b"image") == b"image"
 
 
-def test_a_lock_that_cannot_be_made_holds_nobody_up(folder):
+def test_a_lock_file_that_cannot_be_created_does_not_block(folder):
     with Folder(folder):
         (folder / f"{KEY}.lock").mkdir()
     assert cache.fetch(KEY, lambda: b"image") == b"image"
     assert cache.fetch(KEY, lambda: b"other") == b"image"
 
 
-def test_threads_of_one_process_make_it_once(folder):
+def test_threads_of_one_process_build_an_entry_once(folder):
     made: list[int] = []
 
     def make() -> bytes:
@@ -172,7 +172,7 @@ def test_threads_of_one_process_make_it_once(folder):
     assert len(made) == 1
 
 
-def test_without_a_cache_nobody_waits(folder, monkeypatch):
+def test_without_a_cache_nothing_is_locked(folder, monkeypatch):
     monkeypatch.setenv("APPELL_CACHE", "off")
     assert cache.fetch(KEY, lambda: b"image") == b"image"
     assert not folder.exists()

@@ -1,4 +1,4 @@
-"""The disk cache: whatever happens to it, results stay right."""
+"""The disk cache: damage and attacks never change results."""
 
 import importlib
 import os
@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def made(monkeypatch) -> list[str]:
-    """The names of all functions that are assembled and not found."""
+    """Names of the functions that are compiled and not loaded."""
     names = []
     real = kernels.assemble
 
@@ -75,7 +75,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_entry_is_made_again_and_replaced(folder, made, damage):
+def test_a_damaged_entry_is_rebuilt_and_replaced(folder, made, damage):
     want = make_ufunc(arm_like())(*X)
     (path,) = entries(folder)
     good = path.read_bytes()
@@ -95,7 +95,7 @@ def test_an_entry_under_the_name_of_another_is_not_executed(folder, made):
     assert len(made) == 3
 
 
-def test_an_entry_that_is_a_folder_costs_a_warning(folder, made):
+def test_an_entry_that_is_a_folder_causes_a_warning(folder, made):
     make_ufunc(arm_like())
     (path,) = entries(folder)
     path.unlink()
@@ -114,25 +114,25 @@ def test_the_cache_can_be_switched_off(folder, made, monkeypatch, word):
     assert not folder.exists()
 
 
-def test_trouble_with_the_folder_warns_once_and_costs_no_result(tmp_path, made, monkeypatch):
+def test_an_unusable_folder_causes_one_warning_and_correct_results(tmp_path, made, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     monkeypatch.setenv("APPELL_CACHE", str(blocked / "cache"))
     monkeypatch.setattr(cache, "_warned", False)
     with pytest.warns(CacheWarning, match="cannot use the cache folder"):
         want = make_ufunc(arm_like())(*X)
-    np.testing.assert_array_equal(make_ufunc(arm_like())(*X), want)  # a second warning would be an error here
+    np.testing.assert_array_equal(make_ufunc(arm_like())(*X), want)  # a second warning would raise an error here
     assert len(made) == 2
 
 
 @as_user
-def test_a_folder_that_cannot_be_written_costs_a_warning(folder):
+def test_a_folder_that_cannot_be_written_causes_a_warning(folder):
     folder.mkdir(mode=0o500)
     with pytest.warns(CacheWarning, match="cannot write"):
         make_ufunc(arm_like())
 
 
-def test_a_full_disk_costs_a_warning_and_leaves_nothing_behind(folder, monkeypatch):
+def test_a_full_disk_causes_a_warning_and_leaves_nothing_behind(folder, monkeypatch):
     def full(*given, **where):
         raise OSError(28, "No space left on device")
 
@@ -143,7 +143,7 @@ def test_a_full_disk_costs_a_warning_and_leaves_nothing_behind(folder, monkeypat
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of files")
-def test_a_folder_that_others_may_write_is_refused(folder, made):
+def test_a_folder_that_others_may_write_is_rejected(folder, made):
     folder.mkdir()
     folder.chmod(0o777)
     with pytest.warns(CacheWarning, match="other users"):
@@ -152,7 +152,7 @@ def test_a_folder_that_others_may_write_is_refused(folder, made):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of files")
-def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
+def test_a_folder_of_another_user_is_rejected(folder, monkeypatch):
     folder.mkdir(mode=0o700)
     me = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: me + 1)
@@ -161,7 +161,7 @@ def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs modes of files")
-def test_an_entry_that_others_may_write_is_made_again(folder, made):
+def test_an_entry_that_others_may_write_is_rebuilt(folder, made):
     make_ufunc(arm_like())
     (path,) = entries(folder)
     path.chmod(0o666)
@@ -171,7 +171,7 @@ def test_an_entry_that_others_may_write_is_made_again(folder, made):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files away")
-def test_an_entry_of_another_user_is_made_again(folder, made):
+def test_an_entry_of_another_user_is_rebuilt(folder, made):
     make_ufunc(arm_like())
     (path,) = entries(folder)
     os.chown(path, 12345, 12345)
@@ -181,7 +181,7 @@ def test_an_entry_of_another_user_is_made_again(folder, made):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("what", ["entry", "secret"])
-def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(folder, made, what):
+def test_a_pipe_instead_of_a_file_does_not_block(folder, made, what):
     make_ufunc(arm_like())
     (path,) = entries(folder) if what == "entry" else [folder / "secret"]
     path.unlink()
@@ -202,7 +202,7 @@ def test_an_entry_that_is_a_link_is_not_followed(folder, made, tmp_path):
     assert not path.is_symlink()
 
 
-def test_an_entry_made_with_another_secret_is_made_again(folder, made):
+def test_an_entry_with_another_secret_is_rebuilt(folder, made):
     make_ufunc(arm_like())
     (path,) = entries(folder)
     forged = path.read_bytes()
@@ -215,7 +215,7 @@ def test_an_entry_made_with_another_secret_is_made_again(folder, made):
 
 
 @pytest.mark.parametrize("secret", [b"", b"short", bytes(33)])
-def test_a_damaged_secret_is_made_anew(folder, made, secret):
+def test_a_damaged_secret_is_replaced(folder, made, secret):
     make_ufunc(arm_like())
     (folder / "secret").write_bytes(secret)
     make_ufunc(arm_like())
@@ -224,7 +224,7 @@ def test_a_damaged_secret_is_made_anew(folder, made, secret):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs modes of files")
-def test_a_secret_that_others_could_read_is_none(folder, made):
+def test_a_secret_that_others_can_read_is_replaced(folder, made):
     make_ufunc(arm_like())
     before = (folder / "secret").read_bytes()
     (folder / "secret").chmod(0o644)
@@ -234,43 +234,43 @@ def test_a_secret_that_others_could_read_is_none(folder, made):
 
 
 @pytest.mark.skipif(not RELATIVE, reason="this system cannot open a file relative to a folder")
-def test_a_folder_swapped_after_the_look_is_not_the_one_that_is_used(folder, made, tmp_path, monkeypatch):
+def test_a_folder_swapped_after_the_check_is_not_used(folder, made, tmp_path, monkeypatch):
     make_ufunc(arm_like())
     (mine,) = entries(folder)
     planted = tmp_path / "planted"
     shutil.copytree(folder, planted)
     (planted / mine.name).write_bytes(b"appell kernel 2\n" + bytes(32) + b"evil")
-    look = Folder.distrust
+    check = Folder.distrust
 
     def swapping(self):
-        found = look(self)
+        problem = check(self)
         if not folder.is_symlink():
             folder.rename(tmp_path / "aside")
             folder.symlink_to(planted)
-        return found
+        return problem
 
     monkeypatch.setattr(Folder, "distrust", swapping)
     make_ufunc(arm_like())
-    assert len(made) == 1  # found in the folder that was looked at
+    assert len(made) == 1  # loaded from the folder that was checked
     make_ufunc(arm_like(1))
-    assert len(entries(planted)) == 2  # by now the link is what is looked at, and it is ours
+    assert len(entries(planted)) == 2  # now the link is checked, and it belongs to this user
     assert len(entries(tmp_path / "aside")) == 1
 
 
-def test_the_folder_is_made_for_its_owner_alone(folder):
+def test_the_folder_is_accessible_to_its_owner_only(folder):
     make_ufunc(arm_like())
     if os.name == "posix":
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_without_a_setting_the_folder_is_the_users(tmp_path, monkeypatch):
+def test_the_default_folder_is_the_users_cache_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("APPELL_CACHE", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.chosen_path() == tmp_path / "appell"
 
 
-def test_the_oldest_entries_go_first(folder):
+def test_the_oldest_entries_are_deleted_first(folder):
     folder.mkdir()
     for age in range(10):
         path = folder / f"{age}.kernel"
@@ -305,7 +305,7 @@ def test_processes_that_compile_the_same_thing_at_once_all_succeed(folder):
     assert len(list(folder.iterdir())) == 4  # the secret among them
 
 
-def test_a_sound_cache_is_silent(folder):
+def test_a_valid_cache_causes_no_warning(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_ufunc(random_tape(0, 30))
@@ -324,7 +324,7 @@ def sine(source: Path) -> float:
     return float(done.stdout)
 
 
-def test_another_coefficient_of_the_sine_never_meets_an_old_object(folder, tmp_path, monkeypatch):
+def test_a_changed_coefficient_of_the_sine_changes_the_key(folder, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     package = Path(appell.__file__).parent
     assert abs(sine(package.parent) - np.sin(0.5)) < 1e-16
@@ -342,10 +342,10 @@ def test_another_coefficient_of_the_sine_never_meets_an_old_object(folder, tmp_p
 
 @pytest.mark.parametrize("module", ["llvm.lanes", "llvm.schedule", "llvm.operands", "native.machine", "tape.ops"])
 def test_a_kernels_key_covers_the_source_of(module, monkeypatch):
-    found = importlib.import_module(f"appell.compile.{module}")
+    imported = importlib.import_module(f"appell.compile.{module}")
     before = kernels.emitter_digest.__wrapped__()
-    real = type(found.__loader__).get_data
+    real = type(imported.__loader__).get_data
     monkeypatch.setattr(
-        type(found.__loader__), "get_data", lambda self, path: real(self, path) + b"#" * (path == found.__file__)
+        type(imported.__loader__), "get_data", lambda self, path: real(self, path) + b"#" * (path == imported.__file__)
     )
     assert kernels.emitter_digest.__wrapped__() != before

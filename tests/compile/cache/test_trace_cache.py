@@ -1,4 +1,4 @@
-"""Tapes on disk: the same tape as a trace gives, and never another one's."""
+"""Stored traces are the tapes that tracing gives, and entries are never confused."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 import appell as ap
 from appell.compile import function as functions
 from appell.compile.cache import object_cache as cache
-from appell.compile.cache import source_hash as reading
-from appell.compile.cache import trace_cache as keeping
+from appell.compile.cache import source_hash as source_hashes
+from appell.compile.cache import trace_cache
 from appell.compile.cache.source_hash import source_hash
 from appell.compile.cache.trace_cache import StoredProgram, StoredTape, cached_trace
 from appell.compile.program.program import Program
@@ -36,18 +36,18 @@ def folder(tmp_path, monkeypatch) -> Path:
     where = tmp_path / "cache"
     monkeypatch.setenv("APPELL_CACHE", str(where))
     monkeypatch.setattr(cache, "_warned", False)
-    monkeypatch.setattr(keeping, "STORED_NODES", 100)
+    monkeypatch.setattr(trace_cache, "STORED_NODES", 100)
     return where
 
 
 def tape(seed: int = 0, size: int = 400) -> Tape:
-    """A tape as a graph makes it: its ops are plain numbers."""
+    """Return a tape as a graph makes it: its ops are plain integers."""
     drawn = random_tape(seed, size)
     return replace(drawn, nodes=tuple((int(op), *operands) for op, *operands in drawn.nodes))
 
 
 class Making:
-    """Makes a tape, and counts how often."""
+    """Makes a tape and counts the calls."""
 
     def __init__(self, seed: int = 0, size: int = 400):
         self.seed, self.size, self.times = seed, size, 0
@@ -61,13 +61,13 @@ def entries(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.kernel"))
 
 
-def assert_same(found: Tape, want: Tape) -> None:
-    assert (found.name, found.inputs, found.outputs) == (want.name, want.inputs, want.outputs)
-    assert (len(found), found.digest) == (len(want), want.digest)
-    assert (found.nodes, found.results) == (want.nodes, want.results)
+def assert_same(stored: Tape, want: Tape) -> None:
+    assert (stored.name, stored.inputs, stored.outputs) == (want.name, want.inputs, want.outputs)
+    assert (len(stored), stored.digest) == (len(want), want.digest)
+    assert (stored.nodes, stored.results) == (want.nodes, want.results)
 
 
-def test_a_tape_is_made_once_and_then_found(folder):
+def test_a_tape_is_traced_once_and_then_loaded(folder):
     make = Making()
     for _ in range(3):
         assert_same(cached_trace(SUBJECT, make), tape())
@@ -75,44 +75,44 @@ def test_a_tape_is_made_once_and_then_found(folder):
     assert len(entries(folder)) == 1
 
 
-def test_what_is_run_is_the_fused_tape_of_it(folder):
+def test_a_stored_tape_has_its_fused_tape(folder):
     for _ in range(2):
-        found = cached_trace(SUBJECT, Making())
-        assert isinstance(found, StoredTape)
-        assert_same(found.fused, fuse(tape()))
+        stored = cached_trace(SUBJECT, Making())
+        assert isinstance(stored, StoredTape)
+        assert_same(stored.fused, fuse(tape()))
 
 
-def test_the_nodes_are_left_packed_until_they_are_asked_for(folder):
+def test_nodes_are_unpickled_on_first_use(folder):
     cached_trace(SUBJECT, Making())
-    found = cached_trace(SUBJECT, Making())
-    for each in (found, found.fused):
+    stored = cached_trace(SUBJECT, Making())
+    for each in (stored, stored.fused):
         _ = each.name, each.inputs, each.outputs, each.input_size, each.digest, len(each)
-        assert "whole" not in vars(each)
-    _ = found.fused.nodes
-    assert "whole" in vars(found)
+        assert "in_memory" not in vars(each)
+    _ = stored.fused.nodes
+    assert "in_memory" in vars(stored)
 
 
-def test_a_tape_from_the_disk_travels_like_any_other(folder):
+def test_a_stored_tape_can_be_pickled(folder):
     cached_trace(SUBJECT, Making())
-    found = pickle.loads(pickle.dumps(cached_trace(SUBJECT, Making())))
-    assert "whole" not in vars(found)
-    again = pickle.loads(pickle.dumps(found.fused))
+    stored = pickle.loads(pickle.dumps(cached_trace(SUBJECT, Making())))
+    assert "in_memory" not in vars(stored)
+    again = pickle.loads(pickle.dumps(stored.fused))
     assert_same(again, fuse(tape()))
-    assert_same(found, tape())
-    assert_same(found.fused, fuse(tape()))
+    assert_same(stored, tape())
+    assert_same(stored.fused, fuse(tape()))
 
 
-def test_a_function_from_the_disk_has_second_derivatives(folder):
+def test_a_stored_function_has_second_derivatives(folder):
     subject = "twice"
-    for _ in range(2):  # made, then found
-        found = functions.Function(cached_trace(subject, lambda: ap.Dynamics(ap.load("puma")).inverse_dynamics.tape))
-        assert isinstance(found.formula, StoredTape)
-        second = found.hessian("a")
+    for _ in range(2):  # traced, then loaded
+        stored = functions.Function(cached_trace(subject, lambda: ap.Dynamics(ap.load("puma")).inverse_dynamics.tape))
+        assert isinstance(stored.formula, StoredTape)
+        second = stored.hessian("a")
     x = np.random.default_rng(0).normal(size=(4, 6))
     np.testing.assert_allclose(second(*x), 0.0, atol=1e-12)  # forces are linear in a
 
 
-def test_short_tapes_and_those_without_a_subject_are_not_kept(folder):
+def test_short_tapes_and_tapes_without_a_subject_are_not_stored(folder):
     short, unknown = Making(size=40), Making()
     for _ in range(2):
         assert_same(cached_trace(SUBJECT, short), tape(size=40))
@@ -132,7 +132,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_entry_is_made_again_and_replaced(folder, damage):
+def test_a_damaged_entry_is_rebuilt_and_replaced(folder, damage):
     make = Making()
     cached_trace(SUBJECT, make)
     (path,) = entries(folder)
@@ -153,7 +153,7 @@ def test_an_entry_under_the_name_of_another_is_not_used(folder):
     assert make.times == 2
 
 
-def test_machine_code_is_never_taken_for_a_tape_nor_a_tape_for_machine_code(folder):
+def test_machine_code_and_tapes_are_never_confused(folder):
     make = Making()
     cached_trace(SUBJECT, make)
     (mine,) = entries(folder)
@@ -168,12 +168,12 @@ def test_machine_code_is_never_taken_for_a_tape_nor_a_tape_for_machine_code(fold
     assert make.times > 1
     again = ap.Function(tape(3))
     with np.errstate(all="ignore"):
-        found = again(*(np.ones(array.shape) for array in again.inputs))
-    np.testing.assert_allclose(found[0], want[0], rtol=1e-12)
+        stored = again(*(np.ones(array.shape) for array in again.inputs))
+    np.testing.assert_allclose(stored[0], want[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("word", ["off", "0"])
-def test_without_a_cache_nothing_is_kept(folder, monkeypatch, word):
+def test_without_a_cache_nothing_is_stored(folder, monkeypatch, word):
     monkeypatch.setenv("APPELL_CACHE", word)
     make = Making()
     for _ in range(2):
@@ -184,48 +184,48 @@ def test_without_a_cache_nothing_is_kept(folder, monkeypatch, word):
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch) -> Path:
-    """A package of its own, with the folders that count."""
+    """A separate package with the folders that the hash covers."""
     package = tmp_path / "package"
     for name in ("algebra", "model", "formulate/school", "compile", "dynamics", "describe"):
         (package / name).mkdir(parents=True)
         (package / name / "one.py").write_text("x = 1\n")
     (package / "catalogue.py").write_text("y = 1\n")
-    monkeypatch.setattr(reading, "_PACKAGE", package)
-    monkeypatch.setattr(reading, "_LOADED", reading.time() + 1000.0)
+    monkeypatch.setattr(source_hashes, "_PACKAGE", package)
+    monkeypatch.setattr(source_hashes, "_LOADED", source_hashes.time() + 1000.0)
     return package
 
 
 @pytest.mark.parametrize(
     "path", ["algebra/one.py", "formulate/school/one.py", "dynamics/one.py", "catalogue.py", "model/two.py"]
 )
-def test_another_source_is_another_key(sources, path):
+def test_a_changed_source_changes_the_hash(sources, path):
     before = source_hash.__wrapped__()
     (sources / path).write_text("x = 2\n")
     assert source_hash.__wrapped__() != before
 
 
 def test_the_sources_of_this_package_have_a_hash():
-    assert (reading._PACKAGE / "__init__.py").samefile(ap.__file__)
-    assert all((reading._PACKAGE / name).is_dir() for name in reading._FOLDERS)
+    assert (source_hashes._PACKAGE / "__init__.py").samefile(ap.__file__)
+    assert all((source_hashes._PACKAGE / name).is_dir() for name in source_hashes._FOLDERS)
 
 
-def test_what_no_trace_runs_through_does_not_matter(sources):
+def test_sources_outside_the_traced_folders_do_not_matter(sources):
     before = source_hash.__wrapped__()
     (sources / "describe" / "one.py").write_text("x = 2\n")
     assert source_hash.__wrapped__() == before
 
 
-def test_sources_that_changed_under_a_running_process_keep_nothing(sources):
+def test_sources_that_changed_after_loading_have_no_hash(sources):
     assert source_hash.__wrapped__() is not None
-    later = reading.time() + 2000.0
+    later = source_hashes.time() + 2000.0
     os.utime(sources / "model" / "one.py", (later, later))
     assert source_hash.__wrapped__() is None
 
 
-def test_sources_that_cannot_be_read_keep_nothing(sources, folder, monkeypatch):
+def test_without_readable_sources_nothing_is_stored(sources, folder, monkeypatch):
     (sources / "model" / "one.py").unlink()
     (sources / "model").rmdir()
-    monkeypatch.setattr(keeping, "source_hash", source_hash.__wrapped__)
+    monkeypatch.setattr(trace_cache, "source_hash", source_hash.__wrapped__)
     make = Making()
     assert_same(cached_trace(SUBJECT, make), tape())
     assert not folder.exists()
@@ -233,7 +233,7 @@ def test_sources_that_cannot_be_read_keep_nothing(sources, folder, monkeypatch):
 
 @pytest.fixture
 def always(folder, monkeypatch) -> list[str]:
-    """Small robots are looked up as well; the names of what is traced or differentiated and not found."""
+    """Look up small robots as well; the list holds the names of functions that are traced or differentiated."""
     monkeypatch.setattr(dynamics, "MAX_UNCACHED_NV", 0)
     monkeypatch.setattr(functions, "MIN_CACHED_WORK", 0)
     names: list[str] = []
@@ -248,21 +248,21 @@ def remember(names: list[str], made: Tape) -> Tape:
     return made
 
 
-def test_a_robots_functions_are_traced_once_whoever_asks(always):
+def test_the_functions_of_a_robot_are_traced_once_for_several_dynamics(always):
     x = np.random.default_rng(0).uniform(-2, 2, (3, 4, 6))
-    found, traced = [], []
+    stored, traced = [], []
     for _ in range(2):
         dyn = ap.Dynamics(ap.load("puma"))
-        found.append([dyn.inverse_dynamics(*x), *dyn.inverse_dynamics.jacobian("q", "v")(*x)])
-        found[-1].append(dyn.mass_matrix.jacobian("q")(x[0]))
+        stored.append([dyn.inverse_dynamics(*x), *dyn.inverse_dynamics.jacobian("q", "v")(*x)])
+        stored[-1].append(dyn.mass_matrix.jacobian("q")(x[0]))
         traced.append(list(always))
     assert {"inverse_dynamics", "inverse_dynamics_dq_dv", "mass_matrix", "mass_matrix_dq"} <= set(traced[0])
     assert traced[1] == traced[0]
-    for one, other in zip(*found, strict=True):
+    for one, other in zip(*stored, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def test_every_reading_of_a_function_is_the_same_from_the_disk(always):
+def test_derived_functions_of_a_stored_function_are_the_same(always):
     first, second = (ap.Dynamics(ap.load("puma")).inverse_dynamics for _ in range(2))
     assert always == ["inverse_dynamics"]
     assert_same(second.tape, first.tape)
@@ -278,9 +278,9 @@ def test_every_reading_of_a_function_is_the_same_from_the_disk(always):
     np.testing.assert_array_equal(alone.tau, first(*x))
 
 
-def test_another_robot_choice_or_function_is_another_tape(always):
+def test_different_robots_options_and_functions_have_different_entries(always):
     puma = ap.load("puma")
-    asked = [
+    cases = [
         (puma, {}),
         (puma.with_gravity([0.0, 0.0, -1.6]), {}),
         (puma.with_payload(0.1), {}),
@@ -292,15 +292,15 @@ def test_another_robot_choice_or_function_is_another_tape(always):
         (puma, {"wrenches": ["link3"]}),
         (puma, {"wrenches": ["tool"], "reference": "WORLD"}),
     ]
-    traced = [[getattr(ap.Dynamics(robot, **choice), name).tape for robot, choice in asked for name in NAMES]]
-    assert len(always) == 2 * len(asked)
-    traced += [[getattr(ap.Dynamics(robot, **choice), name).tape for robot, choice in asked for name in NAMES]]
-    assert len(always) == 2 * len(asked)
+    traced = [[getattr(ap.Dynamics(robot, **choice), name).tape for robot, choice in cases for name in NAMES]]
+    assert len(always) == 2 * len(cases)
+    traced += [[getattr(ap.Dynamics(robot, **choice), name).tape for robot, choice in cases for name in NAMES]]
+    assert len(always) == 2 * len(cases)
     for one, other in zip(*traced, strict=True):
         assert_same(other, one)
 
 
-def test_a_formula_of_somebody_else_is_not_kept(always):
+def test_a_custom_formula_is_not_stored(always):
     def mixed_up(equations, q, v, a):
         return {"tau": equations.forces(a, v, q, {})}
 
@@ -309,7 +309,7 @@ def test_a_formula_of_somebody_else_is_not_kept(always):
     assert always == ["inverse_dynamics"] * 2
 
 
-def test_a_mechanism_of_python_functions_is_not_kept(always):
+def test_a_mechanism_of_python_functions_is_not_stored(always):
     for _ in range(2):
         _ = ap.Dynamics(ap.load("five-bar")).inverse_dynamics
     assert always.count("inverse_dynamics") == 2
@@ -318,8 +318,8 @@ def test_a_mechanism_of_python_functions_is_not_kept(always):
 SCRIPT = """
 import appell as ap
 from appell.dynamics import dynamics
-from appell.compile.cache import trace_cache as kept
-dynamics.MAX_UNCACHED_NV, kept.STORED_NODES = 0, 100
+from appell.compile.cache import trace_cache
+dynamics.MAX_UNCACHED_NV, trace_cache.STORED_NODES = 0, 100
 function = ap.Dynamics(ap.load("panda")).forward_dynamics
 print(function.tape.digest, function.fused.digest, function.count().total)
 """
@@ -337,18 +337,18 @@ def test_processes_that_trace_the_same_thing_at_once_all_succeed(folder):
     assert again.stdout == printed[0]
 
 
-def test_a_function_that_keeps_its_loops_is_the_same_from_the_disk(always, monkeypatch):
+def test_a_stored_program_is_the_same_as_a_traced_one(always, monkeypatch):
     monkeypatch.setattr(derivatives, "MAX_STRAIGHT_ENTRIES", 0)
     x = np.random.default_rng(0).uniform(-2, 2, (3, 4, 6))
     first, second = (ap.Dynamics(ap.load("puma")).forward_dynamics.jacobian("q", "v") for _ in range(2))
     assert isinstance(first.formula, StoredProgram)
     assert isinstance(second.formula, StoredProgram)
-    assert "whole" not in vars(second.formula)
+    assert "in_memory" not in vars(second.formula)
     assert second.formula.digest == first.formula.digest
     assert second.fused.digest == fused(first.formula.in_memory).digest
     for one, other in zip(first(*x), second(*x), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert "whole" not in vars(second.formula)
+    assert "in_memory" not in vars(second.formula)
     assert second.count() == first.count()
     alone = second.bind()
     alone.q, alone.v, alone.tau = x[:, 0]
@@ -356,5 +356,5 @@ def test_a_function_that_keeps_its_loops_is_the_same_from_the_disk(always, monke
     np.testing.assert_array_equal(alone.da_dq, first(*x)[0][0])
     again = pickle.loads(pickle.dumps(second))
     assert isinstance(again.formula, Program)
-    assert "whole" not in vars(again.formula)
+    assert "in_memory" not in vars(again.formula)
     np.testing.assert_array_equal(again(*x)[0], first(*x)[0])

@@ -1,4 +1,4 @@
-"""`appell export`: files of other languages, never over what is there, and errors that name the culprit."""
+"""`appell export`: files in other languages, no silent overwriting, and errors that name the wrong argument."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def test_a_module_is_written_and_computes_the_same(tmp_path):
     assert done.exit_code == 0, done.output
     assert f"written {target}"[:30] in done.output.replace("\n", "")[:400]
     q, v, tau = np.random.default_rng(0).normal(size=(3, 5, 2))
-    found = runpy.run_path(str(target))["forward_dynamics"](q, v, tau)
-    np.testing.assert_allclose(found, ap.Dynamics(ap.load("planar-2r")).forward_dynamics(q, v, tau), rtol=1e-13)
+    exported = runpy.run_path(str(target))["forward_dynamics"](q, v, tau)
+    np.testing.assert_allclose(exported, ap.Dynamics(ap.load("planar-2r")).forward_dynamics(q, v, tau), rtol=1e-13)
 
 
-def test_derivatives_and_frames_are_functions_like_others(tmp_path):
+def test_derivatives_and_functions_of_frames_can_be_exported(tmp_path):
     jacobian = run("planar-2r", "gravity", "--by", "q", "--to", "json", "-o", "-")
     assert jacobian.exit_code == 0
     assert '"name": "dg_dq", "shape": [2, 2]' in jacobian.output
@@ -40,11 +40,11 @@ def test_a_casadi_file_can_be_loaded(tmp_path):
 
     target = tmp_path / "arm.casadi"
     assert run("planar-2r", "mass_matrix", "--to", "casadi", "-o", str(target)).exit_code == 0
-    found = np.array(casadi.Function.load(str(target))([0.3, -0.4]))
-    np.testing.assert_allclose(found, ap.Dynamics(ap.load("planar-2r")).mass_matrix([0.3, -0.4]), rtol=1e-13)
+    exported = np.array(casadi.Function.load(str(target))([0.3, -0.4]))
+    np.testing.assert_allclose(exported, ap.Dynamics(ap.load("planar-2r")).mass_matrix([0.3, -0.4]), rtol=1e-13)
 
 
-def test_a_file_that_is_there_stays_unless_it_is_forced(tmp_path):
+def test_an_existing_file_is_replaced_only_with_force(tmp_path):
     target = tmp_path / "arm.tex"
     target.write_text("mine")
     refused = run("pendulum", "gravity", "--to", "latex", "-o", str(target))

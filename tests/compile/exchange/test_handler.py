@@ -1,4 +1,4 @@
-"""The handler by itself, called with frames as XLA's header describes them."""
+"""The handler alone, called with frames as XLA's header defines them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Problem = structure("Problem", size=size_t, extension=pointer, message=ctypes.c_
 
 
 class Called:
-    """A handler of inverse dynamics, and what it was called with."""
+    """A handler of inverse dynamics, with the problems it reported."""
 
     def __init__(self):
         self.function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
@@ -83,7 +83,7 @@ def called() -> Called:
     return Called()
 
 
-def test_the_structures_have_the_sizes_that_the_header_gives_them():
+def test_the_structures_have_the_sizes_of_the_header():
     assert [ctypes.sizeof(kind) for kind in (Buffer, Side, Attributes)] == [48, 40, 48]
     assert (Frame.taken.offset, Frame.given.offset, Frame.future.offset) == (40, 80, 168)
 
@@ -96,13 +96,13 @@ def test_arguments_that_samples_share_are_not_repeated(called):
     assert np.array_equal(results, called.function(q, v, a))
 
 
-def test_no_samples_are_no_work(called):
+def test_an_empty_batch_does_nothing(called):
     assert (
         called(called.frame([np.ones((1, 1, 2)), np.ones((1, 0, 2)), np.ones((1, 1, 2))], [np.ones((1, 0, 2))])) is None
     )
 
 
-def test_it_says_which_version_it_speaks(called):
+def test_the_handler_reports_its_interface_version(called):
     metadata = Metadata(size=36)
     extension = Extension(32, 1, None, ctypes.pointer(metadata))
     assert called(Frame(size=168, extension=ctypes.addressof(extension))) is None
@@ -111,7 +111,7 @@ def test_it_says_which_version_it_speaks(called):
 
 
 @pytest.mark.parametrize("part", ["frame", "arguments", "results", "buffer"])
-def test_structures_of_other_sizes_are_refused(called, part):
+def test_structures_of_other_sizes_are_rejected(called, part):
     arrays, results = [np.ones((1, 1, 2)) for _ in range(3)], np.full((1, 1, 2), 7.0)
     frame = called.frame(arrays, [results])
     if part == "frame":

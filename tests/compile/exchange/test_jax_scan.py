@@ -21,7 +21,7 @@ STEPS = 7
 
 @cache
 def swing() -> Scan:
-    """A pendulum under a torque, with its damping held and its energy noted."""
+    """A pendulum under a torque, with held damping, and with its energy as a result."""
 
     def body(x, v, p, t, u):
         a = u[0] + u[1] * t - sin(x[0]) - p * v
@@ -47,8 +47,8 @@ def by_single_steps(x, v, p, t, u):
     """The same by JAX's own operations and its own derivatives, step by step."""
 
     def step(state, driven):
-        found = replayed(swing().step.tape, *state, p, *driven)
-        return tuple(found[:2]), tuple(found)
+        result = replayed(swing().step.tape, *state, p, *driven)
+        return tuple(result[:2]), tuple(result)
 
     return jax.lax.scan(step, (x, v), (jnp.asarray(t), jnp.asarray(u)))[1]
 
@@ -56,12 +56,12 @@ def by_single_steps(x, v, p, t, u):
 @pytest.mark.parametrize("native", [True, False])
 def test_results_are_those_of_the_scan(native):
     exported, given = swing().to_jax(native=native), arguments(5)
-    given[2], given[3] = given[2][0], given[3][0]  # all share the damping and the clock
-    for found, expected in zip(exported(*given), swing()(*given), strict=True):
-        assert np.array_equal(found, expected) if native else np.allclose(found, expected, rtol=1e-13, atol=1e-13)
+    given[2], given[3] = given[2][0], given[3][0]  # damping and clock are shared by all samples
+    for result, expected in zip(exported(*given), swing()(*given), strict=True):
+        assert np.array_equal(result, expected) if native else np.allclose(result, expected, rtol=1e-13, atol=1e-13)
     mapped = jax.vmap(exported, (0, 0, None, None, 0))
-    for found, expected in zip(mapped(*given), swing()(*given), strict=True):
-        assert np.allclose(found, expected, rtol=1e-13, atol=1e-13)
+    for result, expected in zip(mapped(*given), swing()(*given), strict=True):
+        assert np.allclose(result, expected, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -83,11 +83,11 @@ def test_derivatives_of_any_order_are_those_through_single_steps(native):
         return once, forward, backward
 
     pairs = zip(*(jax.tree.leaves(derivatives(f, given)) for f in (exported, by_single_steps)), strict=True)
-    for found, expected in pairs:
-        assert np.allclose(found, expected, rtol=1e-11, atol=1e-11)
+    for result, expected in pairs:
+        assert np.allclose(result, expected, rtol=1e-11, atol=1e-11)
 
 
-def test_gradients_of_what_members_share_are_summed():
+def test_gradients_of_shared_arguments_are_summed():
     exported, given = swing().to_jax(), arguments(4)
     p = given[2][0]
 
@@ -98,7 +98,7 @@ def test_gradients_of_what_members_share_are_summed():
     assert np.allclose(by_all, sum(by_each), rtol=1e-13)
 
 
-def test_a_gradient_through_a_hundred_steps_of_an_arm_is_one_scan_back():
+def test_a_gradient_through_a_hundred_steps_of_an_arm_is_one_backward_scan():
     step, rng = arm_step(), np.random.default_rng(3)
     scan = Scan(step, 2).to_jax()
     q, v, u = 0.2 * rng.normal(size=6), 0.2 * rng.normal(size=6), 5.0 * rng.normal(size=(100, 6))
@@ -112,12 +112,12 @@ def test_a_gradient_through_a_hundred_steps_of_an_arm_is_one_scan_back():
     assert np.abs(compiled.compile()(u) - expected).max() <= 1e-12 * np.abs(expected).max()
 
 
-def test_a_scan_in_jax_travels_and_names_what_is_wrong():
+def test_a_scan_in_jax_can_be_pickled_and_names_wrong_arguments():
     exported, given = swing().to_jax(), arguments()
     again = pickle.loads(pickle.dumps(exported))
     assert np.array_equal(again(*given[:4], u=given[4])[2], swing()(*given)[2])
-    assert "kernel in JAX of <Scan swing" in repr(again)
-    with pytest.raises(ArgumentError, match="swing lacks u"):
+    assert "JAX kernel of <Scan swing" in repr(again)
+    with pytest.raises(ArgumentError, match="swing: missing argument u"):
         exported(*given[:4])
     with pytest.raises(ArgumentError, match=r"argument u has shape \(7, 3\)"):
         exported(*given[:4], np.zeros((STEPS, 3)))

@@ -1,4 +1,4 @@
-"""Exports that replay a tape say the same as the compiled function, and differentiate to the same."""
+"""Exports that replay a tape agree with the compiled function and its derivatives."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def dynamics(name: str) -> ap.Dynamics:
 
 def samples(function: Function, dyn: ap.Dynamics | None, count: int = 3) -> list[list[np.ndarray]]:
     rng = np.random.default_rng(7)
-    found = []
+    drawn = []
     for _ in range(count):
         draws = [rng.uniform(-0.7, 0.7, array.shape) for array in function.inputs]
         if dyn is not None and function.inputs[0].name == "q":
             draws[0] = dyn.system.random_configuration(rng) if not dyn.system.is_flat else draws[0]
-        found.append(draws)
-    return found
+        drawn.append(draws)
+    return drawn
 
 
-def assert_same(found, expected, tolerance: float = 1e-13) -> None:
+def assert_same(results, expected, tolerance: float = 1e-13) -> None:
     expected = expected if isinstance(expected, tuple) else (expected,)
-    for own, right in zip(found, expected, strict=True):
+    for result, right in zip(results, expected, strict=True):
         right = np.asarray(right)
         np.testing.assert_allclose(
-            np.asarray(own, float).reshape(right.shape),
+            np.asarray(result, float).reshape(right.shape),
             right,
             rtol=tolerance,
             atol=tolerance * max(1, abs(right).max()),
@@ -82,10 +82,10 @@ def test_casadi_differentiates_to_the_compiled_derivatives(robot, name):
         theirs = theirs if isinstance(theirs, tuple) else (theirs,)
         right = ours(*arguments)
         right = right if isinstance(right, tuple) else (right,)
-        for own, expected in zip(theirs, right, strict=True):
+        for result, expected in zip(theirs, right, strict=True):
             if expected.ndim == 3:  # CasADi's rows go through a matrix by columns, ours by rows
                 expected = expected.swapaxes(0, 1)
-            assert_same([np.asarray(own).reshape(expected.shape)], expected, 1e-11)
+            assert_same([np.asarray(result).reshape(expected.shape)], expected, 1e-11)
 
 
 def test_every_instruction_means_the_same_in_casadi():
@@ -107,13 +107,13 @@ def test_sympy_expressions_give_the_compiled_values():
         (dynamics("puma").inverse_dynamics,) * 2,
     ):
         dyn = dynamics("puma") if dyn is not None else None
-        found = function.to_sympy()
-        scalars = [x for array in function.inputs for x in np.ravel(np.array(found.arguments[array.name]))]
-        exprs = [x for value in found.results.values() for x in np.ravel(np.array(value))]
-        names = [symbol for symbol, _ in found.common]
+        symbolic = function.to_sympy()
+        scalars = [x for array in function.inputs for x in np.ravel(np.array(symbolic.arguments[array.name]))]
+        exprs = [x for value in symbolic.results.values() for x in np.ravel(np.array(value))]
+        names = [symbol for symbol, _ in symbolic.common]
         for arguments in samples(function, dyn, 3):
             known = np.concatenate([np.ravel(x) for x in arguments]).tolist()
-            for symbol, expression in found.common:
+            for symbol, expression in symbolic.common:
                 known.append(float(sympy.lambdify([*scalars, *names[: len(known) - len(scalars)]], expression)(*known)))
                 assert symbol == names[len(known) - len(scalars) - 1]
             values = sympy.lambdify([*scalars, *names], exprs)(*known)
@@ -127,15 +127,15 @@ def test_sympy_differentiates_to_the_compiled_derivatives():
     import sympy
 
     dyn = dynamics("planar-2r")
-    found = dyn.inverse_dynamics.to_sympy()
-    tau, q = found.expanded()["tau"], found.arguments["q"]
-    scalars = [x for value in found.arguments.values() for x in value]
+    symbolic = dyn.inverse_dynamics.to_sympy()
+    tau, q = symbolic.expanded()["tau"], symbolic.arguments["q"]
+    scalars = [x for value in symbolic.arguments.values() for x in value]
     jacobian = sympy.lambdify(scalars, tau.jacobian(q))
     for arguments in samples(dyn.inverse_dynamics, dyn):
         assert_same([jacobian(*np.concatenate(arguments))], dyn.inverse_dynamics.jacobian("q")(*arguments), 1e-11)
 
 
-def test_expressions_that_are_too_long_are_not_written_out():
+def test_expressions_that_are_too_long_are_not_expanded():
     with pytest.raises(ArgumentError, match=r"more than \d+ operations"):
         dynamics("panda").forward_dynamics.to_sympy().expanded()
 
@@ -156,17 +156,17 @@ def test_a_python_module_gives_the_compiled_values_on_batches(library):
             import torch
 
             given = [torch.as_tensor(x) for x in batch]
-        found = space[function.name](*given)
-        assert_same(found if isinstance(found, tuple) else (found,), function(*batch))
+        returned = space[function.name](*given)
+        assert_same(returned if isinstance(returned, tuple) else (returned,), function(*batch))
 
 
-def test_a_sympy_module_makes_the_same_expressions_again():
+def test_a_sympy_module_defines_the_same_expressions():
     function = dynamics("planar-2r").inverse_dynamics
     space: dict = {}
     exec(sympy_text(function), space)
-    found = function.to_sympy()
-    assert space["common"] == list(found.common)
-    assert space["results"]["tau"] == found.results["tau"]
+    symbolic = function.to_sympy()
+    assert space["common"] == list(symbolic.common)
+    assert space["results"]["tau"] == symbolic.results["tau"]
 
 
 def tape_from(text: str) -> Tape:
@@ -177,7 +177,7 @@ def tape_from(text: str) -> Tape:
     return verify(Tape(read["name"], inputs, outputs, nodes, tuple(read["results"])))
 
 
-def test_a_tape_goes_through_json_and_obeys_its_schema():
+def test_json_restores_the_tape_and_matches_its_schema():
     for function in (dynamics("puma").forward_dynamics, Function.of("every_op", EVERY_OP, every_op)):
         text = function.to_json()
         jsonschema.validate(json.loads(text), schema())
@@ -194,14 +194,14 @@ def test_latex_counts_from_one_and_dots_velocities():
     assert "M_{1,2} &=" in dynamics("planar-2r").mass_matrix.to_latex()
 
 
-def test_latex_of_a_large_robot_is_refused_with_what_to_do_instead():
+def test_latex_of_a_large_robot_is_rejected_with_a_hint():
     with pytest.raises(ArgumentError, match=r"equations.\n.*at most \d+ for LaTeX\n.*to_sympy"):
         dynamics("talos").inverse_dynamics.to_latex()
 
 
 @pytest.mark.parametrize("package", ["casadi", "sympy"])
-def test_a_missing_package_is_named_with_the_way_to_get_it(package, monkeypatch):
+def test_a_missing_package_is_named_with_an_install_hint(package, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, package, None)
-    told = rf"{package}, which is not installed.\n.*pip install 'appell\[{package}\]'"
-    with pytest.raises(ArgumentError, match=told):
+    message = rf"{package}, which is not installed.\n.*pip install 'appell\[{package}\]'"
+    with pytest.raises(ArgumentError, match=message):
         getattr(dynamics("pendulum").gravity, f"to_{package}")()

@@ -58,7 +58,7 @@ def test_differences_confirm_gradients_of_an_arm_of_six_joints():
     assert gradcheck(function.to_torch(), tensors(np.random.default_rng(3).normal(size=(3, 6)), grad=True))
 
 
-def test_derivatives_by_a_quaternion_are_along_its_four_numbers():
+def test_derivatives_by_a_quaternion_are_by_its_four_elements():
     robot = random_tree(2, 4, base="floating")
     dyn = ap.Dynamics(robot)
     function = dyn.inverse_dynamics
@@ -68,7 +68,7 @@ def test_derivatives_by_a_quaternion_are_along_its_four_numbers():
     assert relative(by_q.numpy() @ directions, function.jacobian("q")(*arguments)) <= 1e-11
 
 
-def test_a_branch_that_is_not_taken_does_not_spoil_a_derivative():
+def test_a_branch_that_is_not_selected_does_not_affect_a_derivative():
     x = torch.tensor([0.0, 4.0], dtype=torch.float64, requires_grad=True)
     rooted().to_torch()(x).sum().backward()
     assert x.grad.tolist() == [3.0, 0.25]
@@ -91,7 +91,7 @@ def test_transforms_of_torch_func_compose():
     assert relative(square, square.T) <= 1e-13
 
 
-def test_types_are_those_of_the_arguments():
+def test_number_types_follow_the_arguments():
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     exported, arguments = function.to_torch(), np.random.default_rng(5).normal(size=(3, 9, 2))
     singles = arguments.astype(np.float32)
@@ -116,16 +116,16 @@ def test_batches_broadcast_and_their_gradients_are_summed():
         assert [x.grad.shape for x in given] == [x.shape for x in given]
     (q,) = tensors(rng.normal(size=(1, 2)), grad=True)
     v, a = tensors(rng.normal(size=(2, 5, 2)))
-    (whole,) = torch.autograd.grad(exported(q, v, a).sum(), q)
+    (total,) = torch.autograd.grad(exported(q, v, a).sum(), q)
     parts = sum(torch.autograd.grad(exported(q, x, y).sum(), q)[0] for x, y in zip(v, a, strict=True))
-    assert relative(whole, parts) <= 1e-14
+    assert relative(total, parts) <= 1e-14
 
 
-def test_a_tensor_is_read_where_it_lies(monkeypatch):
+def test_a_tensor_is_read_in_place(monkeypatch):
     """Transposed and repeated tensors reach the kernel with their strides: nothing is copied."""
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     exported, rng = function.to_torch(), np.random.default_rng(7)
-    lying, one = torch.from_numpy(rng.normal(size=(2, 6))).T, torch.from_numpy(rng.normal(size=2))
+    transposed, one = torch.from_numpy(rng.normal(size=(2, 6))).T, torch.from_numpy(rng.normal(size=2))
     function(*np.zeros((3, 2)))
     seen, compiled = [], function.__call__
 
@@ -134,8 +134,8 @@ def test_a_tensor_is_read_where_it_lies(monkeypatch):
         return compiled(*arrays)
 
     monkeypatch.setattr(function, "__call__", watched)
-    exported(lying, one, lying)
-    assert [array.ctypes.data for array in seen] == [x.data_ptr() for x in (lying, one, lying)]
+    exported(transposed, one, transposed)
+    assert [array.ctypes.data for array in seen] == [x.data_ptr() for x in (transposed, one, transposed)]
     assert [array.strides for array in seen] == [(8, 48), (0, 8), (8, 48)]
 
 
@@ -150,43 +150,43 @@ def test_a_gradient_through_a_hundred_steps_is_that_of_the_jacobians_multiplied_
         state = exported(*state, torque)
     costs = sum((x**2).sum(-1) for x in state)
     for k in (0, 9_999):
-        [found] = torch.autograd.grad(costs[k], torques, retain_graph=True)
+        [gradient] = torch.autograd.grad(costs[k], torques, retain_graph=True)
         value, expected = backward_through_time(step, q[k], v[k], u)
         assert abs(costs[k].item() - value) <= 1e-13 * value
-        assert relative(found, expected) <= 1e-12
+        assert relative(gradient, expected) <= 1e-12
     costs.sum().backward()
     assert torques.grad.isfinite().all()
 
 
-def test_an_exported_function_is_called_by_name_and_travels():
+def test_an_exported_function_accepts_names_and_can_be_pickled():
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     arguments = np.random.default_rng(9).normal(size=(3, 2))
     q, v, a = tensors(arguments)
     again = pickle.loads(pickle.dumps(function.to_torch()))
     assert np.array_equal(again(q, a=a, v=v), function(*arguments))
-    assert "kernel in PyTorch of <Function inverse_dynamics(q[2], v[2], a[2])" in repr(again)
+    assert "PyTorch kernel of <Function inverse_dynamics(q[2], v[2], a[2])" in repr(again)
 
 
 def test_wrong_calls_name_the_argument():
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics.to_torch()
     q = torch.zeros(2, dtype=torch.float64)
     for arguments, named, message in [
-        ((q, q), {}, "lacks a"),
-        ((q, q, q), {"v": q}, "is given v twice"),
+        ((q, q), {}, "missing argument a"),
+        ((q, q, q), {"v": q}, "got argument v twice"),
         ((q, torch.zeros(3), q), {}, r"argument v has shape \(3,\)"),
         (
             (q, q, q.to("meta")),
             {},
-            r"argument a is a tensor on meta; the kernel runs on the processor(.|\n)*a\.cpu\(\)",
+            r"argument a is a tensor on meta; the kernel runs on the CPU(.|\n)*a\.cpu\(\)",
         ),
-        ((q.half(), q.half(), q.half()), {}, r"is called in torch\.float16"),
-        ((q, q, q.to(torch.complex64)), {}, r"is called in torch\.complex128"),
+        ((q.half(), q.half(), q.half()), {}, r"is called with numbers of type torch\.float16"),
+        ((q, q, q.to(torch.complex64)), {}, r"is called with numbers of type torch\.complex128"),
     ]:
         with pytest.raises(ArgumentError, match=message):
             function(*arguments, **named)
 
 
-def test_a_package_that_is_missing_is_named_with_the_way_to_it(monkeypatch):
+def test_a_missing_package_is_named_with_an_install_hint(monkeypatch):
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "appell.compile.exchange.to_torch", raising=False)

@@ -1,4 +1,4 @@
-"""Tapes to try the emitter on: written out, or drawn at random with every value of moderate size."""
+"""Tapes for tests of the emitter: explicit, or random with values of moderate magnitude."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def random_tape(
 
 
 def arm_like(seed: int = 0) -> Tape:
-    """As long as the inverse dynamics of a PUMA: five sines and cosines, some 330 fused instructions."""
+    """Return a tape like the inverse dynamics of a PUMA: five sines and cosines, about 330 fused instructions."""
     inputs = {"q": (6,), "v": (6,), "a": (6,)}
     return random_tape(seed, 340, inputs, {"tau": (6,)}, (*ARITHMETIC, Op.SIN, Op.COS), name="arm")
 
 
 def arm_looped(seed: int = 0) -> Program:
-    """The same arguments and results, by a loop out along six links and one back that adds up in place."""
+    """Return a program with the same arguments and results: a loop outward along six links, and one back."""
     draw = np.random.default_rng(seed)
     numbers = draw.uniform(-1, 1, (6, 3)).tolist()
 
@@ -79,8 +79,8 @@ def arm_looped(seed: int = 0) -> Program:
         turned = [sin(q) * parent[0] + row[0], cos(q) * parent[1] + v * row[1]]
         return turned, [turned[0] * a + row[2] * turned[1], turned[1] - a]
 
-    def back(own, parent):
-        return [own[0] * own[1]], [parent[0] + 0.5 * own[0], parent[1] - own[1]]
+    def back(link, parent):
+        return [link[0] * link[1]], [parent[0] + 0.5 * link[0], parent[1] - link[1]]
 
     def body(q, v, a, loops):
         state, force, tau = loops.table(7, 2), loops.table(7, 2), loops.table(6, 1)
@@ -89,8 +89,8 @@ def arm_looped(seed: int = 0) -> Program:
         parents, inward = [6, 0, 1, 1, 3, 4], range(5, -1, -1)
         every = [Rows(state, range(6)), Rows(force, range(6))]
         loops.each([out], [0] * 6, [Rows(state, parents), Rows(joints, range(6))], every, numbers)
-        handed = Rows(force, [parents[k] for k in inward])
-        loops.each([back], [0] * 6, [Rows(force, inward), handed], [Rows(tau, inward), handed])
+        received = Rows(force, [parents[k] for k in inward])
+        loops.each([back], [0] * 6, [Rows(force, inward), received], [Rows(tau, inward), received])
         return {"tau": [row[0] for row in loops.values(tau)]}
 
     return fused(roll(f"arm{seed}", arrays({"q": 6, "v": 6, "a": 6}), body))

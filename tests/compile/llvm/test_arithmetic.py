@@ -47,13 +47,13 @@ def test_all_instructions_agree_with_the_reference(seed):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
-def test_select_takes_the_first_value_only_above_zero():
+def test_select_returns_the_first_value_only_above_zero():
     nodes = [(Op.INPUT, 0), (Op.INPUT, 1), (Op.INPUT, 2), (Op.SELECT, 0, 1, 2)]
     of = make_ufunc(tape({"x": (), "y": (), "z": ()}, {"w": ()}, nodes, [3]))
     np.testing.assert_array_equal(of([1.0, 5e-324, 0.0, -0.0, -1.0], 10.0, 20.0), [10, 10, 20, 20, 20])
 
 
-def test_select_on_a_value_that_is_no_number_takes_the_second():
+def test_select_on_nan_returns_the_second_value():
     nodes = [(Op.INPUT, 0), (Op.SUB, 0, 0), (Op.DIV, 1, 1), (Op.CONST, 3.0), (Op.SELECT, 2, 0, 3)]
     of = make_ufunc(tape({"x": ()}, {"y": ()}, nodes, [4]))
     with np.errstate(invalid="ignore"):
@@ -61,7 +61,7 @@ def test_select_on_a_value_that_is_no_number_takes_the_second():
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_a_level_is_a_power_of_two_of_the_size_of_every_number(kind):
+def test_level_is_a_power_of_two_of_the_magnitude_of_a_number(kind):
     of = make_ufunc(tape({"x": ()}, {"y": ()}, [(Op.INPUT, 0), (Op.LEVEL, 0)], [1]))
     limits = np.finfo(kind)
     x = np.ldexp(kind(1.7), np.arange(limits.minexp - limits.nmant + 1, limits.maxexp)).astype(kind)
@@ -82,7 +82,7 @@ def test_results_may_be_constants_inputs_or_the_same_value_twice():
     np.testing.assert_array_equal(z, [10, 12])
 
 
-def test_a_machine_that_cannot_fuse_multiplies_and_adds(monkeypatch):
+def test_without_fused_multiply_adds_results_agree_to_rounding(monkeypatch):
     """Its results differ from the fused ones in the last places only, sines of all sizes included."""
     of = random_tape(5, length=60)
     arguments = samples(of)

@@ -1,4 +1,4 @@
-"""Every form of a kernel, whatever its width and its chunks, gives the same bits."""
+"""Every form of a kernel gives the same bits for all register widths and chunks."""
 
 from itertools import product
 
@@ -18,19 +18,19 @@ from appell.compile.tape.evaluate import evaluate
 from compile.llvm.tapes import arm_like, random_tape
 from compile.ufuncs import make_ufunc
 
-EVERYTHING_FITS = 1 << 30  # bytes of an L1 cache: results of every size are prefetched
+LARGE_CACHE_BYTES = 1 << 30  # of an L1 cache in which results of every size are prefetched
 FORMS = st.builds(
     Form,
     register=st.sampled_from([16, 32, 64]),
     chunk=st.sampled_from([30, 200, 100_000]),
-    cache=st.sampled_from([0, EVERYTHING_FITS]),
+    cache=st.sampled_from([0, LARGE_CACHE_BYTES]),
 )
 LAYOUTS = st.sampled_from(["rows", "columns", "every second", "backwards"])
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
 
 
 def laid_out(x, layout):
-    """The same numbers, laid out in another way."""
+    """Return the same numbers in another memory layout."""
     if layout == "columns":
         return np.asfortranarray(x)
     if layout == "every second":
@@ -76,7 +76,7 @@ def test_the_functions_of_a_robot_have_the_same_bits_in_every_form(name, kind):
     for function in (dyn.inverse_dynamics, dyn.mass_matrix, dyn.forward_dynamics):
         given = arguments[: len(function.inputs)]
         want = make_ufunc(function.fused, form=Form(chunk=100_000))(*given)
-        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, EVERYTHING_FITS)):
+        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, LARGE_CACHE_BYTES)):
             np.testing.assert_array_equal(make_ufunc(function.fused, form=form)(*given), want)
 
 
@@ -87,9 +87,9 @@ def test_a_sample_that_is_not_finite_is_nan_in_every_form(kind, register):
     x = np.random.default_rng(0).uniform(-3, 3, (3, 21, 6)).astype(kind)
     want = ufunc(*x)
     for sample in (0, 7, 15, 20):
-        spoilt = x.copy()
-        spoilt[sample % 3, sample, 2] = np.nan
-        got = ufunc(*spoilt)
+        changed = x.copy()
+        changed[sample % 3, sample, 2] = np.nan
+        got = ufunc(*changed)
         assert np.isnan(got[sample]).all()
         np.testing.assert_array_equal(np.delete(got, sample, 0), np.delete(want, sample, 0))
 
@@ -104,7 +104,7 @@ def test_a_wide_kernel_agrees_with_the_interpreter():
             np.testing.assert_allclose(got[sample], want, rtol=1e-9, atol=1e-9)
 
 
-def test_a_form_is_in_the_text_of_its_kernel():
+def test_a_form_changes_the_text_of_its_kernel():
     of = random_tape(3, length=400)
     assert "<8 x double>" in loop_kernel(of, DOUBLE, True, Form(64))
     assert "<16 x float>" in loop_kernel(of, FLOAT, True, Form(64))
@@ -114,20 +114,20 @@ def test_a_form_is_in_the_text_of_its_kernel():
 
 def test_a_batch_that_does_not_fill_its_last_block_writes_nothing_beyond_its_end():
     of = random_tape(3, length=400)
-    ufunc, plain = make_ufunc(of, form=Form(64, 30, EVERYTHING_FITS)), make_ufunc(of, form=Form(64, 100_000))
+    ufunc, plain = make_ufunc(of, form=Form(64, 30, LARGE_CACHE_BYTES)), make_ufunc(of, form=Form(64, 100_000))
     for count in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 40):
         x = [np.random.default_rng(count).uniform(-2, 2, (count, *array.shape)) for array in of.inputs]
         x[0][count // 2 : count // 2 + 1] = np.nan
-        room = [np.full((count + 3, *array.shape), 7.0) for array in of.outputs]
+        space = [np.full((count + 3, *array.shape), 7.0) for array in of.outputs]
         with np.errstate(all="ignore"):
             want = plain(*x)
-            ufunc(*x, out=tuple(each[:count] for each in room))
-        for got, wanted in zip(room, want, strict=True):
+            ufunc(*x, out=tuple(each[:count] for each in space))
+        for got, wanted in zip(space, want, strict=True):
             np.testing.assert_array_equal(got[:count], wanted)
             assert (got[count:] == 7.0).all()
 
 
-def test_forms_of_one_tape_are_kept_apart(monkeypatch):
+def test_forms_of_one_tape_have_different_cache_entries(monkeypatch):
     keys = []
     monkeypatch.setattr("appell.compile.cache.object_cache.fetch", lambda key, make: keys.append(key) or make())
     forms = (Form(16), Form(32), Form(64), Form(32, 100), Form(32, cache=1))
@@ -139,10 +139,10 @@ def test_forms_of_one_tape_are_kept_apart(monkeypatch):
 
 def test_groups_cover_a_row_and_nothing_else():
     for number, register, size, squares in product((DOUBLE, FLOAT), (16, 32, 64), range(1, 60), (False, True)):
-        found = groups(size, Lanes(number, register), squares)
-        covered = {k for start, elements in found for k in range(start, start + elements)}
-        assert covered == (set(range(size)) if found else set()), (number, register, size, squares)
-        assert bool(found) == (size >= 16 // number.itemsize), (number, register, size, squares)
+        parts = groups(size, Lanes(number, register), squares)
+        covered = {k for start, elements in parts for k in range(start, start + elements)}
+        assert covered == (set(range(size)) if parts else set()), (number, register, size, squares)
+        assert bool(parts) == (size >= 16 // number.itemsize), (number, register, size, squares)
 
 
 def test_only_wide_registers_write_as_many_elements_as_they_have_lanes():
@@ -154,13 +154,13 @@ def test_only_wide_registers_write_as_many_elements_as_they_have_lanes():
 
 
 class Features(dict):
-    """A processor's features as LLVM hands them over."""
+    """Features of a processor in the format of LLVM."""
 
     def flatten(self):
         return ",".join(("+" if has else "-") + name for name, has in self.items())
 
 
-def test_a_machine_with_wide_registers_is_asked_to_use_them():
+def test_wide_registers_are_used_where_the_machine_has_them():
     plain = describe("x86_64-linux", "haswell", Features(fma=True, avx512f=False), arm=False)
     wide = describe("x86_64-linux", "skylake-avx512", Features(fma=True, avx512f=True), arm=False)
     neon = describe("aarch64-linux", "neoverse-n1", Features(neon=True), arm=True)

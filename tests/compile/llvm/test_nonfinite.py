@@ -1,4 +1,4 @@
-"""What is not finite spoils its sample, whichever input it is, and no finite sample is touched."""
+"""An input that is not finite makes all results of its sample NaN and changes no other sample."""
 
 import math
 
@@ -34,34 +34,36 @@ def test_an_operand_that_is_not_finite_leaves_nothing_finite(op, operand):
     chunk=st.sampled_from([30, 100_000]),
     seed=st.integers(0, 3),
     kind=st.sampled_from(["d", "f"]),
-    spoilt=st.dictionaries(st.integers(0, 18), st.tuples(st.integers(0, 9), st.sampled_from(NOT_FINITE)), max_size=3),
+    nonfinite=st.dictionaries(
+        st.integers(0, 18), st.tuples(st.integers(0, 9), st.sampled_from(NOT_FINITE)), max_size=3
+    ),
 )
-def test_every_input_spoils_all_results_of_its_sample(register, chunk, seed, kind, spoilt):
+def test_every_input_that_is_not_finite_makes_all_results_of_its_sample_nan(register, chunk, seed, kind, nonfinite):
     ufunc = make_ufunc(random_tape(seed, 90), form=Form(register, chunk))
     draw = np.random.default_rng(seed)
     x = draw.uniform(-2, 2, (19, 10)).astype(kind)
     with np.errstate(all="ignore"):
         want = ufunc(x[:, :3], x[:, 3:6], x[:, 6:].reshape(19, 2, 2))
-        for sample, (element, bad) in spoilt.items():
+        for sample, (element, bad) in nonfinite.items():
             x[sample, element] = bad
         got = ufunc(x[:, :3], x[:, 3:6], x[:, 6:].reshape(19, 2, 2))
     for one, other in zip(got, want, strict=True):
         for sample in range(19):
-            if sample in spoilt:
+            if sample in nonfinite:
                 assert np.isnan(one[sample]).all()
             else:
                 np.testing.assert_array_equal(one[sample], other[sample])
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])
-def test_what_grew_beyond_all_numbers_is_infinite_and_raises_no_other_flag(register):
+def test_an_overflow_gives_infinity_and_raises_no_other_flag(register):
     product = make_ufunc(binary(Op.MUL), form=Form(register))
     x = np.array([1e200, 2.0, -1e200, 3.0, 1.0])
     with np.errstate(invalid="raise", over="ignore"):
         np.testing.assert_array_equal(product(x, np.abs(x)), [np.inf, 4.0, -np.inf, 9.0, 1.0])
 
 
-def test_a_denominator_and_a_choice_tell_of_nothing():
+def test_denominators_and_selections_do_not_make_a_witness():
     nodes = [(Op.INPUT, 0), (Op.INPUT, 1), (Op.INPUT, 2), (Op.DIV, 0, 1), (Op.SELECT, 2, 3, 3), (Op.ADD, 3, 4)]
     of = tape({"x": (3,)}, {"y": (2,)}, nodes, [4, 5])
     assert witnesses(of) == ([], [0, 1, 2])
@@ -69,8 +71,8 @@ def test_a_denominator_and_a_choice_tell_of_nothing():
         assert np.isnan(make_ufunc(of)([1.0, np.inf, 1.0])).all()
 
 
-def test_one_torque_stands_for_all_that_moves_an_arm():
-    """The first angle turns the whole arm and changes no torque."""
+def test_one_torque_is_the_witness_of_nearly_all_inputs_of_an_arm():
+    """The first angle rotates the entire arm and changes no torque."""
     of = ap.Dynamics(ap.load("puma")).inverse_dynamics.fused
     results, inputs = witnesses(of)
     assert results == [of.results[0]]

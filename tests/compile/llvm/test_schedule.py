@@ -42,11 +42,11 @@ def test_every_step_comes_once_and_after_what_it_uses(seed, order):
 @pytest.mark.parametrize("seed", range(5))
 def test_every_order_computes_the_same_values(seed, order):
     of = random_tape(seed, length=300)
-    found = {node for step in order(of) for node in step_defines(step)}
-    assert found == {node for step in schedule(of) for node in step_defines(step)}
+    computed = {node for step in order(of) for node in step_defines(step)}
+    assert computed == {node for step in schedule(of) for node in step_defines(step)}
 
 
-def test_values_that_no_result_needs_are_left_out():
+def test_values_that_no_result_depends_on_are_omitted():
     of = tape({"x": ()}, {"y": ()}, [(Op.INPUT, 0), (Op.SIN, 0), (Op.NEG, 0)], [2])
     assert schedule(of) == [2]
 
@@ -64,7 +64,7 @@ def test_sines_and_cosines_of_one_level_form_one_group():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_evicted_value_is_found_in_its_slot_or_among_the_results(seed):
-    """Run the schedule on registers and slots that hold the names of values."""
+    """Simulate the schedule with registers and slots that hold the names of values."""
     of = random_tape(seed, length=600)
     pieces = chunks(schedule(of), 40)
     where = plan_spills(of, pieces, DOUBLES)
@@ -90,7 +90,7 @@ def test_an_evicted_value_is_found_in_its_slot_or_among_the_results(seed):
 
 
 def test_a_value_is_written_once_and_the_one_needed_last_is_evicted_first():
-    """x² + k for many k, then their sum from the last to the first: the first ones wait longest."""
+    """x² + k for many k, then their sum from the last to the first: the first ones are live longest."""
     count = REGISTERS + 4
     nodes = [(Op.INPUT, 0), (Op.MUL, 0, 0)] + [(Op.ADD, 1, k + 1) for k in range(count)]
     total = len(nodes) - 1
@@ -114,17 +114,20 @@ def test_registers_of_a_short_schedule_are_left_to_llvm():
     assert plan_spills(of, pieces, DOUBLES).size == 0
 
 
-def test_angles_that_are_inputs_share_groups_and_others_wait_for_their_own():
+def test_angles_that_are_inputs_share_groups_with_other_angles():
     count = _GROUP_ANGLES + 3
     nodes = [(Op.INPUT, k) for k in range(count)] + [(Op.SIN, k) for k in range(count)]
     nodes += [(Op.ADD, count, count + 1), (Op.COS, 2 * count), (Op.ADD, 2 * count + 1, 2 * count - 1)]
     of = tape({"x": (count,)}, {"y": (count,)}, nodes, [2 * count + 2, *range(count + 1, 2 * count)])
     sizes = [len(step.angles) for step in _depth_first(of, of.results) if isinstance(step, Group)]
-    assert sizes == [_GROUP_ANGLES, 1 + 3]  # the angle that is a sum comes after its terms, and takes the rest along
+    assert sizes == [
+        _GROUP_ANGLES,
+        1 + 3,
+    ]  # the angle that is a sum follows its terms; the remaining angles join its group
 
 
-def test_limbs_are_taken_one_after_the_other():
-    """Eight limbs, traced out along all of them and then back: one limb alone need wait."""
+def test_limbs_are_computed_one_after_the_other():
+    """Eight limbs, traced outward along all of them and then back: only one limb has to be live."""
     limbs, links = 8, 40
     nodes = [(Op.INPUT, k) for k in range(limbs)]
     out = {}

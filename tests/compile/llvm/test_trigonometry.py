@@ -1,4 +1,4 @@
-"""Sine, cosine and arctangent against arithmetic of many digits."""
+"""Sine, cosine and arctangent compared with multiple-precision arithmetic."""
 
 import functools
 
@@ -29,7 +29,7 @@ def atan2():
 
 
 def units(got, exact, kind) -> float:
-    """The error in units of the last place of the exact result."""
+    """Return the error in units of the last place of the exact result."""
     fraction, smallest, _ = FORMATS[kind]
     exponent = max(mpmath.frexp(exact)[1] - 1, smallest) if exact else smallest
     return float(abs(mpmath.mpf(float(got)) - exact) / mpmath.ldexp(1, exponent - fraction))
@@ -48,12 +48,12 @@ def worst(kind, x, ufunc=None) -> float:
 
 @both_formats
 @pytest.mark.parametrize("size", [0.8, 4.0, 1e3, 2.0**30])
-def test_sines_of_moderate_angles_are_right_to_two_units(kind, size):
+def test_sines_of_moderate_angles_are_accurate_to_two_units(kind, size):
     assert worst(kind, np.random.default_rng(1).uniform(-size, size, 600)) < 2.0
 
 
 @both_formats
-def test_sines_next_to_multiples_of_a_right_angle_are_right_to_two_units(kind):
+def test_sines_near_multiples_of_a_right_angle_are_accurate_to_two_units(kind):
     draw = np.random.default_rng(2)
     k = np.concatenate([np.arange(1, 60), draw.integers(1, 2**14, 150), draw.integers(1, 2**29, 150)])
     with mpmath.workprec(200):
@@ -63,19 +63,19 @@ def test_sines_next_to_multiples_of_a_right_angle_are_right_to_two_units(kind):
 
 
 @both_formats
-def test_sines_of_huge_angles_are_right_to_two_units(kind):
+def test_sines_of_huge_angles_are_accurate_to_two_units(kind):
     draw = np.random.default_rng(3)
     largest = FORMATS[kind][2]
     angles = np.ldexp(draw.uniform(1, 2, 500), draw.integers(15, largest, 500)) * draw.choice([-1, 1], 500)
     assert worst(kind, angles) < 2.0
 
 
-def test_the_double_nearest_to_a_multiple_of_a_right_angle_is_no_exception():
+def test_the_double_nearest_to_a_multiple_of_a_right_angle_is_accurate():
     assert worst(np.float64, [6381956970095103 * 2.0**797, 1e300, -1e300, 2.0**1023, np.finfo(float).max]) < 2.0
 
 
 @both_formats
-def test_sines_of_tiny_angles_are_right_to_two_units_and_raise_no_flag(kind):
+def test_sines_of_tiny_angles_are_accurate_to_two_units_and_raise_no_flag(kind):
     smallest = FORMATS[kind][1]
     angles = np.ldexp(1.3, np.arange(-4, smallest, -7)).astype(kind)
     sincos()(np.zeros(1, kind))
@@ -86,7 +86,7 @@ def test_sines_of_tiny_angles_are_right_to_two_units_and_raise_no_flag(kind):
 
 
 @both_formats
-def test_sines_without_fused_instructions_are_right_to_three_units(kind, monkeypatch):
+def test_sines_without_fused_instructions_are_accurate_to_three_units(kind, monkeypatch):
     monkeypatch.setenv("APPELL_CACHE", "off")
     monkeypatch.setattr(kernels, "host", lambda: Target(host().triple, host().cpu, host().features, has_fma=False))
     unfused = make_ufunc(tape({"x": ()}, {"s": (), "c": ()}, [(Op.INPUT, 0), (Op.SIN, 0), (Op.COS, 0)], [1, 2]))
@@ -115,7 +115,7 @@ def test_angles_of_angles_are_reduced_level_by_level():
 
 @both_formats
 @pytest.mark.parametrize("spread", [0, 3, 30])
-def test_arctangents_are_right_to_three_units(kind, spread):
+def test_arctangents_are_accurate_to_three_units(kind, spread):
     draw = np.random.default_rng(6)
     y, x = (draw.normal(size=(2, 800)) * 10.0 ** draw.uniform(-spread, spread, (2, 800))).astype(kind)
     with np.errstate(under="ignore"):
@@ -155,7 +155,7 @@ def test_a_negligible_arctangent_behind_the_axis_raises_no_flag():
         np.testing.assert_array_equal(atan2()(1e300, [1e-300, -1e-300]), np.pi / 2)
 
 
-def test_the_digits_of_pi_are_right():
+def test_the_digits_of_pi_are_correct():
     with mpmath.workprec(2000):
         assert abs(pi(1400) - int(mpmath.floor(mpmath.ldexp(mpmath.pi, 1400)))) <= 1
         assert abs(two_over_pi(1168) - int(mpmath.floor(mpmath.ldexp(2 / mpmath.pi, 1168)))) <= 1

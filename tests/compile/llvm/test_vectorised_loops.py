@@ -61,7 +61,7 @@ def test_one_sample_has_the_bits_that_it_has_in_a_batch(iterations, width, extra
             np.testing.assert_array_equal(direct, want[k])
 
 
-def test_a_sample_that_is_not_finite_spoils_all_its_results():
+def test_a_sample_that_is_not_finite_has_nan_results():
     alone = columns_solved(9, 4, 2).bind()
     alone.x[:], alone.y[:] = 1.0, 2.0
     alone.x[3] = np.nan
@@ -94,8 +94,8 @@ def swapped(row, numbers=(1.0,)):
         ([0, 0, 0, 0], [4, 5, 6, 7], (), True),
         ([0, 4, 5, 6], [4, 5, 6, 7], (), False),  # each reads what the one before wrote
         ([1, 2, 3, 4], [0, 1, 2, 3], (), False),  # each overwrites what the one before has read
-        ([0, 1, 2, 3], [4, 5, 4, 5], (), False),  # the later iterations must win
-        ([0, 1, 2, 3], [4, 5, 6, 7], [[1.0], [2.0], [3.0], [4.0]], False),  # each has a number of its own
+        ([0, 1, 2, 3], [4, 5, 4, 5], (), False),  # results of later iterations must remain
+        ([0, 1, 2, 3], [4, 5, 6, 7], [[1.0], [2.0], [3.0], [4.0]], False),  # each has its own number
     ],
 )
 def test_only_independent_iterations_are_vectorised(reads, writes, numbers, expected):

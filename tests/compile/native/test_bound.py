@@ -1,4 +1,4 @@
-"""A function on arrays of its own."""
+"""Functions bound to preallocated arrays."""
 
 import gc
 import sys
@@ -24,7 +24,7 @@ def fill(bound, names, seed):
 
 @kinds
 @pytest.mark.parametrize("outputs", [{"tau": (6,), "s": ()}, {"M": (20, 20)}], ids=str)
-def test_it_has_the_bits_of_the_ufunc(kind, outputs):
+def test_a_binding_has_the_bits_of_the_ufunc(kind, outputs):
     of = random_tape(1, 300, {"q": (6,), "g": (), "A": (2, 3)}, outputs)
     bound, ufunc = bind(of, kind), make_ufunc(of)
     for seed in range(5):
@@ -38,7 +38,7 @@ def test_it_has_the_bits_of_the_ufunc(kind, outputs):
 
 
 @kinds
-def test_a_program_has_the_bits_of_its_ufunc_and_spoils_all_results(kind):
+def test_a_bound_program_has_the_bits_of_its_ufunc_and_propagates_nan(kind):
     bound, ufunc = bind(arm_looped(), kind), make_ufunc(arm_looped())
     for seed in range(5):
         fill(bound, ("q", "v", "a"), seed)
@@ -50,7 +50,7 @@ def test_a_program_has_the_bits_of_its_ufunc_and_spoils_all_results(kind):
 
 
 @kinds
-def test_a_number_that_is_not_finite_spoils_all_results(kind):
+def test_a_number_that_is_not_finite_makes_all_results_nan(kind):
     bound = bind(tape({"x": (2,)}, {"y": (2,)}, [(Op.INPUT, 0), (Op.CONST, 1.0), (Op.NEG, 0)], [1, 2]), kind)
     bound.x = 1.0, np.nan
     bound()
@@ -75,7 +75,7 @@ def test_assignment_copies_and_never_replaces_an_array():
 
 
 @formulas
-def test_calls_leave_the_count_of_none_alone(like):
+def test_calls_do_not_change_the_reference_count_of_none(like):
     bound = bind(like())
     before = sys.getrefcount(None)
     for _ in range(10_000):
@@ -84,7 +84,7 @@ def test_calls_leave_the_count_of_none_alone(like):
 
 
 @formulas
-def test_the_call_keeps_all_it_needs_alive(like):
+def test_the_call_keeps_its_arrays_and_code_alive(like):
     bound = bind(like())
     bound.q = bound.v = bound.a = 0.3
     call, tau = bound.__call__, bound.tau
@@ -105,15 +105,15 @@ def test_two_bindings_of_one_tape_do_not_share_arrays():
     assert (other.q == 0).all()
 
 
-def test_it_shows_its_name_and_arrays():
+def test_repr_shows_the_name_and_the_arrays():
     assert repr(bind(arm_like())) == "<bound arm0 (q: (6,), v: (6,), a: (6,), tau: (6,))>"
 
 
-def test_names_that_cannot_be_attributes_are_refused():
-    with pytest.raises(ArgumentError, match="'f' cannot be bound: x cannot name"):
+def test_names_that_cannot_be_attributes_are_rejected():
+    with pytest.raises(ArgumentError, match="'f' cannot be bound: x cannot be the name"):
         bind(tape({"x": ()}, {"x": ()}, [(Op.INPUT, 0)], [0]))
 
 
-def test_other_number_formats_are_refused_by_name():
-    with pytest.raises(ArgumentError, match="cannot compute in int64"):
+def test_other_number_formats_are_rejected_by_name():
+    with pytest.raises(ArgumentError, match="cannot be compiled for int64"):
         bind(arm_like(), np.int64)

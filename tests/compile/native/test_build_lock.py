@@ -1,4 +1,4 @@
-"""Threads and forks: one function is made once, and a child never waits for a lock that nobody will release."""
+"""Threads and forks: a function is built once, and a forked child never waits for a lock that is not released."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compile.llvm.tapes import arm_like, arm_looped
 
 @pytest.fixture
 def assembled(monkeypatch) -> list[str]:
-    """The texts of all that is assembled."""
+    """LLVM texts that are assembled."""
     texts = []
     real = kernels.assemble
     monkeypatch.setenv("APPELL_CACHE", "off")
@@ -33,32 +33,32 @@ def assembled(monkeypatch) -> list[str]:
 
 
 def together(work, count: int = 16) -> list:
-    found, gate = [None] * count, threading.Barrier(count)
+    results, gate = [None] * count, threading.Barrier(count)
 
     def one(k: int) -> None:
         gate.wait()
-        found[k] = work()
+        results[k] = work()
 
     threads = [threading.Thread(target=one, args=(k,)) for k in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return results
 
 
 @pytest.mark.parametrize("like", [arm_like, arm_looped])
 def test_threads_that_call_one_function_at_once_compile_it_once(assembled, like):
     function, x = ap.Function(like()), np.linspace(-1.0, 1.0, 6)
-    found = together(lambda: function(x, x, x))
+    results = together(lambda: function(x, x, x))
     assert len(assembled) == len(set(assembled)) <= 2  # the loop of batches, and the code for one sample
-    assert all((result == found[0]).all() for result in found)
+    assert all((result == results[0]).all() for result in results)
 
 
-def test_threads_that_ask_a_catalogue_at_once_get_one_function(assembled):
+def test_threads_that_access_a_function_of_dynamics_at_once_get_the_same_object(assembled):
     dyn = ap.Dynamics(ap.load("planar-2r"))
-    found = together(lambda: dyn.inverse_dynamics)
-    assert all(function is found[0] for function in found)
+    functions = together(lambda: dyn.inverse_dynamics)
+    assert all(function is functions[0] for function in functions)
 
 
 FORKING = """

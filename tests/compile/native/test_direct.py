@@ -1,4 +1,4 @@
-"""The short way for one plain sample gives what the ufunc gives, and steps aside for everything else."""
+"""Direct calls of one plain sample give the bits of the ufunc; all other calls are passed to the ufunc."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def made(outputs: int, looped: bool) -> Function:
         first = [q[0] * m[0][1] + q[1], q[2].sin(), m[1][0] - q[2]]
         return {"r": first} if outputs == 1 else {"r": first, "s": [[q[0], m[1][1]]]}
 
-    found = Function.of("toy", {"q": 3, "m": (2, 2)}, body, loops=looped)
-    found.compile()
-    return found
+    function = Function.of("toy", {"q": 3, "m": (2, 2)}, body, loops=looped)
+    function.compile()
+    return function
 
 
 Q, M = np.array([0.3, -1.2, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -51,7 +51,7 @@ def test_one_sample_has_the_bits_of_the_ufunc(function):
     assert f(Q, M) is not f(Q, M)
 
 
-def test_several_results_come_as_a_tuple(function):
+def test_several_results_are_returned_as_a_tuple(function):
     f = function(outputs=2)
     r, s = f(Q, M)
     expected = f.ufunc(Q, M)
@@ -80,7 +80,7 @@ class Labelled(np.ndarray):
         (np.frombuffer(b"x" + Q.tobytes(), offset=1), M),
     ],
 )
-def test_anything_else_goes_the_long_way(q, m, function):
+def test_all_other_calls_are_passed_to_the_ufunc(q, m, function):
     f = function()
     expected = f.ufunc(q, m)
     given = f(q, m)
@@ -89,7 +89,7 @@ def test_anything_else_goes_the_long_way(q, m, function):
     np.testing.assert_array_equal(given, expected)
 
 
-def test_out_and_names_are_still_understood(function):
+def test_out_and_named_arguments_are_accepted(function):
     f, out = function(), np.empty(3)
     assert f(Q, M, out) is out
     assert f(Q, M, out=out) is out
@@ -97,7 +97,7 @@ def test_out_and_names_are_still_understood(function):
 
 
 @pytest.mark.parametrize("arguments", [(Q,), (Q[:2].copy(), M), (M, Q), (Q, M[0].copy()), (Q, None)])
-def test_wrong_arguments_are_still_named(arguments, function):
+def test_errors_about_arguments_name_the_function(arguments, function):
     with pytest.raises(ArgumentError, match=r"toy"):
         function()(*arguments)
 
@@ -124,8 +124,8 @@ def test_calls_leak_neither_arrays_nor_references(function):
     assert sys.getallocatedblocks() - blocks < 200
 
 
-def test_a_dropped_function_takes_its_code_with_it_and_no_other(monkeypatch, function):
-    """Without the garbage collector: once it is compiled, a function is in no cycle."""
+def test_deleting_a_function_frees_its_code_and_no_other(monkeypatch, function):
+    """Without the garbage collector: a compiled function is not part of a reference cycle."""
     alive, real = [], gufunc.load_kernel
 
     def remember(*given):
@@ -138,19 +138,19 @@ def test_a_dropped_function_takes_its_code_with_it_and_no_other(monkeypatch, fun
     expected = kept(Q, M)
     for each in dropped:
         np.testing.assert_array_equal(each(Q.astype("f"), M.astype("f")), each.ufunc(Q.astype("f"), M.astype("f")))
-    seen = [weakref.ref(each) for each in dropped] + [weakref.ref(each.formula) for each in dropped]
+    references = [weakref.ref(each) for each in dropped] + [weakref.ref(each.formula) for each in dropped]
     gc.disable()
     try:
         del dropped, each
-        assert [found() for found in seen] == [None] * 10
+        assert [reference() for reference in references] == [None] * 10
     finally:
         gc.enable()
-    gc.collect()  # the loops of a ufunc hold a callback of their own
+    gc.collect()  # the loops of a ufunc hold a callback
     assert [code() is not None for code in alive] == [True] + [False] * 10
     np.testing.assert_array_equal(kept(Q, M), expected)
 
 
-def test_threads_may_share_it(function):
+def test_threads_may_share_a_function(function):
     f, wrong = function(), []
     expected = f.ufunc(Q, M)
 
@@ -167,7 +167,7 @@ def test_threads_may_share_it(function):
     assert not wrong
 
 
-def test_where_registers_are_wide_a_direct_call_makes_code_for_one_sample_of_the_same_bits(function, monkeypatch):
+def test_with_wide_registers_a_direct_call_compiles_code_for_one_sample_with_the_same_bits(function, monkeypatch):
     want = function()(Q, M)
     wide = replace(host(), register=64)
     monkeypatch.setattr(kernels, "host", lambda: wide)
@@ -183,7 +183,7 @@ def test_where_registers_are_wide_a_direct_call_makes_code_for_one_sample_of_the
     np.testing.assert_array_equal(batch, np.stack([want] * 9))
 
 
-def test_where_no_code_for_one_sample_can_be_made_the_wide_loop_is_run(function, monkeypatch):
+def test_the_wide_loop_runs_if_code_for_one_sample_cannot_be_compiled(function, monkeypatch):
     want = function()(Q, M)
     wide = replace(host(), register=64)
     monkeypatch.setattr(kernels, "host", lambda: wide)

@@ -1,4 +1,4 @@
-"""The short way for a plain batch gives what the ufunc gives, and steps aside for everything else."""
+"""Direct calls of plain batches give the bits of the ufunc; all other calls are passed to the ufunc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="
 
 
 class Spied:
-    """A function whose long way is counted."""
+    """A function that counts the calls passed to the ufunc."""
 
     def __init__(self, outputs: int):
         def body(q, m):
@@ -27,11 +27,11 @@ class Spied:
             return {"r": first} if outputs == 1 else {"r": first, "s": [[q[0], m[1][1]]]}
 
         made = Function.of("toy", {"q": 3, "m": (2, 2)}, body)
-        self.ufunc, self.long = made.ufunc, 0
+        self.ufunc, self.passed_on = made.ufunc, 0
         self.call = direct_call(made.fused, self.ufunc, self._otherwise)
 
     def _otherwise(self, *arguments, **options):
-        self.long += 1
+        self.passed_on += 1
         return self.ufunc(*arguments, **options)
 
 
@@ -50,36 +50,36 @@ def batch(count: int) -> tuple[np.ndarray, np.ndarray]:
     return draw.uniform(1, 2, (count, 3)), draw.uniform(1, 2, (count, 2, 2))
 
 
-def room(spied: Spied, count: int) -> tuple[np.ndarray, ...]:
+def allocated(spied: Spied, count: int) -> tuple[np.ndarray, ...]:
     return tuple(np.full(each.shape, 7.0) for each in results(spied, *batch(count)))
 
 
 def results(spied: Spied, *arguments) -> tuple[np.ndarray, ...]:
-    found = spied.ufunc(*arguments)
-    return found if isinstance(found, tuple) else (found,)
+    result = spied.ufunc(*arguments)
+    return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 15, 16, 17, 100])
 def test_a_plain_batch_has_the_bits_of_the_ufunc(spied, count):
     given, want = batch(count), results(spied, *batch(count))
-    found = spied.call(*given)
-    assert type(found) is (tuple if len(want) > 1 else np.ndarray)
-    for mine, theirs in zip(found if len(want) > 1 else (found,), want, strict=True):
+    result = spied.call(*given)
+    assert type(result) is (tuple if len(want) > 1 else np.ndarray)
+    for mine, theirs in zip(result if len(want) > 1 else (result,), want, strict=True):
         np.testing.assert_array_equal(mine, theirs)
         assert mine.flags.owndata
         assert mine.flags.c_contiguous
-    assert spied.long == 0
+    assert spied.passed_on == 0
 
 
-def test_results_go_where_out_says(spied):
-    given, out = batch(20), room(spied, 20)
-    found = spied.call(*given, out=out)
-    assert found is (out if len(out) > 1 else out[0])
+def test_results_of_a_batch_are_written_to_out(spied):
+    given, out = batch(20), allocated(spied, 20)
+    result = spied.call(*given, out=out)
+    assert result is (out if len(out) > 1 else out[0])
     for mine, theirs in zip(out, results(spied, *given), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     if len(out) == 1:
         assert spied.call(*given, out=out[0]) is out[0]
-    assert spied.long == 0
+    assert spied.passed_on == 0
 
 
 def other_calls():
@@ -97,46 +97,48 @@ def other_calls():
 
 
 @pytest.mark.parametrize(("arguments", "options"), [pytest.param(*rest, id=name) for name, *rest in other_calls()])
-def test_anything_else_goes_the_long_way(spied, arguments, options):
-    found = spied.call(*arguments, **options)
-    for mine, theirs in zip(found if isinstance(found, tuple) else (found,), results(spied, *arguments), strict=True):
+def test_all_other_calls_are_passed_to_the_ufunc(spied, arguments, options):
+    result = spied.call(*arguments, **options)
+    for mine, theirs in zip(
+        result if isinstance(result, tuple) else (result,), results(spied, *arguments), strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs)
-    assert spied.long == 1
+    assert spied.passed_on == 1
 
 
-def test_an_out_that_is_no_plain_room_goes_the_long_way():
+def test_an_out_that_is_not_a_plain_array_is_passed_to_the_ufunc():
     spied = Spied(1)
     q, m = batch(20)
     want = spied.ufunc(q, m)
-    wide, still = np.empty((20, 6)), np.empty((20, 3))
+    wide, read_only = np.empty((20, 6)), np.empty((20, 3))
     for out in (wide[:, ::2], np.empty((20, 3), order="F"), np.empty((20, 3), np.float32)):
         np.testing.assert_allclose(spied.call(q, m, out=out, casting="same_kind"), want, rtol=1e-6)
     np.testing.assert_array_equal(spied.call(q, m, out=wide[:, ::2]), want)
-    still.flags.writeable = False
-    for out in (still, np.empty((19, 3)), (np.empty((20, 3)),) * 2, [np.empty((20, 3))]):
+    read_only.flags.writeable = False
+    for out in (read_only, np.empty((19, 3)), (np.empty((20, 3)),) * 2, [np.empty((20, 3))]):
         with pytest.raises((TypeError, ValueError)):
             spied.call(q, m, out=out)
-    assert spied.long == 8
+    assert spied.passed_on == 8
 
 
 def test_results_may_overwrite_arguments():
-    """Numpy then works on a copy; the loop alone would read what it has written."""
+    """NumPy then works on a copy; the loop would read results that it has written."""
     spied = Spied(1)
     memory = np.random.default_rng(1).uniform(1, 2, 3 * 25)
     q, out, m = memory[:60].reshape(20, 3), memory[15:].reshape(20, 3), batch(20)[1]
     want = spied.ufunc(q.copy(), m)
     np.testing.assert_array_equal(spied.call(q, m, out=out), want)
-    assert spied.long == 1
+    assert spied.passed_on == 1
 
 
-def test_results_must_not_share_their_room():
+def test_results_that_share_memory_are_passed_to_the_ufunc():
     spied, shared = Spied(2), np.empty(20 * 3)
     given = batch(20)
     spied.call(*given, out=(shared.reshape(20, 3), shared[:40].reshape(20, 1, 2)))
-    assert spied.long == 1
+    assert spied.passed_on == 1
 
 
-def test_errors_of_arithmetic_are_numpys_affair():
+def test_floating_point_errors_are_reported_by_numpy():
     spied = Spied(1)
     q, m = batch(20)
     q[11, 2] = 0.0
@@ -144,22 +146,22 @@ def test_errors_of_arithmetic_are_numpys_affair():
         spied.call(q, m)
     with np.errstate(divide="ignore"):
         assert np.isinf(spied.call(q, m)[11, 2])
-    assert spied.long == 2
-    with np.errstate(all="raise"):  # no flag is left behind, and none is seen that was there before
+    assert spied.passed_on == 2
+    with np.errstate(all="raise"):  # no flag is left set, and flags set before are ignored
         spied.call(*batch(20))
-    assert spied.long == 2
+    assert spied.passed_on == 2
 
 
-def test_more_than_one_thread_goes_the_long_way(spied):
+def test_calls_on_several_threads_are_passed_to_the_ufunc(spied):
     with ap.set_threads(2):
         spied.call(*batch(20))
-    assert spied.long == 1
+    assert spied.passed_on == 1
     spied.call(*batch(20))
-    assert spied.long == 1
+    assert spied.passed_on == 1
 
 
 def test_batches_leak_neither_arrays_nor_references(spied):
-    given, out = batch(20), room(spied, 20)
+    given, out = batch(20), allocated(spied, 20)
     spied.call(*given)
     counted = (np.dtype(np.float64), *given, *out, out)
     before, blocks = [sys.getrefcount(each) for each in counted], sys.getallocatedblocks()
@@ -171,7 +173,7 @@ def test_batches_leak_neither_arrays_nor_references(spied):
     assert sys.getallocatedblocks() - blocks < 200
 
 
-def test_a_long_batch_lets_other_threads_run():
+def test_a_long_batch_releases_the_gil():
     spied, ticks, done = Spied(1), [], threading.Event()
     given, out = batch(1_000_000), np.empty((1_000_000, 3))
 
@@ -188,6 +190,6 @@ def test_a_long_batch_lets_other_threads_run():
     finally:
         done.set()
         other.join()
-    within = (end - begin) / 10  # far from both ends, where the call is still Python
+    within = (end - begin) / 10  # far from both ends, where Python code runs
     assert any(begin + within < time < end - within for time in ticks)
-    assert spied.long == 0
+    assert spied.passed_on == 0

@@ -1,4 +1,4 @@
-"""The ufunc: any layout, any batch, the same bits."""
+"""Ufuncs give the same bits for any layout and any batch."""
 
 import gc
 import multiprocessing
@@ -40,12 +40,12 @@ def draw(shape, kind="d", seed=0):
 
 
 def one_by_one(ufunc, *arguments):
-    """What the samples of a batch give alone."""
+    """Return the results of the samples of a batch, one by one."""
     return np.array([ufunc(*sample) for sample in zip(*arguments, strict=True)])
 
 
 def layouts(x):
-    """The same numbers in every way NumPy can lay them out; the first axis is the batch."""
+    """Yield the same numbers in every memory layout of NumPy; the first axis is the batch."""
     yield "rows", x
     yield "columns", np.asfortranarray(x)
     yield "backwards", np.ascontiguousarray(x[::-1])[::-1]
@@ -82,28 +82,28 @@ def test_every_layout_of_arguments_and_results_gives_the_same_bits(kind, shape):
         for name, out in layouts(np.full_like(plain, np.nan)):
             if not out.flags.aligned or not out.dtype.isnative:
                 continue
-            room = np.full(22, np.nan, kind)[::2]
-            ufunc(given, y, out=(out, room))
+            space = np.full(22, np.nan, kind)[::2]
+            ufunc(given, y, out=(out, space))
             np.testing.assert_array_equal(out, plain, err_msg=name)
-            np.testing.assert_array_equal(room, scalar)
+            np.testing.assert_array_equal(space, scalar)
 
 
 @kinds
 @pytest.mark.parametrize("size", [8, 16, 18, 19, 45])
-def test_long_rows_have_the_same_bits_wherever_they_begin(kind, size):
+def test_long_rows_have_the_same_bits_at_any_alignment(kind, size):
     ufunc = make_ufunc(random_tape(2, 4 * size, {"x": (3,)}, {"y": (size,)}, ops=ARITHMETIC))
     x = draw((11, 3), kind)
     want = np.array([ufunc(sample) for sample in x])
     for first in range(9):
-        room = np.full((13, size + 9), 7.0, kind)
-        np.testing.assert_array_equal(ufunc(x, out=room[1:-1, first : first + size]), want)
-        room[1:-1, first : first + size] = 7.0
-        assert (room == 7.0).all()
+        space = np.full((13, size + 9), 7.0, kind)
+        np.testing.assert_array_equal(ufunc(x, out=space[1:-1, first : first + size]), want)
+        space[1:-1, first : first + size] = 7.0
+        assert (space == 7.0).all()
 
 
 def test_nothing_is_written_beyond_the_last_sample(arm):
-    room = np.full((10, 6), 7.0)
-    for columns in (room, np.asfortranarray(room)):
+    space = np.full((10, 6), 7.0)
+    for columns in (space, np.asfortranarray(space)):
         arm(*(draw((5, 6), seed=k) for k in range(3)), out=columns[:5])
         assert (columns[5:] == 7.0).all()
 
@@ -128,16 +128,16 @@ def test_an_empty_batch_is_an_empty_batch(arm):
     assert arm(*np.zeros((3, 4, 0, 6), "f")).shape == (4, 0, 6)
 
 
-def test_integers_and_lists_are_taken_as_doubles(arm):
+def test_integers_and_lists_are_converted_to_float64(arm):
     np.testing.assert_array_equal(arm([1] * 6, np.ones(6, int), (1.0,) * 6), arm(*np.ones((3, 6))))
 
 
-def test_a_wrong_size_is_refused(arm):
+def test_a_wrong_size_is_rejected(arm):
     with pytest.raises(ValueError, match="core dimension"):
         arm(np.ones(5), np.ones(6), np.ones(6))
 
 
-def test_it_is_a_ufunc_with_a_frozen_signature(arm):
+def test_the_ufunc_has_a_signature_with_fixed_sizes(arm):
     assert isinstance(arm, np.ufunc)
     assert arm.signature == "(6),(6),(6)->(6)"
     assert arm.types == ["ddd->d", "fff->f"]
@@ -148,17 +148,17 @@ def test_it_is_a_ufunc_with_a_frozen_signature(arm):
 
 @kinds
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_number_that_is_not_finite_spoils_its_own_sample_and_no_other(kind, bad):
-    """Also where it is an argument that no result depends on, and where a result is a constant."""
+def test_a_number_that_is_not_finite_affects_only_its_own_sample(kind, bad):
+    """Even if no result depends on the argument, or a result is constant."""
     nodes = [(Op.INPUT, 0), (Op.CONST, 2.0), (Op.MUL, 0, 1), (Op.INPUT, 3), (Op.SIN, 3)]
     ufunc = make_ufunc(tape({"x": (3,), "y": ()}, {"z": (3,), "c": ()}, nodes, [2, 4, 1, 1]))
     x, y = draw((13, 3), kind), draw(13, kind, seed=1)
     plain = ufunc(x, y)
     for sample in (0, 3, 4, 12):
         for element in range(4):
-            spoilt = x.copy(), y.copy()
-            (spoilt[0][:, element] if element < 3 else spoilt[1])[sample] = bad
-            for arguments in (spoilt, (np.asfortranarray(spoilt[0]), spoilt[1])):
+            changed = x.copy(), y.copy()
+            (changed[0][:, element] if element < 3 else changed[1])[sample] = bad
+            for arguments in (changed, (np.asfortranarray(changed[0]), changed[1])):
                 with np.errstate(invalid="raise" if np.isnan(bad) else "ignore"):
                     results = ufunc(*arguments)
                 for got, want in zip(results, plain, strict=True):
@@ -168,25 +168,25 @@ def test_a_number_that_is_not_finite_spoils_its_own_sample_and_no_other(kind, ba
 
 @kinds
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_every_layout_and_every_spoilt_sample_of_a_program(kind, bad):
-    """A program has ways of its own to test its inputs, and to leave its results in their slots."""
+def test_layouts_and_samples_that_are_not_finite_in_a_program(kind, bad):
+    """A program tests its inputs and stores its results in another way than a tape."""
     ufunc = make_ufunc(roll("chain", arrays(LOOPED), chain))
     q, v = draw((11, 7), kind), draw((11, 7), kind, seed=1)
     plain = ufunc(q, v)
     np.testing.assert_array_equal(plain[1], [ufunc(*sample)[1] for sample in zip(q, v, strict=True)])
     for name, given in layouts(q):
-        room = [
+        space = [
             out for out in layouts(np.full_like(plain[1], np.nan)) if out[1].flags.aligned and out[1].dtype.isnative
         ]
-        for _, out in room:
+        for _, out in space:
             ufunc(given, v, out=(None, out, None))
             np.testing.assert_array_equal(out, plain[1], err_msg=name)
     for sample in (0, 3, 4, 10):
         for argument in range(2):
-            spoilt = q.copy(), v.copy()
-            spoilt[argument][sample, 5] = bad
+            changed = q.copy(), v.copy()
+            changed[argument][sample, 5] = bad
             with np.errstate(invalid="ignore"):
-                results = ufunc(*spoilt)
+                results = ufunc(*changed)
             for got, want in zip(results, plain, strict=True):
                 assert np.isnan(got[sample]).all()
                 np.testing.assert_array_equal(np.delete(got, sample, 0), np.delete(want, sample, 0))
@@ -194,7 +194,7 @@ def test_every_layout_and_every_spoilt_sample_of_a_program(kind, bad):
 
 @kinds
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e5, 1e30])
-def test_finite_numbers_raise_no_flag_that_the_equations_do_not_raise(kind, size):
+def test_finite_numbers_raise_only_flags_of_the_equations(kind, size):
     nodes = [(Op.INPUT, k) for k in range(3)] + [(Op.SIN, 0), (Op.COS, 1), (Op.SIN, 2), (Op.ADD, 3, 4)]
     ufunc = make_ufunc(tape({"x": (3,)}, {"y": (2,)}, nodes, [5, 6]))
     with np.errstate(all="raise"):
@@ -202,7 +202,7 @@ def test_finite_numbers_raise_no_flag_that_the_equations_do_not_raise(kind, size
             ufunc((draw((count, 3)) * size).astype(kind))
 
 
-def test_division_by_zero_is_reported_like_any_other():
+def test_division_by_zero_is_reported():
     nodes = [(Op.INPUT, 0), (Op.INPUT, 1), (Op.DIV, 0, 1)]
     ufunc = make_ufunc(tape({"x": (2,)}, {"y": ()}, nodes, [2]))
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide"):
@@ -212,7 +212,7 @@ def test_division_by_zero_is_reported_like_any_other():
 
 
 @formulas
-def test_the_loop_for_floats_is_made_on_first_use_and_then_called_directly(monkeypatch, like):
+def test_the_float32_loop_is_compiled_on_first_use_and_then_called_directly(monkeypatch, like):
     made = []
     real = gufunc.load_kernel
     monkeypatch.setattr(gufunc, "load_kernel", lambda *given: made.append(given[1].char) or real(*given))
@@ -227,7 +227,7 @@ def test_the_loop_for_floats_is_made_on_first_use_and_then_called_directly(monke
     assert made == ["d", "f"]
 
 
-def test_floats_that_cannot_be_compiled_become_nan_and_are_reported(monkeypatch):
+def test_a_float32_loop_that_cannot_be_compiled_gives_nan_and_a_report(monkeypatch):
     nodes = [(Op.INPUT, 0), (Op.NEG, 0)]
     ufunc = make_ufunc(tape({"x": (2,)}, {"y": (2,), "z": (2, 2)}, nodes, [1, 1, 0, 1, 0, 1]))
 
@@ -246,7 +246,7 @@ def test_floats_that_cannot_be_compiled_become_nan_and_are_reported(monkeypatch)
 
 
 @formulas
-def test_code_lives_exactly_as_long_as_its_ufunc(monkeypatch, like):
+def test_code_is_freed_with_its_ufunc(monkeypatch, like):
     alive = []
     real = gufunc.load_kernel
 
@@ -304,7 +304,7 @@ def test_a_kernel_works_in_a_forked_process(arm):
         os.waitpid(child, 0)
 
 
-def test_a_tape_that_no_ufunc_can_be_is_refused_by_name():
+def test_a_tape_that_cannot_be_a_ufunc_is_rejected_by_name():
     x, y = Array("x", (2,)), Array("y", ())
     node = ((Op.INPUT, 0),)
     with pytest.raises(CompileError, match="'f' has no arguments"):
@@ -317,8 +317,8 @@ def test_a_tape_that_no_ufunc_can_be_is_refused_by_name():
         make_ufunc(Tape("f", (x,), (y,) * 40, node, (0,) * 40))
 
 
-def test_code_that_llvm_refuses_names_the_function(monkeypatch):
+def test_code_that_llvm_rejects_names_the_function(monkeypatch):
     monkeypatch.setenv("APPELL_CACHE", "off")
     monkeypatch.setattr(kernels, "KERNELS", {"loop": lambda *given: "nonsense"})
-    with pytest.raises(CompileError, match="LLVM refused the code of 'arm0'"):
+    with pytest.raises(CompileError, match="LLVM rejected the code of 'arm0'"):
         make_ufunc(arm_like())

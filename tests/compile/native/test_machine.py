@@ -1,4 +1,4 @@
-"""Machine code made in parts: the same bits whatever the chunks and the parts; nothing shared, nothing lost."""
+"""Machine code compiled in parts has the same bits for all chunks and parts."""
 
 import threading
 from contextlib import contextmanager
@@ -19,17 +19,17 @@ from compile.llvm.tapes import ARITHMETIC, arm_like, random_tape
 from compile.object_file import undefined_symbols
 from compile.ufuncs import make_ufunc
 
-WHOLE = Form(chunk=100_000)
+UNDIVIDED = Form(chunk=100_000)
 
 
 @contextmanager
 def parts(count: int):
-    """All code is made now, in so many parts."""
+    """Compile all code without a cache, in `count` parts."""
     divide = machine.split_module
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APPELL_CACHE", "off")
         patch.setattr(machine, "MIN_PART_CHARACTERS", 1)
-        patch.setattr(machine, "split_module", lambda text, most: divide(text, count))
+        patch.setattr(machine, "split_module", lambda text, max_parts: divide(text, count))
         yield
 
 
@@ -48,10 +48,10 @@ def test_bits_depend_on_neither_chunks_nor_parts(seed, chunk, count, kind, angle
     x[0] *= angle if kind == "d" else 1
     with np.errstate(all="ignore"):
         with parts(1):
-            want = make_ufunc(of, form=WHOLE)(*x)
+            want = make_ufunc(of, form=UNDIVIDED)(*x)
         with parts(count):
-            found = make_ufunc(of, form=Form(chunk=chunk))(*x)
-    for got, wanted in zip(found, want, strict=True):
+            results = make_ufunc(of, form=Form(chunk=chunk))(*x)
+    for got, wanted in zip(results, want, strict=True):
         np.testing.assert_array_equal(got, wanted)
 
 
@@ -59,7 +59,7 @@ def test_bits_depend_on_neither_chunks_nor_parts(seed, chunk, count, kind, angle
 def test_a_single_call_has_the_same_bits_in_parts(count):
     of, x = arm_like(), np.random.default_rng(0).uniform(-3, 3, (3, 6))
     with parts(1):
-        want = make_ufunc(of, form=WHOLE)(*x)
+        want = make_ufunc(of, form=UNDIVIDED)(*x)
     with parts(count):
         alone = bind(of)
     alone.q, alone.v, alone.a = x
@@ -67,22 +67,22 @@ def test_a_single_call_has_the_same_bits_in_parts(count):
     np.testing.assert_array_equal(alone.tau, want)
 
 
-def test_libraries_with_functions_of_the_same_names_do_not_meet():
+def test_libraries_with_functions_of_the_same_names_do_not_interfere():
     x = np.random.default_rng(0).uniform(-2, 2, (3, 5, 6))
     with parts(1):
-        want = [make_ufunc(arm_like(seed), form=WHOLE)(*x) for seed in range(4)]
+        want = [make_ufunc(arm_like(seed), form=UNDIVIDED)(*x) for seed in range(4)]
     with parts(4):
         made = [make_ufunc(arm_like(seed), form=Form(chunk=60)) for seed in range(4)]
     for ufunc, wanted in zip(made, want, strict=True):
         np.testing.assert_array_equal(ufunc(*x), wanted)
-    del made[0], ufunc  # its code goes, and that of the others stays
+    del made[0], ufunc  # frees its code but not that of the others
     for ufunc, wanted in zip(made, want[1:], strict=True):
         np.testing.assert_array_equal(ufunc(*x), wanted)
 
 
 @pytest.mark.parametrize("kernel", [loop_kernel, single_kernel])
 @pytest.mark.parametrize("number", [DOUBLE, FLOAT])
-def test_parts_want_nothing_but_each_other(kernel, number):
+def test_parts_refer_only_to_each_other(kernel, number):
     text = kernel(random_tape(1, 400), number, host().has_fma, Form(chunk=50))
     with parts(5):
         made = machine.compile_objects(text, host())
@@ -93,13 +93,13 @@ def test_parts_want_nothing_but_each_other(kernel, number):
     assert wanted
 
 
-def test_no_instruction_is_lost_or_changed_by_a_division():
+def test_dividing_a_module_does_not_change_its_instructions():
     text = loop_kernel(random_tape(2, 400), DOUBLE, host().has_fma, Form(chunk=50))
     with parts(6):
         divided = machine.split_module(text, 6)
     assert len(divided) == 6
     within = [
-        [line for line in whole.splitlines() if line[:1] in ("%", " ", "}")] for whole in (text, "".join(divided))
+        [line for line in module.splitlines() if line[:1] in ("%", " ", "}")] for module in (text, "".join(divided))
     ]
     assert within[0] == within[1]
     assert "".join(divided).count("\ndefine ") + divided[0].startswith("define ") == text.count("\ndefine ")
@@ -113,20 +113,20 @@ def test_short_code_stays_in_one_part_and_long_code_does_not():
     assert 1 < len(machine.split_module(long, 4)) <= 4
 
 
-def test_an_image_gives_back_its_objects():
+def test_unpacking_an_image_restores_its_objects():
     made = [b"\x7fELF one", b"", b"another" * 9]
     assert unpack_image(pack_image(made)) == (made, False)
     assert unpack_image(pack_image(made[:1], allocates=True)) == (made[:1], True)
 
 
-def test_what_llvm_refuses_in_one_part_is_an_error_with_a_name():
+def test_code_that_llvm_rejects_in_one_part_raises_an_error_with_its_name():
     text = loop_kernel(random_tape(0, 300), DOUBLE, host().has_fma, Form(chunk=60))
     assert text.count("= fsub") > 3
-    with parts(4), pytest.raises(CompileError, match="LLVM refused the code of 'mine'"):
+    with parts(4), pytest.raises(CompileError, match="LLVM rejected the code of 'mine'"):
         assemble(text.replace("= fsub", "= fnonsense"), host(), "mine")
 
 
-def test_threads_are_limited_by_the_processes_cores_and_by_the_environment(monkeypatch):
+def test_compiler_threads_are_limited_by_cores_and_environment(monkeypatch):
     monkeypatch.delenv("APPELL_THREADS", raising=False)
     cores = machine.compiler_threads()
     assert cores >= 1
@@ -137,26 +137,26 @@ def test_threads_are_limited_by_the_processes_cores_and_by_the_environment(monke
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "two", "1.5"])
-def test_a_limit_that_is_no_number_of_threads_is_named(monkeypatch, limit):
+def test_an_invalid_thread_limit_is_named(monkeypatch, limit):
     monkeypatch.setenv("APPELL_THREADS", limit)
     with pytest.raises(ArgumentError, match=f"APPELL_THREADS is '{limit}'"):
         machine.compiler_threads()
 
 
-def test_one_thread_makes_one_object(monkeypatch):
+def test_one_thread_compiles_one_object(monkeypatch):
     monkeypatch.setenv("APPELL_THREADS", "1")
     text = loop_kernel(random_tape(0, 2000), DOUBLE, host().has_fma, Form(chunk=300))
     assert len(machine.compile_objects(text, host())) == 1
 
 
-def test_several_threads_that_make_long_functions_at_once_all_get_theirs():
+def test_several_threads_can_compile_long_functions_at_once():
     tapes = [random_tape(seed, 1200) for seed in range(4)]
     x = [np.random.default_rng(0).uniform(-2, 2, (7, *array.shape)) for array in tapes[0].inputs]
-    found: dict[int, tuple] = {}
+    results: dict[int, tuple] = {}
 
     def make(number: int) -> None:
         with np.errstate(all="ignore"):
-            found[number] = make_ufunc(tapes[number])(*x)
+            results[number] = make_ufunc(tapes[number])(*x)
 
     with parts(3):
         threads = [threading.Thread(target=make, args=(number,)) for number in range(4)]
@@ -166,8 +166,8 @@ def test_several_threads_that_make_long_functions_at_once_all_get_theirs():
             thread.join()
     for number, of in enumerate(tapes):
         with parts(1), np.errstate(all="ignore"):
-            want = make_ufunc(of, form=WHOLE)(*x)
-        for got, wanted in zip(found[number], want, strict=True):
+            want = make_ufunc(of, form=UNDIVIDED)(*x)
+        for got, wanted in zip(results[number], want, strict=True):
             np.testing.assert_array_equal(got, wanted)
 
 
@@ -177,6 +177,6 @@ def test_the_derivatives_of_a_robot_have_the_same_bits_in_parts():
     with parts(1):
         want = make_ufunc(function.fused)(*x)
     with parts(5):
-        found = make_ufunc(function.fused)(*x)
-    for got, wanted in zip(found, want, strict=True):
+        results = make_ufunc(function.fused)(*x)
+    for got, wanted in zip(results, want, strict=True):
         np.testing.assert_array_equal(got, wanted)

@@ -1,4 +1,4 @@
-"""Batches on several threads: the same bits, errors and warnings as on one, and nobody waits for ever."""
+"""Batches on several threads give the same bits, errors and warnings as on one, and never deadlock."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PAIR = ap.Function.of("pair", {"x": 2, "y": ()}, lambda x, y: {"sum": [x[0] + y,
 
 
 @pytest.fixture
-def everything_is_cut(monkeypatch) -> list[int]:
-    """However small; the thread of every block."""
+def always_divided(monkeypatch) -> list[int]:
+    """Divide every batch, however small; the list holds the thread of every block."""
     monkeypatch.setattr(parallel, "WORTHWHILE_NS", 0.0)
     monkeypatch.setattr(parallel, "BLOCK_NS", 1e-9)
     taken: list[int] = []
@@ -42,10 +42,10 @@ def everything_is_cut(monkeypatch) -> list[int]:
     return taken
 
 
-def assert_same(found, want) -> None:
-    found, want = (x if isinstance(x, tuple) else (x,) for x in (found, want))
-    assert len(found) == len(want)
-    for one, other in zip(found, want, strict=True):
+def assert_same(results, want) -> None:
+    results, want = (x if isinstance(x, tuple) else (x,) for x in (results, want))
+    assert len(results) == len(want)
+    for one, other in zip(results, want, strict=True):
         assert (type(one), one.dtype, one.shape) == (type(other), other.dtype, other.shape)
         assert one.tobytes() == other.tobytes()
 
@@ -69,22 +69,22 @@ SHAPES = [
 
 @pytest.mark.parametrize("threads", [2, 3, 16])
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
-def test_bits_do_not_depend_on_threads_and_broadcasting(everything_is_cut, shapes, threads):
+def test_bits_do_not_depend_on_threads_or_broadcasting(always_divided, shapes, threads):
     given = [drawn(*shape) for shape in shapes]
     assert_same(PUMA.forward_dynamics(*given, threads=threads), PUMA.forward_dynamics(*given))
     samples = PUMA.forward_dynamics(*given).size // 6
-    assert bool(everything_is_cut) == (samples > 1)
+    assert bool(always_divided) == (samples > 1)
 
 
 @pytest.mark.parametrize("name", ["energy", "inverse_dynamics", "mass_matrix", "state_rate"])
-def test_bits_of_other_functions_are_the_same_too(everything_is_cut, name):
+def test_bits_of_other_functions_do_not_depend_on_threads(always_divided, name):
     function = getattr(PUMA, name)
     given = [drawn(501, *array.shape) for array in function.inputs]
     assert_same(function(*given, threads=4), function(*given))
-    assert len(everything_is_cut) == 16
+    assert len(always_divided) == 16
 
 
-def test_element_types_are_chosen_as_by_numpy(everything_is_cut):
+def test_element_types_are_those_that_numpy_chooses(always_divided):
     x, y = drawn(101, 2), drawn(101)
     for one in (x, x.astype(np.float32), x.astype(np.float16), np.ones((101, 2), int), x.tolist()):
         for other in (y, y.astype(np.float32), 3, 3.0, True, np.float32(3.0), np.float64(3.0)):
@@ -92,35 +92,35 @@ def test_element_types_are_chosen_as_by_numpy(everything_is_cut):
     assert_same(
         PAIR(x, y, dtype=np.float32, casting="same_kind", threads=3), PAIR(x, y, dtype=np.float32, casting="same_kind")
     )
-    assert len(everything_is_cut) == 12 * 36
+    assert len(always_divided) == 12 * 36
 
 
-def test_results_go_where_they_are_asked_for(everything_is_cut):
+def test_results_are_written_to_out(always_divided):
     x, y = drawn(101, 2), drawn(101)
     want = PAIR(x, y)
     new = np.empty((101, 2)), np.empty(101)
-    found = PAIR(x, y, out=new, threads=3)
-    assert found[0] is new[0]
-    assert found[1] is new[1]
-    assert_same(found, want)
-    turned = np.empty((2, 101)).T[::-1]
-    assert PAIR(x, y, out=(turned, None), threads=3)[0] is turned
-    np.testing.assert_array_equal(turned, want[0])
+    results = PAIR(x, y, out=new, threads=3)
+    assert results[0] is new[0]
+    assert results[1] is new[1]
+    assert_same(results, want)
+    transposed = np.empty((2, 101)).T[::-1]
+    assert PAIR(x, y, out=(transposed, None), threads=3)[0] is transposed
+    np.testing.assert_array_equal(transposed, want[0])
     narrow = np.empty((101, 2), np.float32)
     assert_same(PAIR(x, y, out=(narrow, None), threads=3)[0], want[0].astype(np.float32))
-    assert len(everything_is_cut) == 3 * 12
+    assert len(always_divided) == 3 * 12
 
 
-def test_a_result_may_take_the_place_of_its_argument(everything_is_cut):
+def test_a_result_may_overwrite_its_argument(always_divided):
     given = [drawn(997, 6) for _ in range(3)]
     want = PUMA.forward_dynamics(*given)
     tau = given[2].copy()
     assert PUMA.forward_dynamics(given[0], given[1], tau, out=tau, threads=4) is tau
     assert_same(tau, want)
-    assert len(everything_is_cut) == 16
+    assert len(always_divided) == 16
 
 
-def test_what_overlaps_otherwise_is_left_whole(everything_is_cut):
+def test_calls_with_other_overlaps_are_not_divided(always_divided):
     memory = drawn(998, 6)
     want = PUMA.forward_dynamics(memory[1:], memory[1:], memory[1:])
     assert_same(PUMA.forward_dynamics(memory[1:], memory[1:], memory[1:], out=memory[:-1], threads=4).copy(), want)
@@ -131,36 +131,36 @@ def test_what_overlaps_otherwise_is_left_whole(everything_is_cut):
     ratio_twice = ap.Function.of("twice", {"x": ()}, lambda x: {"one": x + 1.0, "two": x + 2.0})
     ratio_twice(drawn(101), out=(same, same), threads=4)
     PAIR(x, drawn(101), axes=[(1,), (), (1,), ()], threads=4)
-    assert everything_is_cut == []
+    assert always_divided == []
 
 
-def test_arrays_of_other_libraries_decide_for_themselves(everything_is_cut):
+def test_calls_with_array_subclasses_are_not_divided(always_divided):
     class Mine(np.ndarray):
         pass
 
     x = drawn(101, 2).view(Mine)
     assert type(PAIR(x, 1.0, threads=3)[0]) is Mine
-    assert everything_is_cut == []
+    assert always_divided == []
 
 
-def test_any_generalised_ufunc_can_be_spread(everything_is_cut):
+def test_any_generalised_ufunc_can_be_divided(always_divided):
     x, y = drawn(37, 3, 4), drawn(5, 1, 4, 6)
     assert_same(spread(np.matmul, (x, y), {}, 3), np.matmul(x, y))
     assert_same(spread(np.add, (x[:5], y[..., 0]), {}, 3), np.add(x[:5], y[..., 0]))
     assert_same(spread(np.linalg._umath_linalg.det, (drawn(99, 3, 3),), {}, 2), np.linalg.det(drawn(99, 3, 3)))
-    assert everything_is_cut
-    cut = len(everything_is_cut)
+    assert always_divided
+    divided = len(always_divided)
     assert_same(spread(np.matmul, (x[0], x[0].T), {}, 3), x[0] @ x[0].T)
-    assert len(everything_is_cut) <= cut + 1
+    assert len(always_divided) <= divided + 1
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_what_is_wrong_with_a_call_is_said_as_on_one_thread(everything_is_cut, threads):
+def test_errors_about_a_call_do_not_depend_on_threads(always_divided, threads):
     x = drawn(101, 2)
     for given, options, problem in [
         ((x[:, :1], 1.0), {}, "argument x has shape"),
         ((x, drawn(100)), {}, "could not be broadcast"),
-        ((x,), {}, "lacks y"),
+        ((x,), {}, "missing argument y"),
         ((x, 1.0), {"out": np.empty((3, 2))}, "pair"),
         ((x, 1.0), {"dtype": np.int32}, "pair"),
         ((x, 1.0), {"nonsense": 1}, "no argument 'nonsense'"),
@@ -172,14 +172,14 @@ def test_what_is_wrong_with_a_call_is_said_as_on_one_thread(everything_is_cut, t
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "two", True, "2"])
-def test_no_number_of_threads_is_named(wrong):
+def test_an_invalid_number_of_threads_is_named(wrong):
     with pytest.raises(ap.ArgumentError, match=r"threads is .*\n  expected  a positive integer, or 'all'"):
         PAIR(drawn(3, 2), 1.0, threads=wrong)
     with pytest.raises(ap.ArgumentError, match="the number of threads is"):
         ap.set_threads(wrong)
 
 
-# ---- errors of arithmetic
+# ---- floating-point errors
 
 X, Y = np.r_[1.0, 0.0, 1e300, np.ones(500)], np.r_[0.0, 0.0, 1e-300, np.ones(500)]
 
@@ -191,47 +191,47 @@ def warned(threads: int) -> list[str]:
     return [f"{each.category.__name__} {each.message} {os.path.basename(each.filename)}" for each in caught]
 
 
-def test_warnings_are_those_of_one_thread(everything_is_cut):
+def test_warnings_do_not_depend_on_threads(always_divided):
     assert len(warned(1)) == 3
     assert warned(4) == warned(1)
-    assert everything_is_cut
+    assert always_divided
 
 
 @pytest.mark.parametrize("kind", ["divide", "over", "invalid"])
-def test_errors_of_arithmetic_are_raised_on_request(everything_is_cut, kind):
-    said = []
+def test_floating_point_errors_are_raised_on_request(always_divided, kind):
+    messages = []
     for threads in (1, 4):
         with np.errstate(all="ignore"), np.errstate(**{kind: "raise"}), pytest.raises(FloatingPointError) as raised:
             RATIO(X, Y, threads=threads)
-        said.append(str(raised.value))
-    assert said[0] == said[1]
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize("mode", ["call", "log", "print", "ignore"])
-def test_errors_of_arithmetic_go_where_they_are_sent(everything_is_cut, mode, capfd):
+def test_floating_point_errors_are_reported_as_errstate_requires(always_divided, mode, capfd):
     class Log(list):
         def write(self, text):
             self.append(text)
 
-        def __call__(self, *said):
-            self.append(said)
+        def __call__(self, *messages):
+            self.append(messages)
 
-    heard = []
+    reports = []
     for threads in (1, 4):
         log = Log()
         with np.errstate(all=mode, call=log):
             RATIO(X, Y, threads=threads)
         sys.stdout.flush()
         printed = capfd.readouterr()
-        heard.append((list(log), printed.out + printed.err))
-    assert heard[0] == heard[1]
-    assert any(heard[0]) == (mode != "ignore")
+        reports.append((list(log), printed.out + printed.err))
+    assert reports[0] == reports[1]
+    assert any(reports[0]) == (mode != "ignore")
 
 
-# ---- nobody waits for ever, and no more threads work than were asked for
+# ---- no deadlocks, and no more threads than requested
 
 
-def test_small_batches_are_never_cut(monkeypatch):
+def test_small_batches_are_not_divided(monkeypatch):
     monkeypatch.setattr(parallel, "_run", None)  # would fail if it were called
     with ap.set_threads(2):
         for samples in (1, 10, 1000):
@@ -239,7 +239,7 @@ def test_small_batches_are_never_cut(monkeypatch):
             assert_same(PUMA.forward_dynamics(*given), PUMA.forward_dynamics(*given, threads=1))
 
 
-def test_large_batches_are_cut_and_all_threads_work_on_them():
+def test_large_batches_are_divided_among_all_threads():
     given = drawn(3, 200_000, 6)
     want = PUMA.forward_dynamics(*given)
     before = threading.active_count()
@@ -250,15 +250,15 @@ def test_large_batches_are_cut_and_all_threads_work_on_them():
     assert all(each.daemon for each in helpers)
 
 
-def test_calls_from_many_threads_are_all_right(everything_is_cut):
+def test_calls_from_many_threads_give_correct_results(always_divided):
     given = drawn(3, 400, 6)
     want = PUMA.forward_dynamics(*given)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: PUMA.forward_dynamics(*given, threads=4), range(60)):
-            assert_same(found, want)
+        for results in pool.map(lambda _: PUMA.forward_dynamics(*given, threads=4), range(60)):
+            assert_same(results, want)
 
 
-def test_helpers_stay_away_while_there_are_callers_enough():
+def test_helpers_stay_idle_while_enough_callers_work():
     helpers, go, ready = parallel._Helpers(), threading.Event(), threading.Semaphore(0)
 
     def wait(block):
@@ -277,26 +277,26 @@ def test_helpers_stay_away_while_there_are_callers_enough():
     go.set()
     for other in others:
         other.join()
-    meeting = threading.Barrier(4)  # four blocks that nobody leaves before four threads have come
+    meeting = threading.Barrier(4)  # each of four blocks waits until four threads have one
     helpers.finish(parallel._Work(lambda block: meeting.wait(30.0), iter([()] * 4)), 4)
 
 
-def test_a_call_by_whoever_makes_something_waits_for_nobody(everything_is_cut):
+def test_a_call_under_the_build_lock_is_not_divided(always_divided):
     fresh = ap.Function(random_tape(11, 200))
     given = [drawn(50, *array.shape, kind=np.float32) for array in fresh.inputs]
     with BUILD_LOCK, np.errstate(all="ignore"):
         fresh(*given, threads=4)
-    assert everything_is_cut == []
+    assert always_divided == []
 
 
-def test_a_first_call_on_several_threads_compiles_and_is_right(everything_is_cut):
+def test_a_first_call_on_several_threads_compiles_correctly(always_divided):
     fresh = ap.Function(random_tape(12, 200))
     given = [drawn(50, *array.shape, kind=np.float32) for array in fresh.inputs]
     with np.errstate(all="ignore"):
         assert_same(fresh(*given, threads=4), ap.Function(random_tape(12, 200))(*given))
 
 
-def test_an_interrupt_stops_all_and_leaves_the_helpers_ready(everything_is_cut, monkeypatch):
+def test_an_interrupt_stops_the_call_and_leaves_the_helpers_usable(always_divided, monkeypatch):
     given = drawn(3, 400, 6)
     want = PUMA.forward_dynamics(*given)
     real, times = parallel._Work._next, []
@@ -314,7 +314,7 @@ def test_an_interrupt_stops_all_and_leaves_the_helpers_ready(everything_is_cut, 
     assert_same(PUMA.forward_dynamics(*given, threads=2), want)
 
 
-def test_the_context_of_the_caller_decides(everything_is_cut):
+def test_the_errstate_of_the_calling_context_applies(always_divided):
     def strict():
         with np.errstate(all="raise"):
             RATIO(X, Y, threads=3)
@@ -344,7 +344,7 @@ print("same")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_child_starts_helpers_of_its_own_and_a_process_ends_cleanly():
+def test_a_forked_child_starts_its_own_helpers_and_exits_cleanly():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=120, check=False
     )

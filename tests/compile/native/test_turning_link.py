@@ -1,8 +1,8 @@
-"""A forger who reads, writes and gives away rights through a link that turns between our folder and a stranger's.
+"""An attacker reads, writes and changes permissions through a link that switches between our folder and the attacker's.
 
-Each of his three steps may find either folder behind the link. All eight ways are gone through: his object is believed
-in one of them, where he has read our secret and written into our folder, and taken both rights that he would have lost
-from the other. Who can do that needs no cache. In the other seven the object that comes back is right.
+Each of the three steps may find either folder behind the link; all eight combinations are tested. The forged object is
+accepted in one of them: the attacker has read our secret and written to our folder, and has changed the permissions of
+the other one. An attacker with these rights does not need the cache. In the other seven the right object is returned.
 """
 
 import itertools
@@ -19,7 +19,7 @@ KEY, RIGHT, EVIL = "a" * 64, b"the right object", b"the attacker's object"
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs links and modes of files")
 
 
-def turn(link: Path, target: Path) -> None:
+def redirect(link: Path, target: Path) -> None:
     fresh = link.with_name("fresh")
     fresh.symlink_to(target)
     os.replace(fresh, link)
@@ -27,32 +27,30 @@ def turn(link: Path, target: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::appell.errors.CacheWarning")
 @pytest.mark.parametrize(("read", "write", "open_up"), list(itertools.product(["ours", "theirs"], repeat=3)))
-def test_a_forged_entry_is_believed_only_from_one_who_has_our_secret_and_our_folder(
-    tmp_path, monkeypatch, read, write, open_up
-):
+def test_a_forged_entry_is_accepted_only_with_our_secret_and_in_our_folder(tmp_path, monkeypatch, read, write, open_up):
     link = tmp_path / "cache"
     folders = {name: tmp_path / name for name in ("ours", "theirs")}
     monkeypatch.setattr(cache, "_warned", True)
-    for folder in folders.values():  # both begin sound: each has a secret and an entry of its own
+    for folder in folders.values():  # both start valid: each has its own secret and entry
         monkeypatch.setenv("APPELL_CACHE", str(folder))
         assert cache.fetch(KEY, lambda: RIGHT) == RIGHT
     os.chmod(folders["theirs"], 0o777)
     monkeypatch.setenv("APPELL_CACHE", str(link))
-    turn(link, folders[read])
+    redirect(link, folders[read])
     secret = (link / "secret").read_bytes()
-    turn(link, folders[write])
+    redirect(link, folders[write])
     (link / f"{KEY}.kernel").write_bytes(cache._MAGIC + cache._authentication_code(KEY, EVIL, secret) + EVIL)
-    turn(link, folders[open_up])
+    redirect(link, folders[open_up])
     os.chmod(link, 0o777)
-    found = set()
+    images = set()
     for folder in folders.values():
-        turn(link, folder)
-        found.add(cache.fetch(KEY, lambda: RIGHT))
-    assert found == ({RIGHT, EVIL} if (read, write, open_up) == ("ours", "ours", "theirs") else {RIGHT})
+        redirect(link, folder)
+        images.add(cache.fetch(KEY, lambda: RIGHT))
+    assert images == ({RIGHT, EVIL} if (read, write, open_up) == ("ours", "ours", "theirs") else {RIGHT})
 
 
-def test_what_one_process_makes_beside_a_strangers_folder_mends_ours(tmp_path, monkeypatch):
-    """The look finds the stranger's folder, the keeping ours: what is kept is the right object."""
+def test_an_entry_built_while_the_link_changes_replaces_the_forged_one(tmp_path, monkeypatch):
+    """The check finds the attacker's folder, the write ours: the right object is stored."""
     link, ours, theirs = (tmp_path / name for name in ("cache", "ours", "theirs"))
     monkeypatch.setenv("APPELL_CACHE", str(ours))
     monkeypatch.setattr(cache, "_warned", False)
@@ -60,10 +58,10 @@ def test_what_one_process_makes_beside_a_strangers_folder_mends_ours(tmp_path, m
     theirs.mkdir()
     os.chmod(theirs, 0o777)
     monkeypatch.setenv("APPELL_CACHE", str(link))
-    turn(link, theirs)
+    redirect(link, theirs)
 
     def make() -> bytes:
-        turn(link, ours)
+        redirect(link, ours)
         return RIGHT
 
     with pytest.warns(CacheWarning, match="can be written by other users"):

@@ -23,7 +23,7 @@ def _oscillator(x, v, k):
 
 
 def kepler(looped: bool = False) -> Rate:
-    """A planet around a sun of strength 1; with loops, the square of its distance is added up by one."""
+    """A planet around a sun of strength 1; with `looped`, a loop adds up the square of its distance."""
 
     def body(q, v, *loops):
         square = q[0] * q[0] + q[1] * q[1] if not loops else _square(q, *loops)
@@ -36,7 +36,7 @@ def kepler(looped: bool = False) -> Rate:
 def _square(q, loops: Loops):
     total, both = loops.given([[0.0]]), [0, 0]
     reads = [Rows(loops.given([[x] for x in q]), [0, 1]), Rows(total, both)]
-    loops.each([lambda x, so_far: [[so_far[0] + x[0] * x[0]]]], both, reads, [Rows(total, both)])
+    loops.each([lambda x, total_row: [[total_row[0] + x[0] * x[0]]]], both, reads, [Rows(total, both)])
     return loops.values(total)[0][0]
 
 

@@ -1,4 +1,4 @@
-"""Rates: held inputs, Python callbacks and what they raise, ends of all kinds, threads, the cache."""
+"""Rates: held inputs, Python callbacks and their exceptions, ends of intervals, threads, the cache."""
 
 import gc
 import sys
@@ -27,17 +27,17 @@ def finish(stepper):
 
 
 def decay(size=1, note=lambda t: None):
-    """ẏ = -y by Python; `note` hears of every time."""
+    """Return the rate ẏ = -y computed by Python; `note` is called with every time."""
 
-    def answer():
+    def compute():
         note(rate.time.item())
         np.negative(rate.y, out=rate.slope)
 
-    rate = Rate.called(size, answer)
+    rate = Rate.called(size, compute)
     return rate
 
 
-def test_inputs_are_held_by_name_and_any_number_of_them():
+def test_any_number_of_inputs_can_be_held_by_name():
     """ẋ = Σ over three held arrays, so x grows by it."""
 
     def body(x, a, b, c):
@@ -52,7 +52,7 @@ def test_inputs_are_held_by_name_and_any_number_of_them():
     np.testing.assert_allclose(stepper.y, [11.0, 12.0], rtol=1e-14)
 
 
-def test_what_is_held_can_be_changed_between_stretches():
+def test_held_inputs_can_be_changed_between_intervals():
     rate = oscillator()
     stepper = Stepper("DOP853", rate)
     for k in (1.0, 4.0):
@@ -70,14 +70,14 @@ def test_an_input_called_t_is_the_time():
     np.testing.assert_allclose(stepper.y, [8.0], rtol=1e-12)
 
 
-def test_a_function_called_before_an_evaluation_sets_what_is_held():
+def test_a_function_called_before_an_evaluation_sets_held_inputs():
     """ẍ = -k x with k = 4 set by Python at every evaluation has the bits of k = 4 that is held."""
     held = oscillator()
     held.held["k"][()] = 4.0
     function = Function.of("spring", {"x": (), "v": (), "k": ()}, lambda x, v, k: {"dx": v, "dv": -k * x})
-    asked = Rate.compiled(function, 2, lambda: asked.held["k"].fill(4.0))
+    called = Rate.compiled(function, 2, lambda: called.held["k"].fill(4.0))
     ends = []
-    for rate in (held, asked):
+    for rate in (held, called):
         stepper = Stepper("DOP853", rate)
         stepper.start(0.0, [1.0, 0.0], 3.0, rtol=1e-8, atol=1e-8)
         finish(stepper)
@@ -85,7 +85,7 @@ def test_a_function_called_before_an_evaluation_sets_what_is_held():
     np.testing.assert_array_equal(*ends)
 
 
-def test_results_beyond_the_slope_are_there():
+def test_results_beyond_the_slope_are_available():
     function = Function.of("more", {"x": 2}, lambda x: {"dx": [-x[0], -x[1]], "energy": x[0] * x[0] + x[1] * x[1]})
     rate = Rate.compiled(function, 1)
     rate.y[:] = 3.0, 4.0
@@ -93,19 +93,19 @@ def test_results_beyond_the_slope_are_there():
     assert rate.given["energy"] == 25.0
 
 
-def test_a_function_that_is_no_rate_is_refused():
+def test_a_function_that_does_not_compute_a_rate_is_rejected():
     function = Function.of("wrong", {"x": 2, "v": 3}, lambda x, v: {"dx": list(x), "dv": list(x)})
-    with pytest.raises(ArgumentError, match=r"no rate of x\[2\], v\[3\]"):
+    with pytest.raises(ArgumentError, match=r"does not compute the rate of x\[2\], v\[3\]"):
         Rate.compiled(function, 2)
 
 
 class Stopped(BaseException):
-    """An exception that nobody catches by accident."""
+    """An exception that is never caught by accident."""
 
 
 @methods
 @pytest.mark.parametrize("kind", [Stopped, KeyboardInterrupt, SystemExit, ZeroDivisionError])
-def test_what_a_callback_raises_comes_out_as_it_is_and_nothing_is_spoilt(method, kind):
+def test_an_exception_of_a_callback_is_propagated_and_the_stepper_stays_usable(method, kind):
     raised = kind("at this time")
 
     def note(t):
@@ -118,7 +118,7 @@ def test_what_a_callback_raises_comes_out_as_it_is_and_nothing_is_spoilt(method,
     with pytest.raises(kind) as caught:
         finish(stepper)
     assert caught.value is raised
-    assert [entry.name for entry in caught.traceback][-2:] == ["answer", "note"]
+    assert [entry.name for entry in caught.traceback][-2:] == ["compute", "note"]
     assert 0.0 < stepper.t <= 0.5
     np.testing.assert_allclose(stepper.y, np.exp(-stepper.t), rtol=1e-4)
     limit[0] = np.inf
@@ -139,8 +139,8 @@ def test_no_evaluation_is_beyond_the_end_or_before_the_start(method, until):
 
 
 @methods
-def test_ends_that_come_one_after_the_other_cost_one_step_each(method):
-    """A thousand ticks a second: rounding leaves no sliver of a step before a tick, and none begins small again."""
+def test_consecutive_short_intervals_take_one_step_each(method):
+    """A thousand intervals: rounding leaves no tiny step before an end, and no interval starts with a small step."""
     stepper, taken = Stepper(method, oscillator()), 0
     y, first = np.array([1.0, 0.0]), None
     for tick in range(1, 1001):
@@ -154,7 +154,7 @@ def test_ends_that_come_one_after_the_other_cost_one_step_each(method):
 
 
 @methods
-def test_no_step_is_longer_than_the_longest(method):
+def test_no_step_exceeds_the_maximum_length(method):
     stepper = Stepper(method, oscillator())
     stepper.start(0.0, [1.0, 0.0], 1.0, rtol=1.0, atol=1.0, longest=0.03)
     lengths = []
@@ -166,29 +166,29 @@ def test_no_step_is_longer_than_the_longest(method):
 
 
 @methods
-def test_a_state_that_runs_to_infinity_ends_with_a_finite_one(method):
-    """ẋ = x² ends at t = 1 for x(0) = 1; ẋ = 1000 x leaves the numbers at t = 0.71."""
+def test_integration_of_a_diverging_state_ends_at_a_finite_one(method):
+    """ẋ = x² ends at t = 1 for x(0) = 1; ẋ = 1000 x overflows at t = 0.71."""
     square = Rate.compiled(Function.of("square", {"x": ()}, lambda x: {"dx": x * x}), 1)
     growth = Rate.compiled(Function.of("growth", {"x": ()}, lambda x: {"dx": 1000.0 * x}), 1)
     for rate, end in ((square, 1.0), (growth, np.log(np.finfo(float).max) / 1000.0)):
         stepper = Stepper(method, rate)
         stepper.start(0.0, [1.0], 2.0, rtol=1e-4, atol=1e-6)
-        assert finish(stepper) in (Reason.SMALL, Reason.NOT_FINITE)
+        assert finish(stepper) in (Reason.STEP_TOO_SMALL, Reason.NOT_FINITE)
         assert np.isfinite(stepper.y).all()
         assert stepper.t == pytest.approx(end, abs=0.02)
 
 
 @methods
-def test_python_is_not_asked_about_a_state_that_is_not_finite(method):
-    """Slopes of 1e300 make trial states overflow, and whoever computes with them would raise or warn."""
+def test_python_is_not_called_for_a_state_that_is_not_finite(method):
+    """Slopes of 1e300 make trial states overflow, and Python code that computes with them would raise or warn."""
     seen = []
 
-    def answer():
+    def compute():
         seen.append(rate.y.copy())
         with np.errstate(over="ignore"):
             rate.slope[:] = 1e300 * rate.y
 
-    rate = Rate.called(2, answer)
+    rate = Rate.called(2, compute)
     stepper = Stepper(method, rate)
     stepper.start(0.0, [1.0, 1e5], 1.0, rtol=1e-3, atol=1e-3, first=1.0)
     assert stepper.advance(8) is not Reason.END
@@ -197,7 +197,7 @@ def test_python_is_not_asked_about_a_state_that_is_not_finite(method):
 
 @methods
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_slope_that_is_not_a_number_at_the_start_is_told_at_once(method, bad):
+def test_a_slope_that_is_not_finite_at_the_start_is_reported_at_once(method, bad):
     rate = oscillator()
     rate.held["k"][()] = bad
     stepper = Stepper(method, rate)
@@ -212,11 +212,11 @@ def test_a_slope_that_is_not_a_number_at_the_start_is_told_at_once(method, bad):
 def test_a_first_step_is_found_for_slopes_of_any_size(method, size):
     times = []
 
-    def answer():
+    def compute():
         times.append(rate.time.item())
         rate.slope[:] = size
 
-    rate = Rate.called(1, answer)
+    rate = Rate.called(1, compute)
     stepper = Stepper(method, rate)
     stepper.start(0.0, [1.0], 1e-3, rtol=1e-6, atol=1e-9)
     assert finish(stepper) is Reason.END
@@ -225,20 +225,20 @@ def test_a_first_step_is_found_for_slopes_of_any_size(method, size):
 
 
 @methods
-def test_a_jump_that_no_step_can_follow_is_told(method):
+def test_a_singularity_that_no_step_can_resolve_is_reported(method):
     """A slope that grows without bound towards t = 0.5, but is finite everywhere."""
 
-    def answer():
+    def compute():
         rate.slope[:] = 1.0 / max(abs(rate.time.item() - 0.5), 1e-300)
 
-    rate = Rate.called(1, answer)
+    rate = Rate.called(1, compute)
     stepper = Stepper(method, rate)
     stepper.start(0.0, [0.0], 1.0, rtol=1e-6, atol=1e-6)
-    assert finish(stepper) in (Reason.SMALL, Reason.NOT_FINITE)
+    assert finish(stepper) in (Reason.STEP_TOO_SMALL, Reason.NOT_FINITE)
     assert stepper.t == pytest.approx(0.5, abs=1e-3)
 
 
-def test_threads_do_not_disturb_one_another():
+def test_threads_do_not_interfere():
     def run(results, number):
         stepper = Stepper("DOP853", decay(2) if number % 2 else kepler())
         start = np.ones(2) if number % 2 else KEPLER_START
@@ -261,21 +261,21 @@ def test_threads_do_not_disturb_one_another():
 def test_callbacks_leak_nothing():
     answers = [object()]
 
-    def answer():
+    def compute():
         np.negative(rate.y, out=rate.slope)
         return answers[0]
 
-    rate = Rate.called(1, answer)
+    rate = Rate.called(1, compute)
     stepper = Stepper("RK45", rate)
     counts = []
     for _ in range(3):
         stepper.start(0.0, [1.0], 1.0, rtol=1e-8, atol=1e-8)
         finish(stepper)
-        counts.append((sys.getrefcount(answers[0]), sys.getrefcount(answer)))
+        counts.append((sys.getrefcount(answers[0]), sys.getrefcount(compute)))
     assert counts[0] == counts[1] == counts[2]
 
 
-def test_a_stepper_keeps_alive_what_its_code_points_to():
+def test_a_stepper_keeps_the_memory_of_its_code_alive():
     stepper = Stepper("RK45", oscillator())
     gc.collect()
     stepper.start(0.0, [1.0, 0.0], np.pi, rtol=1e-10, atol=1e-10)
@@ -301,7 +301,7 @@ def made(tmp_path, monkeypatch):
     driver.cache_clear()
 
 
-def test_a_method_is_assembled_once_for_all_rates_and_found_on_the_disk_afterwards(made):
+def test_a_method_is_compiled_once_for_all_rates_and_then_loaded_from_disk(made):
     for rate in (oscillator(), kepler(), decay(7)):
         Stepper("RK45", rate)
     assert made == ["RK45"]
@@ -313,7 +313,7 @@ def test_a_method_is_assembled_once_for_all_rates_and_found_on_the_disk_afterwar
     np.testing.assert_allclose(stepper.y, [-1.0, 0.0], atol=1e-7)
 
 
-def test_another_number_in_a_method_is_another_object(made, monkeypatch):
+def test_a_changed_constant_of_a_method_changes_the_key(made, monkeypatch):
     driver("RK23")
     driver.cache_clear()
     monkeypatch.setattr("appell.compile.ode.driver.SAFETY", 0.8)

@@ -1,4 +1,4 @@
-"""Steps in machine code: accuracy, agreement with SciPy's, closed forms."""
+"""Steps in machine code: accuracy, agreement with SciPy, closed forms."""
 
 import numpy as np
 import pytest
@@ -23,14 +23,14 @@ methods = pytest.mark.parametrize("method", METHODS)
 
 def walk(stepper, blocks=(64,)):
     """All steps to the end: times, states at the ends, series."""
-    starts, ends, series, turn = [], [], [], 0
+    starts, ends, series, call = [], [], [], 0
     reason = Reason.FULL
     while reason is Reason.FULL:
-        reason = stepper.advance(blocks[min(turn, len(blocks) - 1)])
+        reason = stepper.advance(blocks[min(call, len(blocks) - 1)])
         starts += [*stepper.starts]
         ends += [*stepper.ends]
         series += [*stepper.series.copy()]
-        turn += 1
+        call += 1
     return reason, np.array(starts), np.array(ends), np.array(series)
 
 
@@ -60,13 +60,13 @@ def errors_at_fixed_steps(method, count, between):
     ],
 )
 def test_the_error_falls_with_the_order(method, between, order, count):
-    """The interpolants of orders 7, 4 and 3 lose one power within a step, which the whole way does not: h^p on both."""
+    """The interpolants of orders 7, 4 and 3 lose one power within a step, but not over the interval: h^p for both."""
     coarse, fine = (errors_at_fixed_steps(method, n, between) for n in (count, 2 * count))
     assert np.log2(coarse / fine) == pytest.approx(order, abs=0.35)
 
 
 @methods
-def test_steps_are_scipys_step_by_step(method):
+def test_steps_agree_with_scipy_one_by_one(method):
     """Where errors are far above rounding, which enters their estimates by cancellation: no tiny first step."""
     start, until, rtol, atol, first = KEPLER_START, 12.0, 1e-4, 1e-6, 0.3 if method == "DOP853" else 0.03
     theirs = getattr(integrate, method)(kepler_slope, 0.0, start, until, rtol=rtol, atol=atol, first_step=first)
@@ -85,7 +85,7 @@ def test_steps_are_scipys_step_by_step(method):
 
 
 @methods
-def test_the_first_step_is_scipys(method):
+def test_the_first_step_agrees_with_scipy(method):
     theirs = getattr(integrate, method)(kepler_slope, 0.0, KEPLER_START, 12.0, rtol=1e-6, atol=1e-8)
     ours = Stepper(method, kepler())
     ours.start(0.0, KEPLER_START, 12.0, rtol=1e-6, atol=1e-8)
@@ -94,7 +94,7 @@ def test_the_first_step_is_scipys(method):
 
 @pytest.mark.parametrize("looped", [False, True])
 @pytest.mark.parametrize(("method", "rtol"), [("DOP853", 1e-12), ("RK45", 1e-9), ("RK23", 1e-7)])
-def test_a_planet_is_where_kepler_says(method, rtol, looped):
+def test_a_planet_follows_keplers_equation(method, rtol, looped):
     stepper = Stepper(method, kepler(looped))
     stepper.start(0.0, KEPLER_START, 20.0, rtol=rtol, atol=rtol)
     reason, *_ = walk(stepper)
@@ -103,7 +103,7 @@ def test_a_planet_is_where_kepler_says(method, rtol, looped):
 
 
 @pytest.mark.parametrize("amplitude", [0.1, 1.5, 3.1])
-def test_a_pendulum_swings_by_elliptic_functions_between_its_steps_too(amplitude):
+def test_a_pendulum_follows_elliptic_functions_within_steps_too(amplitude):
     stepper = Stepper("DOP853", pendulum())
     stepper.start(0.0, [amplitude, 0.0], 20.0, rtol=1e-11, atol=1e-12)
     _, starts, ends, series = walk(stepper)
@@ -114,7 +114,7 @@ def test_a_pendulum_swings_by_elliptic_functions_between_its_steps_too(amplitude
 
 
 @methods
-def test_pieces_meet(method):
+def test_interpolants_of_consecutive_steps_meet(method):
     stepper = Stepper(method, kepler())
     stepper.start(0.0, KEPLER_START, 5.0, rtol=1e-7, atol=1e-9)
     _, starts, ends, series = walk(stepper)
@@ -128,7 +128,7 @@ def test_pieces_meet(method):
 
 
 @methods
-def test_how_steps_are_grouped_changes_no_bit(method):
+def test_bits_do_not_depend_on_the_number_of_steps_per_call(method):
     def run(blocks):
         stepper = Stepper(method, kepler())
         stepper.start(0.0, KEPLER_START, 5.0, rtol=1e-7, atol=1e-9)
@@ -139,23 +139,23 @@ def test_how_steps_are_grouped_changes_no_bit(method):
 
 
 @methods
-def test_two_stretches_are_one_to_the_tolerance(method):
+def test_two_intervals_equal_one_to_the_tolerance(method):
     stepper, rtol = Stepper(method, kepler()), 1e-9
     stepper.start(0.0, KEPLER_START, 6.0, rtol=rtol, atol=rtol)
     walk(stepper)
-    whole = stepper.y
+    end = stepper.y
     stepper.start(0.0, KEPLER_START, 2.3, rtol=rtol, atol=rtol)
     walk(stepper)
     assert stepper.t == 2.3
     stepper.start(2.3, stepper.y, 6.0, rtol=rtol, atol=rtol, first=stepper.step)
     walk(stepper)
-    np.testing.assert_allclose(stepper.y, whole, rtol=0, atol=3e2 * rtol)
+    np.testing.assert_allclose(stepper.y, end, rtol=0, atol=3e2 * rtol)
 
 
 @methods
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 9, 61])
 def test_states_of_any_size(method, size):
-    """ẏ = -y from Python; numbers that fill a register only in part have no say."""
+    """ẏ = -y from Python; unused lanes of the last register have no effect."""
     rate = Rate.called(size, lambda: np.negative(rate.y, out=rate.slope))
     stepper, start = Stepper(method, rate), np.arange(1.0, size + 1.0)
     stepper.start(0.0, start, 1.0, rtol=1e-7, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The numbers of the methods are those of the books, and fit one another."""
+"""Coefficients of the methods: equal to those of SciPy, and consistent."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def dense(row, size):
 
 
 @methods
-def test_the_coefficients_are_scipys(tableau):
+def test_the_coefficients_are_those_of_scipy(tableau):
     theirs, size = getattr(integrate, tableau.name), tableau.last
     np.testing.assert_allclose([dense(row, size)[: theirs.A.shape[1]] for row in tableau.stages], theirs.A, rtol=1e-15)
     np.testing.assert_allclose(dense(tableau.weights, size), theirs.B, rtol=1e-15)

@@ -1,4 +1,4 @@
-"""The meaning of a program: its results by the interpreter of tapes."""
+"""Reference interpreter of programs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from appell.compile.tape.evaluate import evaluate
 
 
 def run(program: Program, *arguments) -> tuple[np.ndarray, ...]:
-    """What a program means: the results of one sample, by the interpreter of tapes."""
+    """Return the results of a program on one sample, computed by the interpreter of tapes."""
     frame = np.full(program.size, np.nan)
     frame[: program.input_size] = np.concatenate([np.ravel(np.asarray(x, float)) for x in arguments])
     for stage in program.stages:
-        taken = [0] * len(stage.steps)
+        done = [0] * len(stage.steps)
         for number in stage.order:
-            step, turn = stage.steps[number], taken[number]
-            taken[number] += 1
-            operands = [frame[list(window.slots(turn))] for window in step.reads]
-            operands += [np.array(step.numbers[turn])] if step.numbers else []
-            for window, found in zip(step.writes, evaluate(step.tape, *operands), strict=True):
-                frame[list(window.slots(turn))] = found
+            step, iteration = stage.steps[number], done[number]
+            done[number] += 1
+            operands = [frame[list(window.slots(iteration))] for window in step.reads]
+            operands += [np.array(step.numbers[iteration])] if step.numbers else []
+            for window, values in zip(step.writes, evaluate(step.tape, *operands), strict=True):
+                frame[list(window.slots(iteration))] = values
     ends = np.cumsum([array.size for array in program.outputs])
     parts = np.split(frame[list(program.results)], ends[:-1])
     return tuple(part.reshape(array.shape) for part, array in zip(parts, program.outputs, strict=True))

@@ -1,4 +1,4 @@
-"""A function of a program can do what a function of a tape can."""
+"""Functions of programs support everything that functions of tapes do."""
 
 import pickle
 
@@ -25,22 +25,22 @@ def products(q, v, loops):
 def total(q, v, loops):
     table, all_of_them = loops.given([[0.0]]), [0] * SIZE
     rows = [Rows(loops.given([[x] for x in q]), range(SIZE)), Rows(table, all_of_them)]
-    loops.each([lambda x, so_far: [[so_far[0] + x[0] * x[0]]]], all_of_them, rows, [Rows(table, all_of_them)])
+    loops.each([lambda x, total_row: [[total_row[0] + x[0] * x[0]]]], all_of_them, rows, [Rows(table, all_of_them)])
     return {"s": loops.values(table)[0][0]}
 
 
-def test_it_shows_what_it_is():
+def test_repr_shows_arguments_results_and_owner():
     assert repr(LOOPED) == "<Function chain(q[7], v[7]) -> ends[5], rows[7, 2], same[7] of robot 'x'>"
     assert (LOOPED.name, LOOPED.__name__, LOOPED.__doc__) == ("chain", "chain", "A chain.")
 
 
-def test_it_counts_every_turn():
+def test_all_iterations_are_counted():
     one = Function.of("products", SHAPES, products, loops=True)
     assert one.count() == OpCount(mul=SIZE)
-    assert LOOPED.count().trig == 8  # a sine and a cosine for each of four bent turns
+    assert LOOPED.count().trig == 8  # a sine and a cosine in each of four iterations
 
 
-def test_it_travels_by_content():
+def test_a_program_pickles_by_content():
     copy = pickle.loads(pickle.dumps(LOOPED))
     assert copy.formula == LOOPED.formula
     assert copy.formula.digest == LOOPED.formula.digest
@@ -63,12 +63,12 @@ def test_programs_that_differ_in_a_number_have_different_digests():
 
 
 @pytest.mark.parametrize("wrt", ["q", "v"])
-def test_it_can_be_differentiated(wrt):
+def test_a_program_can_be_differentiated(wrt):
     for one, other in zip(LOOPED.jacobian(wrt)(Q, V), STRAIGHT.jacobian(wrt)(Q, V), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
 
 
-def test_its_columns_zeros_gradients_and_pullbacks_are_found():
+def test_a_program_has_columns_zeros_gradients_and_pullbacks():
     both = Function.of("products", SHAPES, products, loops=True)
     np.testing.assert_array_equal(both.columns([0])(Q, V)[..., 0], Q * V)
     np.testing.assert_array_equal(both.structural_zeros, [[False, True]] * SIZE)
@@ -76,7 +76,7 @@ def test_its_columns_zeros_gradients_and_pullbacks_are_found():
     np.testing.assert_array_equal(Function.of("total", SHAPES, total, loops=True).gradient("q")(Q, V), 2 * Q)
 
 
-def test_batches_broadcast_and_fill_what_they_are_given():
+def test_batches_broadcast_and_fill_out():
     want = LOOPED(Q, V)
     out = tuple(np.empty_like(x) for x in want)
     assert LOOPED(Q, V, out=out)[1] is out[1]

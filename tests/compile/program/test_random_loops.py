@@ -1,4 +1,4 @@
-"""Whatever the loops: a program means what its text does, and machine code of any form does what the program means."""
+"""Random loops: a program computes what its body computes, and machine code of any form computes the same."""
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -27,20 +27,20 @@ def bits(results) -> list[bytes]:
 
 
 @settings(max_examples=150, deadline=None)
-@example(5313, False)  # two rows of a table view the same slot, and one of them is written
+@example(5313, False)  # two rows of a table share a slot, and one of them is written
 @given(seeds, st.booleans())
-def test_a_program_means_what_its_text_does_on_numbers(seed, angles):
+def test_a_program_computes_what_its_body_computes_on_numbers(seed, angles):
     body = random_body(seed, angles)
     program = roll("any", arrays(SHAPES), body)
     (q, *_), (p, *_) = samples(seed)
     wanted = body(q.tolist(), float(p), UNROLLED)
-    for found, name in zip(run(program, q, p), wanted, strict=True):
-        np.testing.assert_allclose(found, np.array(wanted[name]), rtol=1e-11, atol=1e-11)
+    for result, name in zip(run(program, q, p), wanted, strict=True):
+        np.testing.assert_allclose(result, np.array(wanted[name]), rtol=1e-11, atol=1e-11)
 
 
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.booleans())
-def test_all_turns_taken_are_the_same_function(seed, angles):
+def test_an_unrolled_program_is_the_same_function(seed, angles):
     program = roll("any", arrays(SHAPES), random_body(seed, angles))
     (q, *_), (p, *_) = samples(seed)
     for one, other in zip(run(program, q, p), evaluate(unrolled(program), q, p), strict=True):
@@ -55,22 +55,22 @@ def test_machine_code_has_the_bits_of_the_interpreter_in_every_form(seed):
     wanted = [run(program, *sample) for sample in zip(q, p, strict=True)]
     for form in (Form(), Form(register=64), Form(chunk=5)):
         made = make_ufunc(program, form=form)
-        found = made(q, p)
+        result = made(q, p)
         for k, row in enumerate(wanted):
-            assert bits(result[k] for result in found) == bits(row)
+            assert bits(result[k] for result in result) == bits(row)
             assert bits(made(q[k], p[k])) == bits(row)
 
 
 @settings(max_examples=8, deadline=None)
 @given(seeds)
-def test_results_with_sines_and_floats_depend_on_no_form_and_no_place_in_a_batch(seed):
+def test_results_with_sines_and_floats_do_not_depend_on_form_or_position_in_a_batch(seed):
     program = fused(roll("any", arrays(SHAPES), random_body(seed, angles=True)))
     q, p = samples(seed)
     wanted = [run(program, *sample) for sample in zip(q, p, strict=True)]
     for kind, tolerance in ((np.float64, 1e-11), (np.float32, 1e-2)):
         a, b = q.astype(kind), p.astype(kind)
         first = make_ufunc(program)(a, b)
-        for column, found in enumerate(first):
-            np.testing.assert_allclose(found, [row[column] for row in wanted], rtol=tolerance, atol=tolerance)
+        for column, result in enumerate(first):
+            np.testing.assert_allclose(result, [row[column] for row in wanted], rtol=tolerance, atol=tolerance)
         for form in (Form(register=64), Form(chunk=5)):
             assert bits(make_ufunc(program, form=form)(a[::-1], b[::-1])) == bits(x[::-1] for x in first)

@@ -1,4 +1,4 @@
-"""Loops that stay loops compute what the same text computes turn by turn on plain numbers."""
+"""Traced loops compute what the same body computes on plain numbers."""
 
 import numpy as np
 import pytest
@@ -17,28 +17,28 @@ SAMPLES = np.random.default_rng(0).normal(size=(2, 13, SIZE))
 EVERY, NONE = range(SIZE), [0] * SIZE
 
 
-def test_a_program_means_what_its_text_does_on_numbers():
+def test_a_program_computes_what_its_body_computes_on_numbers():
     for q, v in SAMPLES.transpose(1, 0, 2):
         wanted = chain(q.tolist(), v.tolist(), UNROLLED)
-        for found, name in zip(run(CHAIN, q, v), wanted, strict=True):
-            np.testing.assert_allclose(found, wanted[name], rtol=1e-14, atol=1e-14)
+        for result, name in zip(run(CHAIN, q, v), wanted, strict=True):
+            np.testing.assert_allclose(result, wanted[name], rtol=1e-14, atol=1e-14)
 
 
 def test_machine_code_of_a_program_agrees_with_the_interpreter():
     function = Function(CHAIN)
     q, v = SAMPLES
-    found = function(q, v)
+    results = function(q, v)
     for k in range(len(q)):
-        for wanted, one in zip(run(fused(CHAIN), q[k], v[k]), found, strict=True):
+        for wanted, one in zip(run(fused(CHAIN), q[k], v[k]), results, strict=True):
             np.testing.assert_allclose(one[k], wanted, rtol=1e-13, atol=1e-14)
 
 
-def test_all_turns_taken_are_the_same_function():
+def test_an_unrolled_program_is_the_same_function():
     for one, other in zip(Function(CHAIN)(*SAMPLES), Function(unrolled(CHAIN))(*SAMPLES), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-14)
 
 
-def test_steps_are_traced_once_and_tables_of_inputs_are_not_copied():
+def test_bodies_are_traced_once_and_tables_of_inputs_are_not_copied():
     def body(q, v, loops):
         pairs = loops.given(list(zip(q, v, strict=True)))
         out = loops.table(SIZE, 1)
@@ -50,7 +50,7 @@ def test_steps_are_traced_once_and_tables_of_inputs_are_not_copied():
     assert program.size == 3 * SIZE
 
 
-def test_slots_are_given_back_when_nobody_reads_them_any_more():
+def test_slots_are_reused_after_their_last_read():
     def body(q, v, loops):
         table = loops.given([[x * y] for x, y in zip(q, v, strict=True)])
         for _ in range(20):
@@ -62,7 +62,7 @@ def test_slots_are_given_back_when_nobody_reads_them_any_more():
     assert roll("long", arrays(SHAPES), body).size == 4 * SIZE
 
 
-def test_a_value_of_a_table_keeps_what_it_was_when_the_table_is_written_anew():
+def test_values_read_from_a_table_do_not_change_when_it_is_overwritten():
     def body(q, v, loops):
         table = loops.given([[x] for x in q])
         old = [row[0] for row in loops.values(table)]
@@ -83,7 +83,7 @@ def test_a_value_of_a_table_keeps_what_it_was_when_the_table_is_written_anew():
     assert last.ravel().tolist() == (4 * q).tolist()
 
 
-def test_two_tables_that_see_the_same_values_go_their_own_ways():
+def test_two_tables_of_the_same_values_are_independent():
     def body(q, v, loops):
         first = loops.given([[x + 1.0] for x in q])
         second = loops.given(loops.values(first))
@@ -96,7 +96,7 @@ def test_two_tables_that_see_the_same_values_go_their_own_ways():
     assert (first.ravel().tolist(), second.ravel().tolist()) == ((-q - 1).tolist(), (q + 1).tolist())
 
 
-def test_turns_that_differ_in_nothing_are_all_taken():
+def test_identical_iterations_are_all_run():
     def body(q, v, loops):
         table = loops.given([[q[0]]])
         row = [Rows(table, NONE)]
@@ -106,7 +106,7 @@ def test_turns_that_differ_in_nothing_are_all_taken():
     assert Function.of("doubled", SHAPES, body, loops=True)(np.ones(SIZE), np.ones(SIZE)) == 2.0**SIZE
 
 
-def test_numbers_that_never_change_are_constants():
+def test_numbers_that_are_the_same_in_all_iterations_are_constants():
     def body(q, v, loops):
         table, out = loops.given([[x] for x in q]), loops.table(SIZE, 1)
         numbers = [[0.0, 1.0, float(k)] for k in EVERY]
@@ -128,16 +128,16 @@ def test_numbers_that_never_change_are_constants():
     ("problem", "each"),
     [
         ("before it is written", lambda loops, t: loops.each([lambda x: [x]], [0], [Rows(loops.table(1, 1), [0])], [])),
-        ("another number of turns", lambda loops, t: loops.each([lambda x: [x]], [0, 0], [Rows(t, [0])], [])),
+        ("another number of iterations", lambda loops, t: loops.each([lambda x: [x]], [0, 0], [Rows(t, [0])], [])),
         ("kind 2", lambda loops, t: loops.each([lambda x: [x]], [2], [Rows(t, [0])], [])),
         ("row of 2", lambda loops, t: loops.each([lambda x: [[*x, 1.0]]], [0], [Rows(t, [0])], [Rows(t, [0])])),
         ("writes row 9", lambda loops, t: loops.each([lambda x: [x]], [0], [Rows(t, [0])], [Rows(t, [9])])),
         ("before it is written", lambda loops, t: loops.values(loops.table(1, 1))),
         ("rows of", lambda loops, t: loops.given([[1.0], [1.0, 2.0]])),
-        ("neither a number", lambda loops, t: loops.given([["x"]])),
+        ("a table holds 'x'", lambda loops, t: loops.given([["x"]])),
     ],
 )
-def test_a_loop_that_cannot_be_is_named(problem, each):
+def test_an_invalid_loop_is_named(problem, each):
     def body(q, v, loops):
         each(loops, loops.given([[q[0]]]))
         return {"x": q}
@@ -146,7 +146,7 @@ def test_a_loop_that_cannot_be_is_named(problem, each):
         roll("wrong", arrays(SHAPES), body)
 
 
-def test_a_step_that_uses_a_scalar_from_outside_is_refused():
+def test_a_body_that_uses_a_scalar_from_outside_is_rejected():
     def body(q, v, loops):
         table = loops.given([[x] for x in q])
         row = [Rows(table, EVERY)]
@@ -157,16 +157,16 @@ def test_a_step_that_uses_a_scalar_from_outside_is_refused():
         roll("outside", arrays(SHAPES), body)
 
 
-def test_turns_of_a_kind_may_go_without_a_row_of_a_table():
+def test_iterations_of_a_kind_may_have_no_row_of_a_table():
     rows = [k if k % 2 else None for k in EVERY]
 
     def body(q, v, loops):
         out = loops.table(SIZE, 1)
-        found = loops.given([[x] for x in q])
+        first = loops.given([[x] for x in q])
         steps = [lambda one, _: [[2.0 * one[0]], []], lambda one, other: [[one[0] * other[0]], [one[0]]]]
         pairs, seen = loops.given([[x] for x in v]), loops.given([[0.0] for _ in q])
         kinds = [k % 2 for k in EVERY]
-        loops.each(steps, kinds, [Rows(found, EVERY), Rows(pairs, rows)], [Rows(out, EVERY), Rows(seen, rows)])
+        loops.each(steps, kinds, [Rows(first, EVERY), Rows(pairs, rows)], [Rows(out, EVERY), Rows(seen, rows)])
         return {"out": loops.values(out), "seen": loops.values(seen)}
 
     q, v = SAMPLES
@@ -179,9 +179,9 @@ def test_turns_of_a_kind_may_go_without_a_row_of_a_table():
 
     def mixed(q, v, loops):
         out = loops.table(SIZE, 1)
-        found = loops.given([[x] for x in q])
-        loops.each([lambda one: [one or [0.0]]], NONE, [Rows(found, rows)], [Rows(out, EVERY)])
+        first = loops.given([[x] for x in q])
+        loops.each([lambda one: [one or [0.0]]], NONE, [Rows(first, rows)], [Rows(out, EVERY)])
         return {"out": loops.values(out)}
 
-    with pytest.raises(TraceError, match="some turns of a step have a row"):
+    with pytest.raises(TraceError, match="some iterations of a body have a row"):
         roll("mixed", arrays(SHAPES), mixed)

@@ -1,4 +1,4 @@
-"""L D Lᵀ X = B for many columns: straight code factors the matrix, a loop solves several columns a turn."""
+"""L D Lᵀ X = B for many columns: straight code factors the matrix, a loop solves several columns per iteration."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from appell.algebra.loops import Rows
 from appell.compile.function import Function
 
 SIZE, COLUMNS = 9, 8
-PARENTS = [-1, 0, 1, 1, 3, 0, 5, 5, 7]  # what couples with what: a row with those above it, as in a tree
+PARENTS = [-1, 0, 1, 1, 3, 0, 5, 5, 7]  # a row is coupled with the rows of its ancestors, as in a tree
 
 
 def above(k: int) -> list[int]:
@@ -25,7 +25,7 @@ def matrix(x):
 
 
 def factors(M):
-    """M = Lᵀ D L, from the leaves to the root, so that L has no entries that M has not."""
+    """M = Lᵀ D L, from the leaves to the root, so that L has no fill-in."""
     H, D = [list(row) for row in M], [0.0] * SIZE
     L = [[0.0] * SIZE for _ in range(SIZE)]
     for k in reversed(range(SIZE)):
@@ -38,12 +38,12 @@ def factors(M):
     return L, D
 
 
-def solve_each_turn(count: int):
+def solver(count: int):
     entries = [(k, i) for k in range(SIZE) for i in above(k)]
 
     def solve(factored, *columns):
         L, D = dict(zip(entries, factored[SIZE:], strict=True)), factored[:SIZE]
-        found = []
+        solutions = []
         for b in columns:
             x = list(b)
             for k in reversed(range(SIZE)):
@@ -53,27 +53,27 @@ def solve_each_turn(count: int):
             for k in range(SIZE):
                 for i in above(k):
                     x[k] = x[k] - L[k, i] * x[i]
-            found.append(x)
-        return found
+            solutions.append(x)
+        return solutions
 
     def body(x, B, loops):
         L, D = factors(matrix(x))
         factored = loops.given([[*D, *(L[k][i] for k, i in entries)]])
         right = loops.given([[row[j] for row in B] for j in range(COLUMNS)])
-        found = loops.table(COLUMNS, SIZE)
-        turns = COLUMNS // count
+        solution = loops.table(COLUMNS, SIZE)
+        iterations = COLUMNS // count
         lanes = [range(j, COLUMNS, count) for j in range(count)]
-        reads = [Rows(factored, [0] * turns), *(Rows(right, lane) for lane in lanes)]
-        loops.each([solve], [0] * turns, reads, [Rows(found, lane) for lane in lanes])
-        return {"X": [list(row) for row in zip(*loops.values(found), strict=True)]}
+        reads = [Rows(factored, [0] * iterations), *(Rows(right, lane) for lane in lanes)]
+        loops.each([solve], [0] * iterations, reads, [Rows(solution, lane) for lane in lanes])
+        return {"X": [list(row) for row in zip(*loops.values(solution), strict=True)]}
 
     return body
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_columns_are_solved_where_they_lie(count):
+def test_columns_are_solved_in_place(count):
     shapes = {"x": SIZE, "B": (SIZE, COLUMNS)}
-    function = Function.of("solve", shapes, solve_each_turn(count), loops=True)
+    function = Function.of("solve", shapes, solver(count), loops=True)
     draw = np.random.default_rng(3)
     x, B = draw.normal(size=(13, SIZE)), draw.normal(size=(13, SIZE, COLUMNS))
     M = np.array([matrix(sample) for sample in x.tolist()])

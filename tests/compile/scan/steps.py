@@ -1,4 +1,4 @@
-"""Steps to be repeated, and what repeating them means: a loop in Python over the function of one step."""
+"""Steps of scans, and the reference for their repetition: a Python loop over the function of one step."""
 
 import numpy as np
 
@@ -7,29 +7,29 @@ from appell.algebra.scalar import cos, sin
 from appell.compile.scan import Scan
 
 
-def repeated(march, arguments, every):
-    """What a march gives, by calling its step again and again."""
-    count, still = len(march.arguments.carried), len(march.arguments.carried) + len(march.arguments.held)
+def repeated(scan, arguments, every):
+    """Return the results of a scan, by calling its step repeatedly."""
+    count, fixed = len(scan.arguments.carried), len(scan.arguments.carried) + len(scan.arguments.held)
     arguments = [np.asarray(x) for x in arguments]
-    state, held, driven = arguments[:count], arguments[count:still], arguments[still:]
-    axes = [x.ndim - 1 - len(array.shape) for x, array in zip(driven, march.arguments.driven, strict=True)]
-    told = []
+    state, held, driven = arguments[:count], arguments[count:fixed], arguments[fixed:]
+    axes = [x.ndim - 1 - len(array.shape) for x, array in zip(driven, scan.arguments.driven, strict=True)]
+    stored = []
     for k in range(driven[0].shape[axes[0]]):
         now = [np.take(x, k, axis) for x, axis in zip(driven, axes, strict=True)]
-        found = march.step(*state, *held, *now)
-        found = found if isinstance(found, tuple) else (found,)
-        state = found[:count]
+        results = scan.step(*state, *held, *now)
+        results = results if isinstance(results, tuple) else (results,)
+        state = results[:count]
         if (k + 1) % every == 0:
-            told.append(found)
-    ndims = [len(array.shape) for array in march.outputs]
+            stored.append(results)
+    ndims = [len(array.shape) for array in scan.outputs]
     return [
-        np.stack([row[k] for row in told], axis=told[0][k].ndim - ndim) if told else None
+        np.stack([row[k] for row in stored], axis=stored[0][k].ndim - ndim) if stored else None
         for k, ndim in enumerate(ndims)
     ]
 
 
 def pendulums(name="pendulums", size=3):
-    """Coupled pendulums under a force, with a damping that is held, and their energy noted."""
+    """Return a scan of coupled pendulums under a force, with held damping, and with their energy as a result."""
 
     def body(q, v, p, t, u):
         last, force = q[-1], [x * cos(3.0 * t) for x in u]
@@ -41,8 +41,8 @@ def pendulums(name="pendulums", size=3):
     return Scan.of(name, {"q": size, "v": size}, {"p": 2}, {"t": (), "u": size}, body)
 
 
-def rolled(turns=4, size=3):
-    """A step with a loop inside."""
+def rolled(iterations=4, size=3):
+    """Return a scan whose step has a loop."""
 
     def body(q, v, p, t, u, loops):
         start = [*q, *(x * p[0] for x in v)]
@@ -51,25 +51,25 @@ def rolled(turns=4, size=3):
         push = loops.given([[x * cos(t) for x in u]])
         loops.each([lambda y, u: [y, u]], [0], [Rows(first, [0]), Rows(push, [0])], [Rows(now, [0]), Rows(force, [0])])
 
-        def turn(y, u, numbers):
+        def loop_body(y, u, numbers):
             x, z = y[:size], y[size:]
             z = [w + numbers[0] * (f - sin(s)) for f, s, w in zip(u, x, z, strict=True)]
             return [[s + 0.01 * w for s, w in zip(x, z, strict=True)] + z]
 
-        here = [0] * turns
-        steps = [[0.1 / (k + 1)] for k in range(turns)]
-        loops.each([turn], here, [Rows(now, here), Rows(force, here)], [Rows(now, here)], steps)
+        here = [0] * iterations
+        steps = [[0.1 / (k + 1)] for k in range(iterations)]
+        loops.each([loop_body], here, [Rows(now, here), Rows(force, here)], [Rows(now, here)], steps)
         x = loops.values(now)[0]
         return {"q": x[:size], "v": x[size:], "sum": sum(x)}
 
     return Scan.of("rolled", {"q": size, "v": size}, {"p": 2}, {"t": (), "u": size}, body, loops=True)
 
 
-def drawn(march, count, steps, kind="d", seed=0):
-    """Random arguments of a march."""
+def drawn(scan, count, steps, kind="d", seed=0):
+    """Return random arguments of a scan."""
     draw = np.random.default_rng(seed)
-    still = len(march.arguments.carried) + len(march.arguments.held)
-    shapes = [(count, *(steps,) * (k >= still), *array.shape) for k, array in enumerate(march.inputs)]
+    fixed = len(scan.arguments.carried) + len(scan.arguments.held)
+    shapes = [(count, *(steps,) * (k >= fixed), *array.shape) for k, array in enumerate(scan.inputs)]
     return [draw.uniform(-1, 1, shape).astype(kind) for shape in shapes]
 
 

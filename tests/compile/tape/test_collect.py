@@ -1,4 +1,4 @@
-"""Collecting by constants changes the cost of a tape, never its result."""
+"""Collecting by constants changes the cost of a tape but not its results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def crosses(s, omega, alpha):
     return {"a": list(alpha.cross(s) + omega.cross(omega.cross(s)))}
 
 
-def test_a_double_vector_product_becomes_three_products_a_component():
+def test_a_double_vector_product_becomes_three_products_per_component():
     """ω̇ × s + ω × (ω × s) with s constant: 18 products become the six ω_i ω_j and nine with s."""
     tape = trace("crosses", [Array("s", (3,)), Array("omega", (3,)), Array("alpha", (3,))], crosses)
     assert (count(tape).mul, count(tape).add) == (18, 12)
     assert (count(collect(tape, range(3))).mul, count(collect(tape, range(3))).add) == (15, 15)
 
 
-def test_what_two_constants_share_is_computed_once():
+def test_coefficients_shared_by_two_constants_are_computed_once():
     def two(s, h, omega, alpha):
         return {"a": crosses(s, omega, alpha)["a"] + crosses(h, omega, alpha)["a"]}
 
     tape = trace("two", [Array("s", (3,)), Array("h", (3,)), Array("omega", (3,)), Array("alpha", (3,))], two)
-    found = count(simplest(tape, range(6)))
-    assert (found.mul, found.add) == (6 + 9 + 9, 9 + 6 + 6)
+    counts = count(simplest(tape, range(6)))
+    assert (counts.mul, counts.add) == (6 + 9 + 9, 9 + 6 + 6)
 
 
 def test_eulers_moment_needs_fifteen_products_with_the_inertia():
@@ -54,7 +54,7 @@ def test_eulers_moment_needs_fifteen_products_with_the_inertia():
 
 @pytest.mark.parametrize("robot", [load("puma"), load("tree10"), *random_trees(4, links=6)], ids=str)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix", "coriolis", "regressor"])
-def test_results_stay_the_same_and_no_tape_gets_dearer(robot, name):
+def test_collecting_preserves_results_and_never_increases_the_cost(robot, name):
     function = getattr(Dynamics(robot, "newton-euler", forward="ldl"), name)
     motion = random_motion(robot, np.random.default_rng(0))[: len(function.inputs)]
     collected = collect(function.tape)
@@ -63,7 +63,7 @@ def test_results_stay_the_same_and_no_tape_gets_dearer(robot, name):
     assert count(simplest(function.tape)).total <= count(function.tape).total
 
 
-def test_a_result_that_others_use_too_is_kept():
+def test_a_result_that_other_nodes_use_is_preserved():
     def text(c, x):
         form = c[0] * x[0] + c[1] * x[1]
         return {"form": form, "square": form * x[0], "scaled": 2.0 * form}

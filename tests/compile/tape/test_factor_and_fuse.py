@@ -28,7 +28,7 @@ def test_a_common_factor_is_taken_out():
     assert count(traced(lambda x, y, z, w: x * y + x * z)) == OpCount(mul=1, add=1)
 
 
-def test_a_product_that_something_else_needs_is_not_factored():
+def test_a_product_with_another_use_is_not_factored():
     tape = trace("f", X, lambda x: {"r": [x[0] * x[1] + x[0] * x[2], x[0] * x[1]]})
     assert count(tape) == OpCount(mul=2, add=1)
 
@@ -45,7 +45,7 @@ def test_a_product_used_twice_is_not_fused():
     assert ops(tape) == [Op.MUL, Op.ADD, Op.ADD]
 
 
-def test_a_negated_difference_is_the_difference_the_other_way():
+def test_a_negated_difference_is_the_opposite_difference():
     assert ops(fuse(traced(lambda x, y, z, w: -(x - y)))) == [Op.SUB]
 
 

@@ -93,12 +93,12 @@ EXAMPLES = {
 }
 
 
-def test_every_rule_has_an_example_and_a_name_of_its_own():
+def test_every_rule_has_an_example_and_a_unique_name():
     assert [rule.name for rule in RULES] == list(EXAMPLES)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_gives_its_node_and_keeps_the_value(rule):
+def test_a_rule_returns_its_node_and_preserves_the_value(rule):
     g = Graph()
     n = SimpleNamespace(x=g.input(0), y=g.input(1), z=g.input(2))
     n.zero, n.one, n.two, n.three = (g.const(c) for c in (0.0, 1.0, 2.0, 3.0))
@@ -123,7 +123,7 @@ def test_a_rule_gives_its_node_and_keeps_the_value(rule):
         ("x - y = -(y - x), if known", lambda g, n: [n.x, n.y]),
     ],
 )
-def test_a_rule_leaves_alone_what_it_does_not_hold_for(name, operands):
+def test_a_rule_returns_none_where_it_does_not_apply(name, operands):
     g = Graph()
     n = SimpleNamespace(x=g.input(0), y=g.input(1), z=g.input(2), zero=g.const(0.0), two=g.const(2.0))
     (rule,) = (rule for rule in RULES if rule.name == name)

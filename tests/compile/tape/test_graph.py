@@ -1,4 +1,4 @@
-"""A growing graph: equal expressions are one node, and rules work together; passes/test_fold.py has each alone."""
+"""A growing graph: equal expressions are one node, and rules combine; test_fold.py tests each rule alone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_difference_and_its_opposite_are_one_node(b):
     assert b.sub(b.y, b.x) == b.neg(difference)
 
 
-def test_constants_gather(b):
+def test_constants_are_combined(b):
     assert b.mul(b.two, b.mul(b.const(3.0), b.x)) == b.mul(b.const(6.0), b.x)
     assert b.add(b.mul(b.two, b.x), b.mul(b.const(3.0), b.x)) == b.mul(b.const(5.0), b.x)
     assert b.sub(b.mul(b.two, b.x), b.x) == b.x
@@ -61,7 +61,7 @@ def test_sums_and_differences_of_the_same_terms_cancel(b):
     assert b.add(minus, plus) == b.add(b.x, b.x)
 
 
-def test_select_with_one_outcome_is_that_outcome(b):
+def test_select_with_a_known_result_is_folded(b):
     assert b.select(b.x, b.y, b.y) == b.y
     assert b.select(b.one, b.y, b.z) == b.y
     assert b.select(b.zero, b.y, b.z) == b.z

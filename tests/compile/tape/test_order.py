@@ -1,4 +1,4 @@
-"""Another order of the same nodes, and the same bits."""
+"""Another order of the same nodes gives the same bits."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def tape():
     )
 
 
-def turn(given, groups):
+def reordered(given, groups):
     nodes, results = renumber(given.nodes, in_groups(given.nodes, groups), given.results)
     return verify(replace(given, nodes=nodes, results=results))
 
 
 def test_the_nodes_of_the_first_group_come_first():
     given = tape()
-    turned = turn(given, [given.results[2:], given.results[:2]])
-    assert sorted(node[0] for node in turned.nodes) == sorted(node[0] for node in given.nodes)
-    assert turned.results[2] < min(turned.results[:2])
-    assert Op.COS not in [node[0] for node in turned.nodes[: turned.results[2] + 1]]
+    grouped = reordered(given, [given.results[2:], given.results[:2]])
+    assert sorted(node[0] for node in grouped.nodes) == sorted(node[0] for node in given.nodes)
+    assert grouped.results[2] < min(grouped.results[:2])
+    assert Op.COS not in [node[0] for node in grouped.nodes[: grouped.results[2] + 1]]
 
 
 def test_the_values_are_the_same():
     given = tape()
-    turned = turn(given, [[result] for result in reversed(given.results)])
+    grouped = reordered(given, [[result] for result in reversed(given.results)])
     x = np.array([0.3, -1.1, 2.0])
-    np.testing.assert_array_equal(evaluate(turned, x)[0], evaluate(given, x)[0])
+    np.testing.assert_array_equal(evaluate(grouped, x)[0], evaluate(given, x)[0])
 
 
 def test_derivatives_are_computed_direction_by_direction():
-    inverse = Function(ap.Dynamics(ap.load("puma")).inverse_dynamics.tape)  # which knows no derivative but its own
+    inverse = Function(ap.Dynamics(ap.load("puma")).inverse_dynamics.tape)  # without a derivative rule
     function = inverse.jacobian("q", "v", "a")
     results = np.reshape(function.tape.results, (3, 6, 6))
-    last = results.max(axis=1).ravel()  # where each direction is complete; some are constants shared with others
+    last = results.max(axis=1).ravel()  # index at which each direction is complete; some share constants
     assert np.count_nonzero(np.diff(last) > 0) >= 15

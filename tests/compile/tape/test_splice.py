@@ -28,7 +28,7 @@ def by_hand(x, y):
     return [a * s + a / s, np.sin(b) * (b / s), 1.0]
 
 
-def test_a_tape_in_a_trace_computes_what_it_computes_alone():
+def test_an_inlined_tape_computes_the_same_values():
     function = Function.of("outer", {"x": 2, "y": ()}, outer)
     np.testing.assert_allclose(function([0.3, -1.2], 0.7), by_hand([0.3, -1.2], 0.7), rtol=1e-15)
 
@@ -37,19 +37,19 @@ def test_quotients_by_one_denominator_divide_once():
     assert Function.of("outer", {"x": 2, "y": ()}, outer).count().div == 1
 
 
-def test_on_numbers_it_gives_numbers():
+def test_inlining_on_numbers_returns_numbers():
     m, t = inline(INNER, [3.0, 0.5], np.float64(2.0))
     assert m == [[6.0, np.sin(0.5)], [1.5, 1.0]]
     assert t == 0.25
 
 
-def test_a_wrong_number_of_scalars_is_refused_by_name():
-    with pytest.raises(TraceError, match="'inner' is called on 2 scalars"):
+def test_a_wrong_number_of_scalars_is_rejected_by_name():
+    with pytest.raises(TraceError, match="'inner' is called with 2 scalars"):
         inline(INNER, [1.0, 2.0])
 
 
 def test_scalars_of_another_trace_are_refused():
-    kept = []
-    trace("f", [Array("x", ())], lambda x: {"r": kept.append(x) or x})
+    scalars = []
+    trace("f", [Array("x", ())], lambda x: {"r": scalars.append(x) or x})
     with pytest.raises(TraceError, match="different traces"):
-        trace("g", [Array("x", ())], lambda x: {"r": inline(INNER, [x, kept[0]], 1.0)[1]})
+        trace("g", [Array("x", ())], lambda x: {"r": inline(INNER, [x, scalars[0]], 1.0)[1]})

@@ -1,4 +1,4 @@
-"""A function along a motion: every derivative against differences of the one before it."""
+"""Derivatives of a function along a motion, each compared with differences of the previous one."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def rate_of(function, *state):
     return (at(STEP) - at(-STEP)) / (2 * STEP)
 
 
-def test_rates_are_derivatives_by_time(taylor):
+def test_rates_are_time_derivatives(taylor):
     np.testing.assert_array_equal(taylor.value(Q), matrix(Q))
     np.testing.assert_allclose(taylor.rate(Q, V), rate_of(taylor.value, Q), atol=1e-9)
     np.testing.assert_allclose(taylor.second_rate(Q, V, A), rate_of(taylor.rate, Q, V), atol=1e-9)
     np.testing.assert_allclose(taylor.partial_rates(Q, V), rate_of(taylor.partials, Q), atol=1e-9)
 
 
-def test_partials_have_the_coordinates_last_and_make_the_rate(taylor):
+def test_partials_times_velocities_are_the_rate(taylor):
     partials = np.array(taylor.partials(Q))
     assert partials.shape == (*taylor.shape, 2)
     np.testing.assert_allclose(partials @ V, taylor.rate(Q, V), rtol=1e-14)
 
 
-def test_a_pullback_weighs_the_partials(taylor):
+def test_a_pullback_is_the_weighted_sum_of_partials(taylor):
     expected = np.einsum("ij,ijk->k", WEIGHTS, taylor.partials(Q))
     np.testing.assert_allclose(taylor.pullback(Q, WEIGHTS.tolist()), expected, rtol=1e-14)
 
 
-def test_inside_a_trace_it_gives_what_it_gives_for_numbers(taylor):
+def test_traced_results_equal_results_for_numbers(taylor):
     def body(q, v, a):
         return {
             "value": taylor.value(q),

@@ -1,4 +1,4 @@
-"""Tracing Python functions, and what a traced scalar refuses to do."""
+"""Tracing Python functions, and operations that traced scalars reject."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def value(function, *arguments):
     return float(evaluate(tape, *arguments)[0])
 
 
-def test_a_traced_function_means_what_python_means():
+def test_a_traced_function_computes_what_python_computes():
     def function(x, y):
         return (x + 2 * y - 3) / (1 + x**2) + ap.sin(x) * ap.cos(y) - ap.sqrt(x * x + y**4) + ap.atan2(y, x) ** 3
 
@@ -37,7 +37,7 @@ def test_powers(exponent):
     assert value(lambda x: x**exponent * 1.0 if exponent else x + x**exponent - x, 1.7) == pytest.approx(1.7**exponent)
 
 
-def test_absolute_value_and_select_take_the_right_branch():
+def test_absolute_value_and_select_use_the_right_branch():
     assert value(abs, -2.5) == value(abs, 2.5) == 2.5
     assert value(lambda x: ap.select(x, 1.0, -1.0), 0.3) == 1.0
     assert value(lambda x: ap.select(x, 1.0, -1.0), 0.0) == -1.0
@@ -49,7 +49,7 @@ def test_numpy_numbers_mix_with_traced_scalars_on_either_side(kind):
     assert value(lambda x: ap.atan2(kind(0), x) + ap.sin(kind(0)), 1.5) == 0.0
 
 
-def test_gravity_in_single_precision_is_a_number_like_any_other():
+def test_gravity_may_be_given_in_single_precision():
     robot = ap.load("panda")
     down = np.float32([0.1, 0.2, -9.81])
     weighed = ap.Dynamics(replace(robot, gravity=Vec3.of(down))).gravity(np.ones(7))
@@ -77,12 +77,12 @@ def test_shapes_follow_the_nesting():
         lambda x: x and 1.0,
     ],
 )
-def test_a_branch_on_a_traced_scalar_is_refused_with_the_way_out(function):
+def test_a_branch_on_a_traced_scalar_is_rejected_with_a_hint(function):
     with pytest.raises(TraceError, match=r"appell\.select"):
         trace("f", X, lambda x: {"r": function(x)})
 
 
-def test_numbers_that_a_tape_cannot_hold_are_refused():
+def test_numbers_that_a_tape_cannot_represent_are_rejected():
     with pytest.raises(TraceError, match="inf"):
         trace("f", X, lambda x: {"r": x + math.inf})
     with pytest.raises(TraceError, match="divided by the constant 0"):
@@ -91,7 +91,7 @@ def test_numbers_that_a_tape_cannot_hold_are_refused():
         trace("f", X, lambda x: {"r": x**1.5})
 
 
-def test_results_that_are_no_scalars_are_refused_by_name():
+def test_results_that_are_not_scalars_are_rejected_by_name():
     with pytest.raises(TraceError, match="result 'r'"):
         trace("f", X, lambda x: {"r": ["text"]})
     with pytest.raises(TraceError, match="unevenly"):
@@ -99,13 +99,13 @@ def test_results_that_are_no_scalars_are_refused_by_name():
 
 
 def test_scalars_of_two_traces_do_not_mix():
-    kept = []
-    trace("f", X, lambda x: {"r": kept.append(x) or x})
+    scalars = []
+    trace("f", X, lambda x: {"r": scalars.append(x) or x})
     with pytest.raises(TraceError, match="different traces"):
-        trace("g", X, lambda x: {"r": x + kept[0]})
+        trace("g", X, lambda x: {"r": x + scalars[0]})
 
 
-def test_a_tape_prints_itself():
+def test_a_tape_prints_its_nodes():
     text = str(trace("f", [Array("q", (2,))], lambda q: {"r": [ap.sin(q[0]) * 0.5]}))
     assert text.splitlines() == [
         "tape f (q[2]) -> (r[1])",
@@ -133,7 +133,7 @@ def test_the_verifier_names_the_broken_rule(nodes, results, complaint):
         verify(Tape("bad", tuple(X), (Array("r", ()),), nodes, results))
 
 
-def test_the_digest_tells_tapes_apart_by_content_alone():
+def test_the_digest_depends_on_the_content_of_a_tape_only():
     one, same = (trace(name, XY, lambda x, y: {"r": x * y + 0.1}) for name in "fg")
     other = trace("f", XY, lambda x, y: {"r": x * y + math.nextafter(0.1, 1)})
     assert one.digest == same.digest != other.digest
