@@ -47,6 +47,13 @@ def image(
     Returns
     -------
     ndarray of uint8, shape (height, width, 3)
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> from appell.show.stage.scenes import robot_scene
+    >>> image(robot_scene(ap.load("planar-2r")), size=(160, 120)).shape
+    (120, 160, 3)
     """
     check_size(size)
     check_layers(layers)
@@ -89,10 +96,20 @@ def write_movie(
     -------
     Path
 
+    Raises
+    ------
+    ArgumentError
+        If the file exists, an option is invalid, or Pillow or ffmpeg is missing.
+
     Examples
     --------
-    Write a movie with ``write_movie(scene, "swing.mp4", size=(1280, 720))`` and one picture with
-    ``write_movie(scene, "swing.png", at=0.3)``.
+    >>> import tempfile
+    >>> import appell as ap
+    >>> from appell.show.stage.scenes import record_scene
+    >>> scene = record_scene(ap.simulate(ap.load("planar-2r"), until=0.1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_movie(scene, f"{folder}/swing.png", at=0.05, size=(160, 120)).name
+    'swing.png'
     """
     target = check_movie(path, size, overwrite=overwrite)
     check_layers(layers)

@@ -73,7 +73,7 @@ def draw(
     >>> import appell as ap
     >>> figure = ap.draw(ap.load("planar-2r"), [0.3, -0.5])
     >>> figure.axes[0].get_title(loc="left")
-    'planar-2r at joint1 0.3, joint2 -0.5'
+    'planar-2r at shoulder 0.3, elbow -0.5'
     """
     if path is not None:
         check_picture(path, overwrite)

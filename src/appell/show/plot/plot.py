@@ -256,6 +256,19 @@ def plot_record(
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    ArgumentError
+        If the record has no rows, no columns, or not the requested ones.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> record = ap.simulate(ap.load("planar-2r"), until=0.1)
+    >>> figure = plot_record(record, ["q", "v"])
+    >>> [axis.get_ylabel() for axis in figure.axes]
+    ['angle q [rad]', 'velocity v [rad/s]']
     """
     if not len(record):
         raise ArgumentError("the record has no rows to plot.")

@@ -2,9 +2,9 @@
 
 A wall is any object with a function gap(x, y, z) of scalars, such as the surfaces of a simulation. The function is
 traced and evaluated on a grid in a box around the points that the robot reaches, so that a plane, a tube and an
-implicit function are treated alike. Lines are the contours of zero gap on slices through the box with round spacing. Without
-walls, a grid below the robot shows the scale. In a planar scene, the mesh of a wall is a strip across the plane with
-some thickness, which is visible face on.
+implicit function are treated alike. Lines are the contours of zero gap on slices through the box with round spacing.
+Without walls, a grid below the robot shows the scale. In a planar scene, the mesh of a wall is a strip across the plane
+with some thickness, which is visible face on.
 """
 
 from __future__ import annotations
