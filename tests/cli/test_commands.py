@@ -1,4 +1,4 @@
-"""Every command, with what users get wrong."""
+"""The commands robots, info and reproduce, with valid and invalid arguments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_help_of_a_command_has_an_example(command):
     assert f"appell {command}" in result.output
 
 
-def test_the_version_is_shown():
+def test_the_version_is_printed():
     result = run("--version")
     assert result.exit_code == 0
     assert result.output.strip() == f"appell {appell.__version__}"
@@ -57,7 +57,7 @@ def test_robots_lists_the_zoo():
     assert all(name in result.output for name in zoo_names())
 
 
-def test_robots_in_json_carries_the_sources():
+def test_robots_in_json_includes_the_sources():
     rows = json.loads(run("robots", "--json").output)
     assert [row["name"] for row in rows] == list(zoo_names())
     assert all(row["source"] for row in rows)
@@ -71,7 +71,7 @@ def test_info_shows_joints_bodies_frames_and_counts():
         assert text in result.output
 
 
-def test_info_shows_the_drives_where_there_are_any():
+def test_info_shows_actuators_only_if_they_are_described():
     drives = run("info", "puma", "--no-counts").output
     for text in ("Actuators", "62.61", "3.3e-05", "25.98", "|τ| ≤", "186.4", "N m/A"):
         assert text in drives
@@ -80,7 +80,7 @@ def test_info_shows_the_drives_where_there_are_any():
     assert "Actuators" not in run("info", "pendulum", "--no-counts").output
 
 
-def test_info_in_json_is_the_robot():
+def test_info_in_json_agrees_with_the_robot():
     sheet, robot = json.loads(run("info", "panda", "--json").output), load("panda")
     assert [link["joint"] for link in sheet["links"]] == list(robot.joint_names)
     assert sheet["mass"] == pytest.approx(sum(link.body.mass for link in robot.links))
@@ -89,7 +89,7 @@ def test_info_in_json_is_the_robot():
     assert sheet["actuators"][3]["torque"] == robot.joint("joint4").actuator.torque
 
 
-def test_info_knows_other_bases():
+def test_info_supports_other_bases():
     sheet = json.loads(run("info", "puma", "--base", "floating", "--no-counts", "--json").output)
     assert (sheet["nq"], sheet["nv"]) == (13, 12)
     assert sheet["links"][0]["type"] == "floating"
@@ -110,7 +110,7 @@ def test_info_on_a_missing_file_names_it(tmp_path):
     assert "nowhere.urdf" in result.stderr.replace("\n", "")
 
 
-def test_info_on_a_broken_file_says_what_is_wrong(tmp_path):
+def test_info_on_an_invalid_file_states_the_error(tmp_path):
     path = tmp_path / "broken.urdf"
     path.write_text(BROKEN)
     result = run("info", str(path))
@@ -127,7 +127,7 @@ def test_info_on_a_robot_without_inertia_warns_and_shows_the_rest(tmp_path):
     assert "hinge" in result.output
 
 
-def test_info_on_an_impossible_body_refuses_or_warns_as_told(tmp_path):
+def test_info_on_an_impossible_body_fails_or_warns_on_request(tmp_path):
     path = tmp_path / "disc.urdf"
     path.write_text(IMPOSSIBLE)
     refused, accepted = run("info", str(path)), run("info", str(path), "--no-physical")
@@ -156,8 +156,8 @@ def test_reproduce_shows_printed_values_and_saves_figures(tmp_path):
     assert result.exit_code == 0
     assert "18.66" in result.output
     assert "agrees" in result.output
-    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
-    assert found == ["index.html", "sections/dynamics.json", "tree10.png", "two-body.png"]
+    files = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert files == ["index.html", "sections/dynamics.json", "tree10.png", "two-body.png"]
 
 
 def test_reproduce_of_an_unknown_section_lists_the_known_ones():

@@ -1,4 +1,4 @@
-"""`appell convert` on the command line."""
+"""The command `appell convert`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def run(*words: object):
     return CliRunner().invoke(app, ["convert", *map(str, words)])
 
 
-def test_a_robot_is_converted_and_told(tmp_path):
+def test_a_robot_is_converted_and_summarised(tmp_path):
     result = run("planar-2r", tmp_path / "a.xml")
     assert result.exit_code == 0, result.output
     assert "planar-2r (2 links, nq=2, nv=2)" in result.output
@@ -21,7 +21,7 @@ def test_a_robot_is_converted_and_told(tmp_path):
     assert ap.load(tmp_path / "b.urdf").nv == 2
 
 
-def test_a_file_is_written_over_only_if_forced(tmp_path):
+def test_an_existing_file_is_overwritten_only_with_force(tmp_path):
     (path := tmp_path / "a.toml").write_text("mine")
     result = run("planar-2r", path)
     assert result.exit_code == 1
@@ -31,14 +31,14 @@ def test_a_file_is_written_over_only_if_forced(tmp_path):
 
 
 @pytest.mark.parametrize(("source", "target"), [("no-robot", "a.toml"), ("planar-2r", "a.json"), ("delta", "a.xml")])
-def test_what_cannot_be_done_is_an_error_and_leaves_no_file(source, target, tmp_path):
+def test_a_failed_conversion_leaves_no_file(source, target, tmp_path):
     result = run(source, tmp_path / target)
     assert result.exit_code == 1
     assert "Error" in result.output
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_refused_can_be_left_out(tmp_path):
+def test_unsupported_elements_can_be_omitted(tmp_path):
     (path := tmp_path / "a.xml").write_text(
         '<mujoco><option density="1"/><worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>'
     )

@@ -1,4 +1,4 @@
-"""One rule for files that commands write, hints that name flags, output that fits, and no tracebacks."""
+"""Output files of commands, hints with options, layout of the output, and errors without tracebacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from appell.cli.main import app, flags, in_flags
+from appell.cli.main import app, error_message, option_names
 from appell.errors import ArgumentError, Hint, gathered
 from appell_lab.papers import PAPERS, SECTIONS
 from terminals import all_commands
@@ -47,17 +47,17 @@ def process(*arguments: str, **environment: str):
 @pytest.mark.parametrize(
     "command",
     [
-        (*SWING, "--output", "there.csv"),
-        (*SWING, "--plot", "there.png"),
-        (*SWING, "--movie", "there.gif"),
-        ("trajectory", "ramp", "pendulum", "--to", "1", "--output", "there.csv"),
-        ("trajectory", "ramp", "pendulum", "--to", "1", "--plot", "there.png"),
-        ("workspace", "five-bar", "--points", "5", "--output", "there.png"),
-        ("control", "run", "pendulum", "--log", "there.log"),
-        ("bench", "--output", "there.json"),
+        (*SWING, "--output", "existing.csv"),
+        (*SWING, "--plot", "existing.png"),
+        (*SWING, "--movie", "existing.gif"),
+        ("trajectory", "ramp", "pendulum", "--to", "1", "--output", "existing.csv"),
+        ("trajectory", "ramp", "pendulum", "--to", "1", "--plot", "existing.png"),
+        ("workspace", "five-bar", "--points", "5", "--output", "existing.png"),
+        ("control", "run", "pendulum", "--log", "existing.log"),
+        ("bench", "--output", "existing.json"),
     ],
 )
-def test_nothing_is_written_over_unasked(command, tmp_path):
+def test_existing_files_are_not_overwritten_without_force(command, tmp_path):
     target = tmp_path / command[-1]
     target.write_text("precious")
     result = run(*command)
@@ -68,24 +68,26 @@ def test_nothing_is_written_over_unasked(command, tmp_path):
     assert target.read_text() == "precious"
 
 
-def test_force_writes_over(tmp_path):
-    (tmp_path / "there.csv").write_text("old")
-    assert run(*SWING, "--output", "there.csv", "--force").exit_code == 0
-    assert "q_" in (tmp_path / "there.csv").read_text()
+def test_force_overwrites_a_file(tmp_path):
+    (tmp_path / "existing.csv").write_text("old")
+    assert run(*SWING, "--output", "existing.csv", "--force").exit_code == 0
+    assert "q_" in (tmp_path / "existing.csv").read_text()
 
 
 @pytest.mark.parametrize("option", ["--output", "--plot", "--movie"])
-@pytest.mark.parametrize(("name", "said"), [("a.xyz", "expected"), ("no/folder/a", "does not exist"), ("n" * 300, "")])
-def test_a_bad_file_name_is_named_before_the_work(option, name, said):
+@pytest.mark.parametrize(
+    ("name", "message"), [("a.xyz", "expected"), ("no/folder/a", "does not exist"), ("n" * 300, "")]
+)
+def test_an_invalid_file_name_is_reported_before_the_computation(option, name, message):
     ending = {"--output": ".csv", "--plot": ".png", "--movie": ".gif"}[option]
     result = run(*SWING, option, name if name.endswith(".xyz") else name + ending)
     assert result.exit_code == 1
     assert "ArgumentError" in result.output
-    assert said in result.output
+    assert message in result.output
     assert "energy" not in result.output
 
 
-def test_hints_name_flags(tmp_path):
+def test_hints_name_options(tmp_path):
     (tmp_path / "hollow.urdf").write_text(HOLLOW)
     result = run("simulate", "hollow.urdf")
     assert result.exit_code == 1
@@ -93,25 +95,27 @@ def test_hints_name_flags(tmp_path):
     assert "physical=False" not in result.output
 
 
-def test_a_hint_is_translated_as_far_as_the_command_has_flags():
-    known = flags(all_commands()["identify"])
+def test_a_hint_names_the_options_that_the_command_has():
+    options = option_names(all_commands()["identify"])
     hint = Hint(
         "{columns}, {solver} or {foo}; {physical}", columns={"t": "<name>"}, solver="svd", foo=True, physical=False
     )
     error = ArgumentError("problem with physical=False", hint=hint)
     assert str(error).endswith("try       columns={'t': '<name>'}, solver='svd' or foo=True; physical=False")
-    assert in_flags(error, known).endswith("try       --columns 't=<name>', --method svd or foo=True; --no-physical")
-    assert in_flags(error, known).startswith("problem with physical=False\n")
+    assert error_message(error, options).endswith(
+        "try       --columns 't=<name>', --method svd or foo=True; --no-physical"
+    )
+    assert error_message(error, options).startswith("problem with physical=False\n")
     assert pickle.loads(pickle.dumps(error)).message() == error.message()
-    assert "--no-physical" in in_flags(gathered([error, ArgumentError("another")], "robot"), known)
+    assert "--no-physical" in error_message(gathered([error, ArgumentError("another")], "robot"), options)
 
 
-def test_a_hint_on_columns_names_the_flag_once_and_no_keyword(tmp_path):
+def test_a_hint_on_columns_names_the_option_and_no_keyword(tmp_path):
     (tmp_path / "log.csv").write_text("t,pos1,pos2\n" + "".join(f"{0.1 * k},0,0\n" for k in range(50)))
-    said = " ".join(run("identify", "log.csv", "--robot", "planar-2r").output.split())
-    assert "--columns" in said
-    assert "patterns" not in said
-    assert "columns=" not in said
+    output = " ".join(run("identify", "log.csv", "--robot", "planar-2r").output.split())
+    assert "--columns" in output
+    assert "patterns" not in output
+    assert "columns=" not in output
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_a_hint_on_columns_names_the_flag_once_and_no_keyword(tmp_path):
         ("trajectory", "ramp", "arm.toml", "--to", "1"),
     ],
 )
-def test_a_name_is_never_taken_for_markup(command, tmp_path):
+def test_names_are_not_interpreted_as_markup(command, tmp_path):
     (tmp_path / "arm.toml").write_text(MARKED)
     result = run(*command)
     assert result.exit_code == 0, result.output
@@ -147,8 +151,8 @@ def test_output_fits_a_hundred_columns(command, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     result = CliRunner().invoke(app, list(command), env={"COLUMNS": None})
     assert result.exit_code == 0
-    free = ("  numbers", "  source")  # lines that are one name or one citation, not to be broken
-    assert all(len(line.rstrip()) <= 100 or line.startswith(free) for line in result.output.splitlines())
+    unbroken = ("  data", "  source")  # lines with one path or one citation, which are not wrapped
+    assert all(len(line.rstrip()) <= 100 or line.startswith(unbroken) for line in result.output.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +168,7 @@ def test_tables_have_units(command, units):
     assert all(unit in output for unit in units)
 
 
-def test_simulate_says_the_energy_at_the_start_and_at_the_end():
+def test_simulate_prints_the_energy_at_the_start_and_at_the_end():
     output = run("simulate", "pendulum", "--q", "1", "--until", "0.3").output
     line = next(line for line in output.splitlines() if line.startswith("energy"))
     words = line.replace(",", "").split()
@@ -173,19 +177,19 @@ def test_simulate_says_the_energy_at_the_start_and_at_the_end():
     assert abs(change - (last - first)) <= 1e-7
 
 
-READING = ("simulate", "torques", "excite", "count", "info", "identify", "workspace", "bench")
+ROBOT_COMMANDS = ("simulate", "torques", "excite", "count", "info", "identify", "workspace", "bench")
 GROUPED = {"trajectory": ("line", "ramp", "fastest"), "control": ("run", "cabinet", "replay")}
 
 
 @pytest.mark.parametrize(
-    "command", [*READING, *(f"{group} {name}" for group, names in GROUPED.items() for name in names)]
+    "command", [*ROBOT_COMMANDS, *(f"{group} {name}" for group, names in GROUPED.items() for name in names)]
 )
-def test_every_command_that_reads_a_robot_takes_no_physical(command):
+def test_every_command_that_reads_a_robot_has_the_option_no_physical(command):
     assert "--no-physical" in run(*command.split(), "--help").output
 
 
-def test_a_plain_terminal_gets_question_marks_and_no_traceback():
-    # In the C locale, Python cannot read the .pth file of an environment in a folder with other letters.
+def test_a_terminal_without_unicode_causes_no_traceback():
+    # In the C locale, Python cannot read the .pth file of an environment in a folder with non-ASCII letters.
     locale = {"PYTHONUTF8": "0", "LC_ALL": "C"} if sys.prefix.isascii() else {}
     done = process("info", "panda", "--no-counts", PYTHONIOENCODING="ascii", **locale)
     assert done.returncode == 0
@@ -193,7 +197,7 @@ def test_a_plain_terminal_gets_question_marks_and_no_traceback():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
-def test_a_full_disk_is_an_error_and_no_traceback():
+def test_a_full_disk_is_an_error_without_a_traceback():
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "appell", "robots"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
@@ -202,7 +206,7 @@ def test_a_full_disk_is_an_error_and_no_traceback():
     assert b"No space left" in done.stderr
 
 
-def test_reproduce_cites_the_papers_in_full_and_closes_with_a_count():
+def test_reproduce_cites_the_papers_and_ends_with_a_count():
     output = " ".join(run("reproduce", "dynamics").output.split())
     for paper in SECTIONS["dynamics"].papers:
         assert PAPERS[paper] in output

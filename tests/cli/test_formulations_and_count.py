@@ -1,4 +1,4 @@
-"""`appell formulations` and `appell count`, with what users get wrong."""
+"""The commands `appell formulations` and `appell count`, with valid and invalid arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_formulations_lists_every_name():
         assert name in output
 
 
-def test_count_compares_all_formulations_and_says_which_do_not_suit():
+def test_count_compares_all_formulations_and_reports_unsuitable_ones():
     result = run("count", "tree10")
     assert result.exit_code == 0
     for name in FORMULATIONS:
@@ -45,19 +45,19 @@ def test_count_of_one_formulation_shows_every_kind_of_operation():
     ]
 
 
-def test_count_takes_other_methods():
+def test_count_accepts_other_methods():
     result = run("count", "puma", "--inertia", "walker-orin", "--forward", "articulated-body")
     assert result.exit_code == 0
     assert "gibbs-appell + walker-orin + articulated-body" in " ".join(result.output.split())
 
 
-def test_an_unknown_formulation_is_a_message():
+def test_an_unknown_formulation_is_reported():
     result = run("count", "puma", "--formulation", "lagrang")
     assert result.exit_code == 1
     assert "Did you mean 'lagrange'" in result.stderr
 
 
-def test_a_formulation_that_does_not_suit_is_a_message():
+def test_an_unsuitable_formulation_is_reported():
     result = run("count", "tree10", "--formulation", "mata")
     assert result.exit_code == 1
     assert "branches off" in result.stderr

@@ -1,4 +1,4 @@
-"""`appell` alone greets, its help is grouped, and the Tab key knows the names."""
+"""`appell` without arguments, the panels of the help, and shell completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from appell.cli.export import LANGUAGES
-from appell.cli.main import COMMANDS, FIRST, app
+from appell.cli.main import COMMANDS, FIRST_COMMANDS, app
 from appell.cli.options import PANELS
 from appell.describe.load import load, zoo_names
 from appell.formulate.formulations import FORMULATIONS
@@ -23,35 +23,35 @@ def run(*arguments: str, columns: int = 80):
     return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
 
 
-def test_alone_it_greets_with_three_commands_and_where_there_is_more():
+def test_without_arguments_it_prints_an_introduction_with_three_commands():
     result = run()
     assert result.exit_code == 0
     assert result.stderr == ""
-    assert len(FIRST) == 3
-    assert all(command in result.stdout for command in FIRST)
+    assert len(FIRST_COMMANDS) == 3
+    assert all(command in result.stdout for command in FIRST_COMMANDS)
     assert all(word in result.stdout for word in ("appell --help", "appell robots", "docs", "help(ap)"))
     assert all(len(line.rstrip()) <= 80 for line in result.stdout.splitlines())
 
 
-def test_what_it_greets_with_can_be_pasted():
-    for line in FIRST:
+def test_the_commands_of_the_introduction_exist():
+    for line in FIRST_COMMANDS:
         program, command, *_ = shlex.split(line)
         assert program == "appell"
         assert command in COMMANDS
 
 
-def test_the_help_is_grouped_by_what_people_want():
+def test_the_help_is_grouped_in_panels():
     shown = run("--help").stdout
-    places = [shown.index(f"─ {panel} ─") for panel in PANELS]
-    assert places == sorted(places)
+    positions = [shown.index(f"─ {panel} ─") for panel in PANELS]
+    assert positions == sorted(positions)
     assert {command.rich_help_panel for command in all_commands().values()} == set(PANELS)
 
 
 def completed(*words: str) -> list[str]:
-    """What bash is offered for the last word."""
+    """Return the completions of the last word in bash."""
     line = " ".join(("appell", *words))
-    asked = {"_APPELL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
-    result = CliRunner().invoke(app, [], env=asked, prog_name="appell")
+    request = {"_APPELL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+    result = CliRunner().invoke(app, [], env=request, prog_name="appell")
     assert result.exit_code == 0, result.output
     return result.stdout.split()
 
@@ -76,11 +76,11 @@ def completed(*words: str) -> list[str]:
         (("workspace", "five"), ["five-bar"]),
     ],
 )
-def test_names_complete(words, offered):
+def test_names_are_completed(words, offered):
     assert completed(*words) == offered
 
 
-def test_all_of_the_zoo_all_sections_and_all_frames_are_offered():
+def test_all_robots_sections_and_frames_are_offered():
     assert completed("info", "") == list(zoo_names())
     assert completed("reproduce", "") == list(SECTIONS)
     assert set(FORMULATIONS) < set(completed("count", "puma", "--formulation", ""))
@@ -88,17 +88,17 @@ def test_all_of_the_zoo_all_sections_and_all_frames_are_offered():
     assert completed("export", "no-robot", "pose", "--frame", "") == []
 
 
-def test_the_tab_key_does_not_wait_for_packages_that_only_some_commands_need():
+def test_completion_does_not_import_slow_packages():
     slow = ("scipy.interpolate", "scipy.optimize", "scipy.integrate", "matplotlib", "pandas")
-    asked = f"import sys, appell.cli.main; print(*set(sys.modules) & set({slow!r}))"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    code = f"import sys, appell.cli.main; print(*set(sys.modules) & set({slow!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
 
 def test_completion_can_be_installed(tmp_path):
     install = [sys.executable, "-m", "appell", "--install-completion", "bash"]
-    given = os.environ | {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = subprocess.run(install, capture_output=True, text=True, check=False, env=given)
+    variables = os.environ | {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
     assert done.returncode == 0, done.stderr
     assert "bash completion installed" in done.stdout
     assert list(tmp_path.rglob("*.sh"))

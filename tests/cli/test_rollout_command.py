@@ -1,4 +1,4 @@
-"""`appell rollout`: many motions from the command line."""
+"""The command `appell rollout`."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ def run(*arguments: str):
     return CliRunner().invoke(app, ["rollout", *arguments], env={"COLUMNS": "160"})
 
 
-def test_records_and_pictures_are_written_and_the_end_is_told(tmp_path):
+def test_records_and_plots_are_written_and_final_values_printed(tmp_path):
     out, plot = tmp_path / "fan.npz", tmp_path / "fan.png"
     options = ("--members", "30", "--steps", "40", "--every", "20", "--spread", "0.2", "--out", str(out))
     result = run("planar-2r", *options, "--plot", str(plot))
     assert result.exit_code == 0, result.output
-    assert "30 motions, 40 steps of 0.001 s by rk4" in result.output
+    assert "30 motions, 40 steps of 0.001 s with rk4" in result.output
     assert "q_elbow" in result.output
-    found = ap.Records.read(out)
-    assert found.q.shape == (30, 3, 2)
-    assert 0.1 < found.q[:, 0].std(axis=0).mean() < 0.3
+    records = ap.Records.read(out)
+    assert records.q.shape == (30, 3, 2)
+    assert 0.1 < records.q[:, 0].std(axis=0).mean() < 0.3
     assert plot.exists()
     again = ap.rollout(
-        ap.Dynamics(ap.load("planar-2r")), found.q[:, 0], steps=40, output=ap.simulation.Output(every=20)
+        ap.Dynamics(ap.load("planar-2r")), records.q[:, 0], steps=40, output=ap.simulation.Output(every=20)
     )
-    assert np.array_equal(again.q, found.q)
+    assert np.array_equal(again.q, records.q)
 
 
-def test_json_tells_the_spread_and_the_same_seed_the_same_numbers():
-    told = [
+def test_json_has_the_spread_and_the_same_seed_gives_the_same_numbers():
+    results = [
         json.loads(run("pendulum", "--members", "5", "--steps", "10", "--seed", "3", "--json").stdout) for _ in "ab"
     ]
-    assert told[0]["end"] == told[1]["end"]
-    assert told[0]["finished"] == told[0]["members"] == 5
-    end = next(iter(told[0]["end"].values()))
+    assert results[0]["end"] == results[1]["end"]
+    assert results[0]["finished"] == results[0]["members"] == 5
+    end = next(iter(results[0]["end"].values()))
     assert end["least"] <= end["median"] <= end["most"]
 
 
@@ -47,7 +47,7 @@ def test_constrained_robots_start_with_closed_loops():
     assert json.loads(result.stdout)["finished"] == 5
 
 
-def test_what_is_wrong_is_named(tmp_path):
+def test_invalid_options_are_reported(tmp_path):
     for arguments, message in (
         (("puma", "--method", "rk5"), "rollout has no method 'rk5'"),
         (("puma", "--dt", "-1"), "the length of a step"),

@@ -1,4 +1,4 @@
-"""The command line and Python give the same numbers: what a command computes equals the call a user would write.
+"""The command line and Python give the same numbers.
 
 Every case runs a command with `--json` on a robot of the zoo and on a URDF of example-robot-data, and compares the
 answer with the same computation in Python, bit for bit. Options that differ from their defaults only make runs short.
@@ -50,7 +50,7 @@ def answer(*arguments: object, codes: tuple[int, ...] = (0,)):
 
 
 def ramp(robot) -> ap.Path:
-    """A short motion of all joints."""
+    """Return a short motion of all joints."""
     return ap.motion.Ramp(robot.start, robot.start + 0.3, 1.0, 2.0, names=record_names(robot)["q"])
 
 
@@ -60,72 +60,72 @@ def extremes(path: ap.Path) -> dict[str, np.ndarray]:
     return columns | {"fastest": np.abs(v).max(axis=0), "hardest": np.abs(a).max(axis=0)}
 
 
-def assert_path(found: dict, path: ap.Path) -> None:
-    assert found["duration"] == path.duration
+def assert_path(result: dict, path: ap.Path) -> None:
+    assert result["duration"] == path.duration
     for key, values in extremes(path).items():
-        assert [row[key] for row in found["joints"]] == values.tolist(), key
+        assert [row[key] for row in result["joints"]] == values.tolist(), key
 
 
 @checks("info")
 def info(name, robot):
-    found, dyn = answer("info", name), ap.Dynamics(robot)
-    assert found["mass"] == robot.mass
-    assert found["operations"] == {key: asdict(getattr(dyn, key).count()) for key in COUNTED}
+    result, dyn = answer("info", name), ap.Dynamics(robot)
+    assert result["mass"] == robot.mass
+    assert result["operations"] == {key: asdict(getattr(dyn, key).count()) for key in COUNTED}
 
 
 @checks("count")
 def count(name, robot):
-    found = answer("count", name, "--formulation", "newton-euler")
+    result = answer("count", name, "--formulation", "newton-euler")
     expected = ap.Dynamics(robot, "newton-euler").inverse_dynamics.count()
-    assert found["counts"][0] == {"function": "inverse_dynamics", **asdict(expected), "total": expected.total}
+    assert result["counts"][0] == {"function": "inverse_dynamics", **asdict(expected), "total": expected.total}
 
 
 @checks("simulate")
 def simulate(name, robot):
-    found, expected = answer("simulate", name, "--until", 0.2), ap.simulate(robot, until=0.2)
-    assert found["samples"] == len(expected)
-    assert found["energy"] == {"start": expected.energy[0], "end": expected.energy[-1]}
-    assert [event["time"] for event in found["events"]] == [event.time for event in expected.events]
+    result, expected = answer("simulate", name, "--until", 0.2), ap.simulate(robot, until=0.2)
+    assert result["samples"] == len(expected)
+    assert result["energy"] == {"start": expected.energy[0], "end": expected.energy[-1]}
+    assert [event["time"] for event in result["events"]] == [event.time for event in expected.events]
 
 
 @checks("rollout")
 def rollout(name, robot):
-    found = answer("rollout", name, "--members", 3, "--steps", 20)
+    result = answer("rollout", name, "--members", 3, "--steps", 20)
     rng = np.random.default_rng(0)
     starts = robot.integrate(robot.start, 0.1 * rng.normal(size=(3, robot.nv)))
     expected = ap.rollout(robot, starts, steps=20)
     for title in (title for title in expected.columns if title.startswith(("q_", "v_"))):
         ends = np.quantile(expected[title][:, -1], (0.0, 0.5, 1.0))
-        assert found["end"][title] == dict(zip(("least", "median", "most"), ends.tolist(), strict=True))
+        assert result["end"][title] == dict(zip(("least", "median", "most"), ends.tolist(), strict=True))
 
 
 @checks("torques")
 def torques(name, robot):
     ramp(robot).record(51).write("ramp.csv")
-    found = answer("torques", name, "ramp.csv")
+    result = answer("torques", name, "ramp.csv")
     moved = ap.Record.read("ramp.csv").path(record_names(robot)["q"]).record(201)
     tau = ap.Dynamics(robot, friction=True, rotors=True).inverse_dynamics(moved.q, moved.v, moved.a)
-    assert [row["highest"] for row in found["actuators"]] == tau.max(axis=0).tolist()
-    assert [row["lowest"] for row in found["actuators"]] == tau.min(axis=0).tolist()
+    assert [row["highest"] for row in result["actuators"]] == tau.max(axis=0).tolist()
+    assert [row["lowest"] for row in result["actuators"]] == tau.min(axis=0).tolist()
 
 
 @checks("trajectory ramp")
 def trajectory_ramp(name, robot):
     goal = robot.start + 0.3
-    found = answer("trajectory", "ramp", name, "--to", ",".join(map(repr, goal.tolist())))
-    assert_path(found, ap.motion.Ramp(robot.start, goal, 1.0, 2.0))
+    result = answer("trajectory", "ramp", name, "--to", ",".join(map(repr, goal.tolist())))
+    assert_path(result, ap.motion.Ramp(robot.start, goal, 1.0, 2.0))
 
 
 @checks("trajectory line")
 def trajectory_line(name, robot):
     ends = {"--from": (0.5, 0.2, 0.3), "--to": (0.4, 0.3, 0.3)}
     options = [word for key, point in ends.items() for word in (key, ",".join(map(str, point)))]
-    found = answer("trajectory", "line", name, *options, "--zyz", "45,60,90", "--duration", 2, codes=(0,))
-    frame = "tool" if "tool" in robot.frame_names else found_frame(robot)
-    assert_path(found, ap.motion.CartesianLine(robot, frame, *ends.values(), ap.motion.zyz(45, 60, 90), 2.0))
+    result = answer("trajectory", "line", name, *options, "--zyz", "45,60,90", "--duration", 2, codes=(0,))
+    frame = "tool" if "tool" in robot.frame_names else last_frame(robot)
+    assert_path(result, ap.motion.CartesianLine(robot, frame, *ends.values(), ap.motion.zyz(45, 60, 90), 2.0))
 
 
-def found_frame(robot) -> str:
+def last_frame(robot) -> str:
     from appell.kinematics.inverse.numerical_solver import default_frame
 
     return default_frame(robot)
@@ -143,25 +143,25 @@ def trajectory_spline(name, robot):
 @checks("trajectory fastest")
 def trajectory_fastest(name, robot):
     ramp(robot).record(51).write("ramp.csv")
-    found = answer("trajectory", "fastest", name, "ramp.csv", "--intervals", 100)
+    result = answer("trajectory", "fastest", name, "ramp.csv", "--intervals", 100)
     path = ap.Record.read("ramp.csv").path(record_names(robot)["q"])
-    assert_path(found, ap.motion.time_optimal(path, robot, intervals=100))
+    assert_path(result, ap.motion.time_optimal(path, robot, intervals=100))
 
 
 @checks("workspace")
 def workspace(name, robot):
-    found = answer("workspace", "five-bar", "--points", 9, "--over", "x=-0.6:0.6", "--over", "y=0:0.7")
+    result = answer("workspace", "five-bar", "--points", 9, "--over", "x=-0.6:0.6", "--over", "y=0:0.7")
     axes = {"x": np.linspace(-0.6, 0.6, 9), "y": np.linspace(0.0, 0.7, 9)}
     expected = ap.kinematics.workspace(ap.Dynamics(ap.load("five-bar")), axes)
-    assert (found["share"], found["least_condition"]) == (expected.share, expected.condition.min())
+    assert (result["share"], result["least_condition"]) == (expected.share, expected.condition.min())
 
 
 @checks("excite")
 def excite(name, robot):
-    found = answer("excite", name, "--duration", 3, "--harmonics", 3, "--iterations", 1, "--starts", 1)
+    result = answer("excite", name, "--duration", 3, "--harmonics", 3, "--iterations", 1, "--starts", 1)
     expected = ap.identify.excite(robot, duration=3.0, harmonics=3, iterations=1, starts=1)
-    assert found["condition"] == expected.condition
-    assert [row["position"] for row in found["shares"]["coordinates"]] == expected.load["position"].tolist()
+    assert result["condition"] == expected.condition
+    assert [row["position"] for row in result["shares"]["coordinates"]] == expected.load["position"].tolist()
 
 
 @checks("identify")
@@ -171,24 +171,25 @@ def identify(name, robot):
     moved = ap.motion.Spline(0.5 * np.arange(12.0), points, 5, record_names(robot)["q"]).record(1101)
     tau = ap.Dynamics(robot).inverse_dynamics(moved.q, moved.v, moved.a)
     ap.Record.of(moved.t, {"q": moved.q, "tau": tau}, record_names(robot)).write("log.csv")
-    found = answer("identify", "log.csv", "--robot", name, codes=(0, 3))
+    result = answer("identify", "log.csv", "--robot", name, codes=(0, 3))
     record = ap.motion.measured(ap.Record.read("log.csv"), robot.coordinate_names, robot.actuator_names)
     data = ap.identify.process(record)
     rest = ap.identify.process(record, band=data.about["band"], smooth=True)
     fit_on, held_out = ap.identify.split(data)[0], ap.identify.split(rest)[1]
     parameter_set = ap.identify.select_parameters(robot)
-    estimator = ap.identify.LeastSquares(parameter_set, dead_zone=ap.identify.dead_zones(parameter_set, fit_on)).fit_record(fit_on)
+    zones = ap.identify.dead_zones(parameter_set, fit_on)
+    estimator = ap.identify.LeastSquares(parameter_set, dead_zone=zones).fit_record(fit_on)
     verdict = ap.identify.judge(estimator, held_out)
-    assert found["passed"] == verdict.passed
-    assert [row["value"] for row in found["parameters"]] == as_data(estimator.base_parameters_)
+    assert result["passed"] == verdict.passed
+    assert [row["value"] for row in result["parameters"]] == as_data(estimator.base_parameters_)
 
 
 @checks("control run")
 def control_run(name, robot):
     ramp(robot).record(51).write("ramp.csv")
-    found = answer("control", "run", name, "--no-calibrate", "--reference", "ramp.csv", codes=(0, 2))
-    assert found == answer("control", "show", "out/control.log")
-    assert found["coordinates"] == control_errors(robot)
+    result = answer("control", "run", name, "--no-calibrate", "--reference", "ramp.csv", codes=(0, 2))
+    assert result == answer("control", "show", "out/control.log")
+    assert result["coordinates"] == control_errors(robot)
 
 
 @checks("control show")
@@ -211,10 +212,10 @@ def control_errors(robot) -> list[dict]:
 
 @checks("export")
 def export(name, robot):
-    found = answer("export", name, "gravity", "--output", "gravity.c")
+    result = answer("export", name, "gravity", "--output", "gravity.c")
     code = ap.Dynamics(robot).gravity.to_c("gravity")
     assert Path("gravity.c").read_text() == code.source
-    assert found["written"][0]["bytes"] == len(code.source.encode())
+    assert result["written"][0]["bytes"] == len(code.source.encode())
 
 
 @checks("convert")
@@ -228,17 +229,19 @@ def convert(name, robot):
 def sweep(name, robot):
     pytest.importorskip("zarr", reason="a sweep stores its results with zarr, an extra")
     Path("study.py").write_text("table = {'x': [1.0, 2.0]}\ndef study(x):\n    return {'y': x * x}\n")
-    found = answer("sweep", "study.py", "--out", "command.zarr")
+    result = answer("sweep", "study.py", "--out", "command.zarr")
     expected = ap.sweep(lambda x: {"y": x * x}, {"x": [1.0, 2.0]}, "python.zarr")
-    assert found["results"][0]["most"] == expected["y"].max()
+    assert result["results"][0]["most"] == expected["y"].max()
 
 
 def names_of_commands() -> set[str]:
     from terminals import all_commands
 
-    own = {name: command for name, command in all_commands().items() if name in COMMANDS}
+    commands = {name: command for name, command in all_commands().items() if name in COMMANDS}
     return {
-        f"{name} {below}".strip() for name, command in own.items() for below in getattr(command, "commands", {"": None})
+        f"{name} {subcommand}".strip()
+        for name, command in commands.items()
+        for subcommand in getattr(command, "commands", {"": None})
     }
 
 
@@ -258,9 +261,9 @@ def test_simulate_has_the_friction_and_rotors_of_the_description_unless_they_are
     assert answer(*options, "--no-friction", "--no-rotors")["energy"]["end"] == pytest.approx(26.98, abs=0.005)
 
 
-def test_a_reference_may_have_an_upper_case_ending():
+def test_the_suffix_of_a_reference_may_be_upper_case():
     robot = ap.load("pendulum")
     ramp(robot).record(51).write("ramp.csv")
     Path("ramp.csv").rename("M.CSV")
-    found = answer("control", "run", "pendulum", "--no-calibrate", "--reference", "M.CSV")
-    assert found["fault"] == "no fault"
+    result = answer("control", "run", "pendulum", "--no-calibrate", "--reference", "M.CSV")
+    assert result["fault"] == "no fault"

@@ -1,4 +1,4 @@
-"""The PUMA and its cabinet, compiled once for all tests of this folder."""
+"""Fixtures: the PUMA and its cabinet, compiled once for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def plant_model(puma, servo):
 
 @pytest.fixture
 def make_loop(servo, plant_model):
-    """A loop on a simulated cabinet with a virtual clock; options go to the cabinet."""
-    made = []
+    """Return a function that makes a loop on a simulated cabinet with a virtual clock; options are for the cabinet."""
+    loops = []
 
     def make(log=None, policy=None, **options) -> Loop:
         faults = options.get("faults")
         clock = VirtualClock(lateness=None if faults is None else faults.lateness(servo.design.period))
         cabinet = SimulatedCabinet(plant_model, clock, options.pop("q", START), **options)
         loop = Loop(cabinet, servo, clock, *(() if policy is None else (policy,)), log=log)
-        made.append(loop)
+        loops.append(loop)
         return loop
 
     yield make
-    for loop in made:
+    for loop in loops:
         loop.close()
 
 
 @pytest.fixture
 def moving(make_loop):
-    """A loop that is on its way along a swing."""
+    """Return a function that makes a loop which follows a swing."""
 
     def start(**options) -> Loop:
         loop = make_loop(**options)

@@ -1,4 +1,4 @@
-"""Seeded faults, and the same run again bit by bit."""
+"""Campaigns of seeded faults, and bit-exact replay of logs."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def check(findings, least_of_each_kind: int) -> None:
     assert ends[State.FAULT] > 0.5 * len(findings)  # most schedules do stop the arm
 
 
-def test_forty_schedules_of_faults_end_well():
+def test_all_properties_hold_for_forty_schedules_of_faults():
     """A fixed sample; `appell campaign` runs any number of schedules."""
     check(list(run_campaign(standard_setting(), range(5000, 5040))), 1)
 
 
-def _deaf(monkeypatch):
-    """A loop that overlooks a hot motor."""
-    meant = control_loop.MEANT | {State.RUNNING: (~Fault.TEMPERATURE).value}
-    monkeypatch.setattr(control_loop, "MEANT", meant)
+def _ignores_temperature(monkeypatch):
+    """Make the loop ignore over-temperature."""
+    relevant = control_loop.RELEVANT_ALARMS | {State.RUNNING: (~Fault.TEMPERATURE).value}
+    monkeypatch.setattr(control_loop, "RELEVANT_ALARMS", relevant)
 
 
-def _lying(monkeypatch):
-    """A loop that logs other codes than it writes."""
+def _logs_wrong_codes(monkeypatch):
+    """Make the loop log other codes than it writes."""
     write = Journal.write
 
     def wrong(self, head, signals, reference, tick):
@@ -55,37 +55,42 @@ def _lying(monkeypatch):
     monkeypatch.setattr(Journal, "write", wrong)
 
 
-def _forgetful(monkeypatch):
-    """A loop that forgets its faults."""
+def _discards_faults(monkeypatch):
+    """Make the loop discard its latched faults."""
     latch = Supervisor.latch
 
-    def forget(self, found):
+    def forget(self, faults):
         self.word = 0
-        latch(self, found)
+        latch(self, faults)
 
     monkeypatch.setattr(Supervisor, "latch", forget)
 
 
-def _rash(monkeypatch):
-    """A loop that stops at the first reading that is lost."""
-    monkeypatch.setattr(Supervisor, "reading", lambda self, good, number: 0 if good else Fault.STALE.value)
+def _stops_too_early(monkeypatch):
+    """Make the loop stop at the first lost reading."""
+    monkeypatch.setattr(Supervisor, "reading", lambda self, good, missing: 0 if good else Fault.STALE.value)
 
 
 @pytest.mark.parametrize(
     ("bad", "broken"),
-    [(_deaf, "stopped"), (_lying, "written"), (_forgetful, "latched"), (_rash, "ridden out")],
-    ids=["deaf", "lying", "forgetful", "rash"],
+    [
+        (_ignores_temperature, "stopped"),
+        (_logs_wrong_codes, "written"),
+        (_discards_faults, "latched"),
+        (_stops_too_early, "ridden out"),
+    ],
+    ids=["ignores temperature", "logs wrong codes", "discards faults", "stops too early"],
 )
-def test_the_judge_finds_out_a_loop_that_does_wrong(monkeypatch, bad, broken):
-    """It asks the arm and the converters, not the loop; the loop's own replay agrees with all of its wrongs but one."""
+def test_the_campaign_detects_a_faulty_loop(monkeypatch, bad, broken):
+    """The checks use the arm and the converters, not the loop, whose replay would agree with most of these errors."""
     bad(monkeypatch)
-    found = {name for finding in run_campaign(standard_setting(), range(5000, 5030)) for name in finding.broken}
-    assert broken in found
+    violated = {name for finding in run_campaign(standard_setting(), range(5000, 5030)) for name in finding.broken}
+    assert broken in violated
 
 
 @pytest.fixture
 def logged(moving, tmp_path):
-    """A run from an unusual place, with an over-temperature in it, cleared and armed again."""
+    """Return the log of a run with over-temperature, after which the fault is cleared and the loop armed again."""
     faults = Faults([Injection("over-temperature", 0.5, duration=0.2)])
     loop = moving(log=tmp_path / "run.log", q=START - 0.4, seed=4, faults=faults)
     loop.run(900)
@@ -98,13 +103,13 @@ def logged(moving, tmp_path):
     return Record.read(tmp_path / "run.log")
 
 
-def test_a_replay_has_every_bit_of_the_run(logged, servo):
+def test_a_replay_is_bit_identical_to_the_run(logged, servo):
     again = replay(logged, servo)
     assert len(again) == len(logged) == 995
     assert first_difference(logged, again) is None
 
 
-def test_a_replay_notices_a_single_bit(logged, servo):
+def test_a_replay_detects_a_changed_input(logged, servo):
     data = logged.data.copy()
     column = logged.columns.index("counts_joint3")
     data[400, column] += 1.0
@@ -120,18 +125,18 @@ def test_a_log_of_another_servo_is_not_replayed(logged, servo):
         replay(logged, other)
 
 
-def test_the_log_has_a_row_for_every_tick_with_all_that_identification_needs(logged, servo):
+def test_the_log_has_one_row_per_tick_with_the_columns_for_identification(logged, servo):
     assert logged["q"].shape == logged["v"].shape == logged["tau"].shape == logged["counts"].shape == (995, 6)
     np.testing.assert_array_equal(np.diff(logged["tick"]), 1.0)
     np.testing.assert_array_equal(logged["tau"], servo.wiring.torque(logged["code"]))
     assert np.isfinite(logged.data).all()
 
 
-def test_the_record_of_a_log_has_the_joints_names_and_tells_of_every_change(logged, servo):
+def test_the_record_of_a_log_has_the_joint_names_and_events_for_every_change(logged, servo):
     assert logged.names("counts") == logged.names("q") == servo.wiring.names
-    told = [(event.kind, event.note) for event in logged.events]
-    assert ("fault", "a motor is too hot") in told
-    assert [note for kind, note in told if kind == "state"][:2] == ["RUNNING", "SAFE_STOP"]
+    events = [(event.kind, event.note) for event in logged.events]
+    assert ("fault", "a motor is too hot") in events
+    assert [note for kind, note in events if kind == "state"][:2] == ["RUNNING", "SAFE_STOP"]
 
 
 def test_the_last_motion_of_a_log_is_a_measurement(logged, servo):
@@ -139,5 +144,5 @@ def test_the_last_motion_of_a_log_is_a_measurement(logged, servo):
     motion = measured(logged.part(last_motion(logged)), joints, joints)
     assert motion.quantities == ("t", "q", "v", "tau")
     assert motion.about["law"] == servo.design.law.name
-    with pytest.raises(DescriptionError, match="times the integral of v_joint"):  # the position was taken anew in it
+    with pytest.raises(DescriptionError, match="times the integral of v_joint"):  # the log contains a new calibration
         measured(logged, joints, joints)

@@ -1,4 +1,4 @@
-"""`appell control …` and `appell latency`, as a user types them."""
+"""The commands `appell control …`, `appell campaign` and `appell latency`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(tmp_path, monkeypatch):
     return invoke
 
 
-def test_a_run_writes_a_log_and_a_picture_and_can_be_shown_and_replayed(run, tmp_path):
+def test_a_run_writes_a_log_and_a_plot_and_can_be_shown_and_replayed(run, tmp_path):
     result = run("control", "run", "puma", "--reference", "ramp", "--payload", "1")
     assert result.exit_code == 0, result.output
     assert "largest error" in result.output
@@ -32,7 +32,7 @@ def test_a_run_writes_a_log_and_a_picture_and_can_be_shown_and_replayed(run, tmp
     assert (tmp_path / "run.csv").read_text().startswith("t,tick,woke,")
     replayed = run("control", "replay", "out/control.log")
     assert replayed.exit_code == 0
-    assert "every bit the same" in replayed.output
+    assert "all bits identical" in replayed.output
 
 
 def test_a_fault_on_the_command_line_stops_the_task_and_is_named(run):
@@ -45,17 +45,17 @@ def test_a_fault_on_the_command_line_stops_the_task_and_is_named(run):
     ("arguments", "words"),
     [
         (("--fault", "meteorite@1"), "has no fault 'meteorite'"),
-        (("--fault", "power-loss"), "cannot be read"),
-        (("--fault", "power-loss@1:9"), "names no time or no actuator"),
-        (("--fault", "killed-loop@1"), "does not kill itself"),
+        (("--fault", "power-loss"), "--fault is 'power-loss'"),
+        (("--fault", "power-loss@1:9"), "with an unknown actuator"),
+        (("--fault", "killed-loop@1"), "killed-loop is not possible"),
         (("--reference", "circle"), "no reference 'circle'"),
-        (("--reference", "target"), "does not go with reference 'target'"),
+        (("--reference", "target"), "reference 'target' cannot be used with law"),
         (("--law", "guess"), "no control law 'guess'"),
         (("--period", "0"), "the period is 0.0 s"),
         (("--attach", "nothing-there"), "no cabinet for 6 actuators"),
     ],
 )
-def test_what_cannot_be_run_is_said_in_one_sentence(run, arguments, words):
+def test_invalid_options_are_reported_in_one_sentence(run, arguments, words):
     result = run("control", "run", "puma", *arguments)
     assert result.exit_code == 1
     assert words in result.output.replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The journal: what was committed can be read, whatever happened to the writer; what is broken is no record."""
+"""The journal: committed rows can be read whatever happens to the writer, and corrupted files are rejected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write(path, rows: int, close: bool = True) -> JournalWriter:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 511, 512, 513, 2000])
-def test_rows_come_back_as_they_were_written(tmp_path, rows):
+def test_rows_are_read_back_unchanged(tmp_path, rows):
     write(tmp_path / "a.log", rows)
     log = Record.read(tmp_path / "a.log")
     assert len(log) == rows
@@ -52,7 +52,7 @@ def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
         "import sys, time; from appell.motion import JournalWriter\n"
         "w = JournalWriter(sys.argv[1], ('t',), {})\n"
         "for k in range(3000): w.row[0] = k; w.commit()\n"
-        "w.row[0] = -1.0\n"  # half a row: written, not committed
+        "w.row[0] = -1.0\n"  # an incomplete row: written, not committed
         "print('ready', flush=True); time.sleep(60)"
     )
     path = tmp_path / "killed.log"
@@ -65,19 +65,19 @@ def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
 
 
 @settings(max_examples=60, deadline=None)
-@given(place=st.integers(0, 4 * 5 * 8 * 30 - 1), bit=st.integers(0, 7))
-def test_a_flipped_bit_ends_the_log_at_the_row_before_it(tmp_path_factory, place, bit):
+@given(position=st.integers(0, 4 * 5 * 8 * 30 - 1), bit=st.integers(0, 7))
+def test_a_flipped_bit_ends_the_log_at_the_row_before_it(tmp_path_factory, position, bit):
     path = tmp_path_factory.mktemp("flip") / "a.log"
     write(path, 120)
     content = bytearray(path.read_bytes())
     start = len(content) - 120 * 5 * 8
-    content[start + place] ^= 1 << bit
+    content[start + position] ^= 1 << bit
     path.write_bytes(content)
-    assert len(Record.read(path)) == place // (5 * 8)
+    assert len(Record.read(path)) == position // (5 * 8)
 
 
 @pytest.mark.parametrize("length", [0, 5, 40, 3000])
-def test_a_file_cut_in_its_header_is_refused(tmp_path, length):
+def test_a_file_with_a_truncated_header_is_rejected(tmp_path, length):
     write(tmp_path / "a.log", 5)
     short = tmp_path / "short.log"
     short.write_bytes((tmp_path / "a.log").read_bytes()[: min(length, 60)])
@@ -85,19 +85,19 @@ def test_a_file_cut_in_its_header_is_refused(tmp_path, length):
         Record.read(short)
 
 
-def test_a_file_cut_in_a_row_gives_the_rows_before_it(tmp_path):
+def test_a_file_with_a_truncated_row_gives_the_rows_before_it(tmp_path):
     write(tmp_path / "a.log", 50)
     content = (tmp_path / "a.log").read_bytes()
     (tmp_path / "b.log").write_bytes(content[: len(content) - 3 * 40 - 7])
     assert len(Record.read(tmp_path / "b.log")) == 46
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DescriptionError, match="cannot be read"):
         Record.read(tmp_path / "nothing.log")
 
 
-def test_a_log_becomes_a_table_for_other_programs(tmp_path):
+def test_a_log_can_be_written_as_csv(tmp_path):
     write(tmp_path / "a.log", 3)
     Record.read(tmp_path / "a.log").write(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
@@ -105,7 +105,7 @@ def test_a_log_becomes_a_table_for_other_programs(tmp_path):
     assert [float(x) for x in lines[3].split(",")] == [1.0, 0.1, -1.0, 1e300]
 
 
-def test_a_journal_is_not_written_over(tmp_path):
+def test_a_journal_is_not_overwritten(tmp_path):
     write(tmp_path / "a.log", 3)
     with pytest.raises(ArgumentError, match=r"a\.log already exists"):
         write(tmp_path / "a.log", 1)
@@ -119,11 +119,11 @@ def test_changes_of_state_and_fault_are_events(tmp_path):
         writer.row[:] = row
         writer.commit()
     writer.close()
-    told = [(event.time, event.kind, event.note) for event in Record.read(tmp_path / "a.log").events]
-    assert told == [(0.1, "state", "RUNNING"), (0.2, "fault", "too far; too hot"), (0.3, "fault", "none")]
+    events = [(event.time, event.kind, event.note) for event in Record.read(tmp_path / "a.log").events]
+    assert events == [(0.1, "state", "RUNNING"), (0.2, "fault", "too far; too hot"), (0.3, "fault", "none")]
 
 
-def test_a_stretch_cut_out_of_a_log_is_told_and_no_row_is_taken_for_another(tmp_path):
+def test_rows_missing_in_the_middle_of_a_log_are_reported_and_the_rest_is_ignored(tmp_path):
     write(tmp_path / "a.log", 100)
     content = (tmp_path / "a.log").read_bytes()
     start = len(content) - 100 * 40
@@ -155,7 +155,7 @@ def crafted(header: object) -> bytes:
         {"columns": ["t", "checksum"], "words": {"t": {"1" * 5000: "more digits than Python reads"}}},
     ],
 )
-def test_a_crafted_header_is_refused_by_name(tmp_path, header):
+def test_a_crafted_header_is_rejected(tmp_path, header):
     (tmp_path / "a.log").write_bytes(crafted(header))
     with pytest.raises(DescriptionError, match="no log of this version of appell"):
         Record.read(tmp_path / "a.log")
@@ -163,7 +163,7 @@ def test_a_crafted_header_is_refused_by_name(tmp_path, header):
 
 @settings(max_examples=200, deadline=None)
 @given(length=st.integers(0, 90), junk=st.binary(max_size=40))
-def test_no_beginning_of_a_log_is_more_than_a_named_error(tmp_path_factory, length, junk):
+def test_every_truncated_log_raises_a_description_error(tmp_path_factory, length, junk):
     path = tmp_path_factory.mktemp("cut") / "a.log"
     write(path, 3)
     path.write_bytes(path.read_bytes()[:length] + junk)
@@ -171,7 +171,7 @@ def test_no_beginning_of_a_log_is_more_than_a_named_error(tmp_path_factory, leng
         Record.read(path)
 
 
-def test_words_for_the_checksum_are_no_events(tmp_path):
+def test_texts_for_the_checksum_cause_no_events(tmp_path):
     write(tmp_path / "whole.log", 3)
     rows = (tmp_path / "whole.log").read_bytes()[PAGE_BYTES:]
     columns = [*Record.read(tmp_path / "whole.log").columns, "checksum"]
@@ -181,7 +181,7 @@ def test_words_for_the_checksum_are_no_events(tmp_path):
     assert log.events == ()
 
 
-def test_a_state_that_is_no_number_is_no_event(tmp_path):
+def test_a_state_that_is_not_finite_causes_no_event(tmp_path):
     writer = JournalWriter(tmp_path / "a.log", ("t", "state"), {"words": {"state": {"1": "ARMED"}}})
     for k, state in enumerate((0.0, np.nan, 1.0, np.inf)):
         writer.row[:] = (k, state)
@@ -194,7 +194,7 @@ def full(file, where, size):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_ends_the_log_and_not_the_loop(tmp_path, monkeypatch):
+def test_a_full_disk_ends_the_log_but_not_the_loop(tmp_path, monkeypatch):
     writer = write(tmp_path / "a.log", 500, close=False)
     monkeypatch.setattr(journal, "_allocate", full)
     for k in range(500, 2000):
@@ -206,16 +206,16 @@ def test_a_full_disk_ends_the_log_and_not_the_loop(tmp_path, monkeypatch):
     np.testing.assert_array_equal(Record.read(tmp_path / "a.log")["t"], np.arange(kept))
 
 
-def test_a_disk_that_is_full_from_the_start_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+def test_a_disk_that_is_full_from_the_start_is_reported_and_no_file_remains(tmp_path, monkeypatch):
     monkeypatch.setattr(journal, "_allocate", full)
     with pytest.raises(ArgumentError, match="No space left"):
         write(tmp_path / "a.log", 1)
     assert not (tmp_path / "a.log").exists()
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="only where room is taken by a call of its own")
-def test_the_room_of_a_block_is_taken_before_it_is_mapped(tmp_path):
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="only where posix_fallocate reserves disk space")
+def test_disk_space_of_a_block_is_reserved_before_it_is_mapped(tmp_path):
     writer = write(tmp_path / "a.log", 1, close=False)
-    taken = 512 * (tmp_path / "a.log").stat().st_blocks
-    assert taken >= journal.BLOCK_ROWS * 8 * 5
+    reserved = 512 * (tmp_path / "a.log").stat().st_blocks
+    assert reserved >= journal.BLOCK_ROWS * 8 * 5
     writer.close()

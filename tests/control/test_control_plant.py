@@ -1,4 +1,4 @@
-"""The plant: smooth motion against the simulator, friction and brakes against closed forms."""
+"""The plant: smooth motion against the simulator, friction and brakes against analytical solutions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from control_motion import START, driven, ideal
 
 @pytest.fixture(scope="module")
 def wheel():
-    """One body of 2 kg m² about a vertical axis: a = τ / 2, no gravity."""
+    """Return one body of 2 kg m² about a vertical axis: a = τ / 2, no gravity."""
     return from_dh([DH(mass=1.0, com=(0.0, 0.0, 0.0), inertia=(1.0, 1.0, 2.0))], name="wheel")
 
 
-def test_without_friction_the_arm_moves_as_the_simulator_says(puma):
+def test_without_friction_the_plant_agrees_with_the_simulator(puma):
     plant, tau = Plant(ideal(puma)), np.array([5.0, -80.0, -20.0, 1.0, 0.5, 0.1])
-    plant.place(START)
+    plant.set_state(START)
     plant(tau, 0.2)
     motion = ap.simulate(ap.Dynamics(puma), START, None, 0.2, tau, solver=ap.Solver(rtol=1e-11, atol=1e-13))
     np.testing.assert_allclose(plant.q, motion.q[-1], atol=1e-9)
@@ -30,15 +30,15 @@ def test_without_friction_the_arm_moves_as_the_simulator_says(puma):
 
 def test_rotors_add_to_the_inertia_of_their_joints(wheel):
     plant = Plant(driven(wheel, rotor_inertia=3.0))
-    plant.place(0.0)
+    plant.set_state(0.0)
     plant([10.0], 1.0)
     np.testing.assert_allclose(plant.v, 10.0 / (2.0 + 3.0))
 
 
-def test_a_joint_below_its_friction_does_not_move_at_all(puma):
+def test_a_joint_with_a_torque_below_its_friction_does_not_move(puma):
     plant = Plant(driven(puma, coulomb=[30, 120, 60, 2, 2, 2]))
-    plant.place(START)
-    plant(np.zeros(6), 0.05)  # gravity pulls with up to 80 Nm; the sweeps find the holding torques in some steps
+    plant.set_state(START)
+    plant(np.zeros(6), 0.05)  # gravity up to 80 N m; the sweeps converge to the holding torques in a few steps
     np.testing.assert_allclose(plant.q, START, atol=1e-8)
     held = plant.q
     plant(np.zeros(6), 2.0)
@@ -46,9 +46,9 @@ def test_a_joint_below_its_friction_does_not_move_at_all(puma):
     assert np.abs(plant.v).max() < 1e-12
 
 
-def test_a_sliding_joint_slows_down_as_coulomb_says_and_then_stands(wheel):
+def test_a_sliding_joint_decelerates_by_coulomb_friction_and_stops(wheel):
     plant = Plant(driven(wheel, coulomb=4.0))
-    plant.place(0.0, 1.0)  # slows at 2 rad/s²: stands after 0.5 s and 0.25 rad
+    plant.set_state(0.0, 1.0)  # decelerates by 2 rad/s²: stops after 0.5 s and 0.25 rad
     plant([0.0], 0.25)
     np.testing.assert_allclose([plant.q[0], plant.v[0]], [1.0 * 0.25 - 0.0625, 0.5], atol=1e-12)
     plant([0.0], 1.0)
@@ -56,30 +56,30 @@ def test_a_sliding_joint_slows_down_as_coulomb_says_and_then_stands(wheel):
     assert plant.v[0] == 0.0
 
 
-def test_it_takes_the_static_level_to_break_loose_and_less_to_go_on(wheel):
+def test_a_joint_breaks_loose_at_the_static_level_and_slides_at_the_coulomb_level(wheel):
     plant = Plant(driven(wheel, coulomb=4.0, static=6.0, stribeck=0.05))
-    plant.place(0.0)
+    plant.set_state(0.0)
     plant([5.9], 0.5)
     assert abs(plant.q[0]) < 1e-20
     plant([6.1], 0.5)
     loose = plant.v[0]
     assert loose > 0.15
     plant([5.0], 0.5)
-    assert plant.v[0] > loose + 0.2  # below static, above Coulomb: it keeps gaining speed, nearly (5 - 4) / 2 · 0.5
+    assert plant.v[0] > loose + 0.2  # between the Coulomb and static levels it accelerates by nearly (5 - 4) / 2
 
 
-def test_viscous_friction_ends_in_a_steady_speed(wheel):
+def test_viscous_friction_leads_to_a_constant_speed(wheel):
     plant = Plant(driven(wheel, viscous=5.0))
-    plant.place(0.0)
+    plant.set_state(0.0)
     plant([10.0], 0.4)
     np.testing.assert_allclose(plant.v[0], 2.0 * (1.0 - np.exp(-0.4 * 5.0 / 2.0)), rtol=1e-9)
 
 
-def test_friction_only_ever_takes_energy_away(puma):
+def test_friction_never_increases_the_energy(puma):
     still = puma.with_gravity((0.0, 0.0, 0.0))
     arm, dyn = driven(still, coulomb=[5, 5, 5, 1, 1, 1], static=[6, 6, 6, 2, 2, 2]), ap.Dynamics(still)
     plant = Plant(arm)
-    plant.place(START, np.array([1.0, -1.0, 1.5, 2.0, -2.0, 1.0]))
+    plant.set_state(START, np.array([1.0, -1.0, 1.5, 2.0, -2.0, 1.0]))
     energy = [float(dyn.energy(plant.q, plant.v)[0])]
     for _ in range(5000):
         plant(np.zeros(6), 1e-3)
@@ -88,7 +88,7 @@ def test_friction_only_ever_takes_energy_away(puma):
     assert energy[-1] < 1e-15 * energy[0]
 
 
-def test_a_brake_stops_and_holds_an_arm_that_falls(puma):
+def test_a_brake_stops_and_holds_a_falling_arm(puma):
     step = plant_function(FrictionParts(ideal(puma))).bind()
     step.state_next[:6], step.dt[...], step.brake[:] = START, 1e-3, [200, 250, 150, 10, 10, 10]
     step.state_next[6:12] = [1.0, 1.0, -1.0, 1.0, 1.0, 1.0]
@@ -103,7 +103,7 @@ def test_a_brake_stops_and_holds_an_arm_that_falls(puma):
     np.testing.assert_allclose(step.state_next[:6], stopped, atol=1e-9)
 
 
-def test_a_payload_adds_its_weight_where_it_hangs(puma):
+def test_a_payload_adds_its_weight_at_its_centre_of_mass(puma):
     dyn, loaded = ap.Dynamics(puma), ap.Dynamics(puma.with_payload(2.0, "tool", com=(0.0, 0.0, 0.1)))
     reach = np.array([0.0, 0.0, 0.1, 1.0])
     J = dyn.jacobian("tool", "LOCAL_WORLD_ALIGNED")(START)
@@ -122,12 +122,12 @@ def test_a_payload_adds_its_weight_where_it_hangs(puma):
         ({"stribeck": 0.0}, "Stribeck"),
     ],
 )
-def test_frictions_that_cannot_be_are_named(puma, options, words):
+def test_impossible_friction_is_rejected_by_name(puma, options, words):
     with pytest.raises(ModelError, match=words):
         driven(puma, **options)
 
 
 @pytest.mark.warns("massless")
-def test_an_arm_on_a_floating_base_is_refused_by_the_name_of_its_joint():
+def test_an_arm_on_a_floating_base_is_rejected_with_the_name_of_its_joint():
     with pytest.raises(ap.ModelError, match=r"joint '.*' of robot 'puma' is floating"):
         Plant(ap.load("puma", base="floating"))

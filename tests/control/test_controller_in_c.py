@@ -1,4 +1,4 @@
-"""A controller in C: step by step the torques and the state of `Controller`, to the last bit."""
+"""Controllers exported to C: torques and state are bit-identical to those of `Controller`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def address(array: np.ndarray) -> ctypes.c_void_p:
     ("robot", "law", "ki"),
     [("puma", "tracking-integral", 300.0), ("agile-wrist", "tracking", 0.0), ("puma", "pid", 40.0)],
 )
-def test_a_controller_in_c_gives_the_bits_of_the_controller(robot, law, ki, tmp_path):
-    """The reference jumps about, so that limits, rates and the anti-windup all come into play."""
+def test_a_controller_in_c_is_bit_identical_to_the_controller(robot, law, ki, tmp_path):
+    """The reference is random, so that torque limits, rate limits and anti-windup are all active."""
     model, rng = ap.load(robot), np.random.default_rng(1)
     gains = ap.control.Gains(kp=400.0, kd=40.0, ki=ki)
     design = ap.control.Design(model, gains, law=law, torque_limit=30.0, torque_rate=2e4, integral_limit=0.002)
@@ -50,16 +50,16 @@ def test_a_controller_in_c_gives_the_bits_of_the_controller(robot, law, ki, tmp_
         q, v = home + rng.uniform(-0.1, 0.1, n), rng.uniform(-1.0, 1.0, n)
         reference = np.array([home + rng.uniform(-0.2, 0.2, n), rng.uniform(-1.0, 1.0, n), rng.uniform(-5.0, 5.0, n)])
         c.arm_control_step(address(state), address(q), address(v), address(reference), address(tau))
-        wanted = controller(q, v, reference)
-        assert np.array_equal(tau, wanted)
-        assert np.array_equal(state, [*controller.integral, *wanted])
+        expected = controller(q, v, reference)
+        assert np.array_equal(tau, expected)
+        assert np.array_equal(state, [*controller.integral, *expected])
         met |= {"torque limit"} if (abs(tau) == 30.0).any() else set()
         met |= {"integral limit"} if (abs(controller.integral) == 0.002).any() else set()
     assert "torque limit" in met or robot == "agile-wrist"
     assert "integral limit" in met or robot == "agile-wrist"
 
 
-def test_a_controller_is_called_after_its_model_and_says_its_law():
+def test_the_code_is_named_after_the_model_and_states_the_law():
     gains = ap.control.Gains(kp=400.0, kd=40.0)
     code = ap.control.Design(ap.load("puma"), gains).to_c(dtype=np.float32)
     assert code.name == "puma_control"

@@ -1,4 +1,4 @@
-"""What the laws do, judged by Pinocchio, by the exact solution of the linear error, and by the simulated arm."""
+"""Control laws against Pinocchio, the exact solution of the linear error, and the simulated arm."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def controller(arm, poles=(-20.0, -20.0), law="tracking", period=PERIOD, **optio
 
 
 def track(arm, plant, period: float, **options) -> float:
-    plant.place(START)
+    plant.set_state(START)
     plant.longest_step = period
     response = closed_loop(controller(arm, period=period, **options), plant, Reference.sampled(Swing(), period))
     return float(np.abs(response.error).max())
 
 
-def test_every_law_is_its_formula_by_pinocchio(puma):
+def test_every_law_agrees_with_its_formula_in_pinocchio(puma):
     import pinocchio as pin
 
     model = pin.buildModelFromXML(ap.to_urdf(ideal(puma)))
@@ -65,7 +65,7 @@ def test_every_law_is_its_formula_by_pinocchio(puma):
         np.testing.assert_allclose(given, tau, rtol=1e-12, atol=1e-10)
 
 
-def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(puma):
+def test_continuous_tracking_with_a_perfect_model_is_as_accurate_as_the_integrator(puma):
     law = Controller(Design(ideal(puma), critical(20.0), ahead=0.0))
     motion = ap.simulate(
         ap.Dynamics(puma), START, None, 2.0, law.continuous(Swing()), solver=ap.Solver(rtol=1e-10, atol=1e-12)
@@ -73,33 +73,33 @@ def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(p
     assert np.abs(motion.q - Swing()(motion.t)[0]).max() < 1e-9
 
 
-def test_sampled_tracking_with_a_perfect_model_errs_by_the_square_of_the_period(arm, plant):
+def test_the_error_of_sampled_tracking_is_proportional_to_the_square_of_the_period(arm, plant):
     errors = [track(arm, plant, period) for period in (2e-3, 1e-3, 5e-4)]
     assert errors[1] < 1e-6  # rad at 1 kHz
     for coarse, fine in pairwise(errors):
         assert 3.5 < coarse / fine < 4.5
 
 
-def test_looking_half_a_period_ahead_is_worth_two_digits(arm, plant):
+def test_evaluating_the_model_half_a_period_ahead_gains_two_digits(arm, plant):
     assert track(arm, plant, PERIOD, ahead=0.5) < 0.02 * track(arm, plant, PERIOD, ahead=0.0)
 
 
 @pytest.mark.parametrize("poles", [(-8, -12), (-10, -10), (-8 + 4j, -8 - 4j), (-6, -10, -15), (-20, -20, -20)], ids=str)
-def test_the_sampled_error_has_the_poles_that_were_designed(arm, poles):
+def test_the_sampled_error_has_the_desired_poles(arm, poles):
     law = "tracking-integral" if len(poles) == 3 else "tracking"
-    found = linearize_closed_loop(controller(arm, poles, law), arm, START).poles
-    wanted = np.asarray(poles, complex)
-    for pole in found:
-        assert np.abs(wanted - pole).min() < 0.01 * abs(pole)
-    assert len(found) == 6 * len(poles)
+    actual = linearize_closed_loop(controller(arm, poles, law), arm, START).poles
+    desired = np.asarray(poles, complex)
+    for pole in actual:
+        assert np.abs(desired - pole).min() < 0.01 * abs(pole)
+    assert len(actual) == 6 * len(poles)
 
 
-def test_the_arm_itself_shows_the_poles_that_linearizing_promises(arm, plant):
-    """One period of the real loop, by central differences: nothing of `linear` is used."""
+def test_the_poles_of_the_simulated_loop_agree_with_the_linearisation(arm, plant):
+    """The loop is differentiated over one period by central differences, without using `control.linear`."""
     law, target = controller(arm, (-8, -12)), np.stack([START, np.zeros(6), np.zeros(6)])
 
     def one_period(x: np.ndarray) -> np.ndarray:
-        plant.place(START + x[:6], x[6:])
+        plant.set_state(START + x[:6], x[6:])
         plant.longest_step = PERIOD
         law.reset()
         plant(law(plant.q, plant.v, target), PERIOD)
@@ -113,44 +113,44 @@ def test_the_arm_itself_shows_the_poles_that_linearizing_promises(arm, plant):
 
 
 def test_point_to_point_settles_without_overshoot_at_critical_damping(arm, plant):
-    way = np.array([0.3, -0.2, 0.2, 0.4, -0.3, 0.5])
-    plant.place(START)
+    displacement = np.array([0.3, -0.2, 0.2, 0.4, -0.3, 0.5])
+    plant.set_state(START)
     plant.longest_step = PERIOD
     law = controller(arm, (-10.0, -10.0), "point-to-point")
-    response = closed_loop(law, plant, Reference.hold(START + way, PERIOD, 2.5))
-    left = (response.error / -way).T  # 1 at the start, 0 at the target, negative beyond it
-    assert left.min() > -1e-7
-    assert np.abs(left[:, -1]).max() < 1e-8
+    response = closed_loop(law, plant, Reference.hold(START + displacement, PERIOD, 2.5))
+    remaining = (response.error / -displacement).T  # 1 at the start, 0 at the target, negative beyond it
+    assert remaining.min() > -1e-7
+    assert np.abs(remaining[:, -1]).max() < 1e-8
     t = response.t
-    np.testing.assert_allclose(left, np.broadcast_to((1 + 10 * t) * np.exp(-10 * t), left.shape), atol=2e-3)
+    np.testing.assert_allclose(remaining, np.broadcast_to((1 + 10 * t) * np.exp(-10 * t), remaining.shape), atol=2e-3)
 
 
 @pytest.mark.slow
 def test_integral_action_removes_the_error_of_an_unknown_payload_and_friction(puma):
-    believed, limit = without_friction(puma), [own.torque_limit for own in puma.actuators]
+    model, limit = without_friction(puma), [actuator.torque_limit for actuator in puma.actuators]
     plant = Plant(puma.with_payload(2.0, com=(0.0, 0.0, 0.1)))
-    reference = Reference.sampled(Swing(duration=2.0), PERIOD, duration=1.0)  # half way: stops at the far end
+    reference = Reference.sampled(Swing(duration=2.0), PERIOD, duration=1.0)  # first half of the swing
     gains = critical(30.0, PERIOD, integral=True)
     final = {}
     for law, chosen in (("tracking", Gains(gains.kp, gains.kd)), ("tracking-integral", gains)):
-        plant.place(START)
+        plant.set_state(START)
         plant.longest_step = PERIOD
         response = closed_loop(
-            Controller(Design(believed, chosen, law=law, torque_limit=limit)), plant, reference, settle=10.0
+            Controller(Design(model, chosen, law=law, torque_limit=limit)), plant, reference, settle=10.0
         )
         final[law] = np.abs(response.error[-1]).max()
     assert final["tracking"] > 1e-3
     assert final["tracking-integral"] < 0.01 * final["tracking"]
 
 
-def test_a_model_with_wrong_masses_tracks_worse_than_the_right_one_but_tracks(arm, plant):
+def test_a_model_with_wrong_masses_tracks_with_a_larger_error(arm, plant):
     right, wrong = (track(model, plant, PERIOD) for model in (arm, with_masses(arm, 1.1)))
     assert 100 * right < wrong < 0.05
 
 
-def test_torque_and_its_rate_never_pass_their_limits(arm, plant):
+def test_torque_and_its_rate_never_exceed_their_limits(arm, plant):
     limit, rate = np.array([30.0, 90.0, 40.0, 5.0, 5.0, 5.0]), 2000.0
-    plant.place(START)
+    plant.set_state(START)
     plant.longest_step = PERIOD
     law = controller(arm, (-20, -20), "point-to-point", torque_limit=limit.tolist(), torque_rate=rate)
     response = closed_loop(law, plant, Reference.hold(START + 0.5, PERIOD, 0.5))
@@ -164,7 +164,7 @@ def test_the_integral_does_not_wind_up_while_the_torque_is_at_its_limit(arm):
     gains = placed((-20, -20, -20), PERIOD)
     held = Controller(Design(arm, gains, law="tracking-integral", torque_limit=1.0))
     free = Controller(Design(arm, gains, law="tracking-integral"))
-    reference = np.stack([START + 0.3, np.zeros(6), np.zeros(6)])  # the arm is kept from moving
+    reference = np.stack([START + 0.3, np.zeros(6), np.zeros(6)])  # the arm does not move
     for _ in range(500):
         held(START, np.zeros(6), reference)
         free(START, np.zeros(6), reference)
@@ -174,7 +174,7 @@ def test_the_integral_does_not_wind_up_while_the_torque_is_at_its_limit(arm):
     assert np.abs(held.integral[saturated]).max() < 0.1 * np.abs(free.integral).max()
 
 
-def test_the_integral_stays_within_its_own_limit(arm):
+def test_the_integral_stays_within_its_limit(arm):
     law = controller(arm, (-20, -20, -20), "tracking-integral", integral_limit=0.01)
     reference = np.stack([START + 0.1, np.zeros(6), np.zeros(6)])
     for _ in range(1000):
@@ -183,10 +183,10 @@ def test_the_integral_stays_within_its_own_limit(arm):
 
 
 @pytest.mark.parametrize("name", ["planar-2r", "panda", "stanford"])
-def test_other_arms_are_tracked_as_well(name):
+def test_other_arms_are_controlled_as_well(name):
     robot = ap.load(name)
     plant = Plant(robot)
-    plant.place(robot.start)
-    way = Swing(robot.start, np.full(robot.nv, 0.2), 1.0)
-    response = closed_loop(controller(robot), plant, Reference.sampled(way, PERIOD))
+    plant.set_state(robot.start)
+    path = Swing(robot.start, np.full(robot.nv, 0.2), 1.0)
+    response = closed_loop(controller(robot), plant, Reference.sampled(path, PERIOD))
     assert np.abs(response.error).max() < 2e-6

@@ -1,4 +1,4 @@
-"""Systems of python-control: what runs and is linearised there agrees with what is run and linearised here."""
+"""Systems for python-control: simulations and linearisations there agree with those of appell."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ def wave(t):
     return np.stack([2.0 * np.sin(5.0 * np.asarray(t)), 0.5 * np.cos(3.0 * np.asarray(t))])
 
 
-def test_a_run_there_is_a_run_here():
+def test_a_simulation_in_python_control_agrees_with_appell():
     arm = ap.load("planar-2r")
     dyn = ap.Dynamics(arm)
-    fine = np.linspace(
-        0.0, 0.6, 6001
-    )  # between its points, 0.1 ms apart, python-control takes inputs as straight lines
+    fine = np.linspace(0.0, 0.6, 6001)  # python-control interpolates inputs linearly between these points
     theirs = control.input_output_response(
         io_system(dyn), fine, wave(fine), [0.3, -0.2, 0.1, 0.4], solve_ivp_kwargs=TIGHT | {"max_step": 0.01}
     )
@@ -38,7 +36,7 @@ def test_a_run_there_is_a_run_here():
     )
     for t in T:
         q, v = ours(t)[:2]
-        # the line through two points of a wave of 50 N m/s² is off by h²/8 · 50 = 6e-8 N m, for 0.6 s
+        # linear interpolation of a wave of 50 N m/s² has an error of h²/8 · 50 = 6e-8 N m, over 0.6 s
         np.testing.assert_allclose(theirs.states[:, round(t / 1e-4)], np.concatenate([q, v]), atol=3e-7)
 
 
@@ -53,12 +51,12 @@ def test_names_are_those_of_the_robot():
 
 
 @pytest.mark.parametrize("name", ["planar-2r", "puma"])
-def test_its_linearisation_is_ours(name):
+def test_the_linearisation_of_python_control_agrees_with_appell(name):
     robot = ap.load(name)
     q = np.linspace(-0.7, 0.9, robot.nq)
     ours = linearize(robot, q)
     theirs = control.linearize(io_system(robot), np.r_[q, np.zeros(robot.nv)], ours.point.tau)
-    # one-sided differences of step 1e-6 over values near 1e3: h/2 of the curvature, and rounding
+    # python-control uses one-sided differences with step 1e-6, on values near 1e3
     np.testing.assert_allclose(theirs.A, ours.A, rtol=1e-4, atol=1e-4 * np.abs(ours.A).max())
     np.testing.assert_allclose(theirs.B, ours.B, rtol=1e-4, atol=1e-6 * np.abs(ours.B).max())
 
@@ -70,15 +68,15 @@ def test_outputs_are_chosen_by_name_and_by_function():
     x, u = np.random.default_rng(0).uniform(-1, 1, 12), np.random.default_rng(1).uniform(-1, 1, 6)
     q, v = x[:6], x[6:]
     a, pose = dyn.forward_dynamics(q, v, u), dyn.pose("tool")(q)
-    want = [v[2], a[1], *dyn.energy(q, v), *pose.ravel(), *a, q[0]]
-    np.testing.assert_array_equal(system.output(0.0, x, u), want)
+    expected = [v[2], a[1], *dyn.energy(q, v), *pose.ravel(), *a, q[0]]
+    np.testing.assert_array_equal(system.output(0.0, x, u), expected)
     np.testing.assert_array_equal(system.dynamics(0.0, x, u), [*v, *a])
     labels = system.output_labels
     assert labels[:5] == ["v_joint3", "a_joint2", "energy_T", "energy_U", "pose_tool_0_0"]
     assert labels[-2:] == ["forward_dynamics_5", "q_joint1"]
 
 
-def test_wrenches_from_outside_are_inputs():
+def test_external_wrenches_are_inputs():
     dyn = ap.Dynamics(ap.load("planar-2r"), wrenches=["tool"])
     system = io_system(dyn)
     assert system.input_labels[2:] == [f"wrench_tool_{axis}" for axis in ("fx", "fy", "fz", "mx", "my", "mz")]
@@ -91,12 +89,12 @@ def test_a_free_body_has_its_quaternion_among_the_states():
     system = io_system(body)
     assert system.nstates == 13
     x = np.r_[np.zeros(3), 0.0, 0.0, 0.0, 1.0, np.zeros(5), 2.0]
-    want = np.r_[np.zeros(5), 1.0, 0.0, 0.0, 0.0, -9.81, np.zeros(3)]  # half the angular velocity; the weight
-    np.testing.assert_allclose(system.dynamics(0.0, x, np.zeros(6)), want)
+    expected = np.r_[np.zeros(5), 1.0, 0.0, 0.0, 0.0, -9.81, np.zeros(3)]  # half the angular velocity, and gravity
+    np.testing.assert_allclose(system.dynamics(0.0, x, np.zeros(6)), expected)
 
 
-def test_a_loop_is_closed_there():
-    """PD to the horizontal, as an interconnection: it settles where its torque carries the weight."""
+def test_a_loop_is_closed_in_python_control():
+    """A PD law as an interconnection settles where its torque balances gravity."""
     arm = ap.load("planar-2r")
     plant = io_system(arm, name="plant")
     law = control.nlsys(
@@ -113,12 +111,12 @@ def test_a_loop_is_closed_there():
     np.testing.assert_allclose(end[2:], 0.0, atol=1e-3)
 
 
-def test_what_cannot_be_is_named(monkeypatch):
+def test_invalid_outputs_and_systems_are_rejected(monkeypatch):
     puma = ap.load("puma")
     with pytest.raises(ap.ArgumentError, match=r"has no output 'q_joint7'\. Did you mean 'q_joint"):
         io_system(puma, ["q_joint7"])
     other = ap.Dynamics(ap.load("planar-2r")).energy
-    with pytest.raises(ap.ArgumentError, match=r"energy takes q\[2\], v\[2\], which no state"):
+    with pytest.raises(ap.ArgumentError, match=r"energy takes q\[2\], v\[2\], which is not a state"):
         io_system(puma, [other])
     with pytest.raises(ap.ModelError, match="free inertial parameters"):
         io_system(puma.with_free("link6"))

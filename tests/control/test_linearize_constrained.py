@@ -1,4 +1,4 @@
-"""Linear systems of constrained robots: published eigenvalues, differences of motions, feedback of least cost."""
+"""Linearisation of constrained robots: published eigenvalues, finite differences, and LQR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from appell.control.linear import linearize
 from appell.errors import ArgumentError, ModelError
 from appell.kinematics.assembly import ConstraintRows
 from appell.model.constraint import Gear, Prescribed
-from appell_lab.judges.plain_closures import constraints
+from appell_lab.references.plain_closures import constraints
 from constrained_cases import CASES, constrained, state, tree
 
 RADIUS = 0.3  # of the bicycle's rear wheel
@@ -21,35 +21,35 @@ RADIUS = 0.3  # of the bicycle's rear wheel
 
 @cache
 def bicycle():
-    """Whipple's bicycle upright, its velocities those of lean, rear wheel and steer."""
+    """Return the upright Whipple bicycle with the independent velocities of lean, rear wheel and steer."""
     model = CASES["whipple-bicycle"]["model"]
     home = [0.0, 0.0, RADIUS, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     independent = ("frame_wx", "rear", "fork")
     return tree(model).with_loops(*constraints(model["closures"]), independent=independent, home=home)
 
 
-@pytest.mark.parametrize("wanted", CASES["whipple-bicycle"]["eigenvalues"], ids=lambda wanted: f"{wanted['speed']}m/s")
-def test_the_bicycle_has_the_published_eigenvalues_and_zeros_of_its_cyclic_coordinates(wanted):
-    """Four of weave, capsize and castering; place, heading, angles of the wheels and speed are the six zeros."""
+@pytest.mark.parametrize("case", CASES["whipple-bicycle"]["eigenvalues"], ids=lambda case: f"{case['speed']}m/s")
+def test_the_bicycle_has_the_published_eigenvalues_and_zeros_of_its_cyclic_coordinates(case):
+    """Four poles of weave, capsize and castering; position, heading, wheel angles and speed give six zeros."""
     robot = bicycle()
-    found = linearize(robot, robot.home, [0.0, wanted["speed"] / RADIUS, 0.0])
-    poles = sorted(found.poles, key=abs)
+    linear = linearize(robot, robot.home, [0.0, case["speed"] / RADIUS, 0.0])
+    poles = sorted(linear.poles, key=abs)
     assert len(poles) == 10
-    assert max(np.abs(poles[:6])) <= 1e-6  # a zero of multiplicity two is exact to the root of rounding
-    published = [complex(*value) for value in wanted["values"]]
+    assert max(np.abs(poles[:6])) <= 1e-6  # a double zero is exact to the square root of rounding
+    published = [complex(*value) for value in case["values"]]
     for value in published:
         assert min(abs(np.array(poles[6:]) - value)) <= 1e-12 * max(map(abs, published))
-    assert found.cyclic == ("q_frame_vx", "q_frame_vy", "q_frame_wz", "q_rear", "q_front")
-    apart = found.part(["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"])
-    np.testing.assert_allclose(np.sort_complex(apart.poles), np.sort_complex(published), rtol=0, atol=1e-10)
+    assert linear.cyclic == ("q_frame_vx", "q_frame_vy", "q_frame_wz", "q_rear", "q_front")
+    selected = linear.part(["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"])
+    np.testing.assert_allclose(np.sort_complex(selected.poles), np.sort_complex(published), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["floating-fourbar", "rolling-disk", "mobile-manipulator", "bricard", "rod-leg"])
-def test_the_matrix_is_the_slope_of_the_motion(name):
-    """By differences: of accelerations, and of the way from one moving configuration to a neighbour that moves, too.
+def test_the_matrix_agrees_with_finite_differences(name):
+    """Finite differences of accelerations, and of the displacement between two neighbouring moving configurations.
 
-    A distance of 1e-5 leaves 1e-10 by curvature, and rounding of 1e-16 over distance and time 1e-7; motions with
-    constant velocity stand for the true ones, from which they differ by squares of time that cancel.
+    A distance of 1e-5 has an error of 1e-10 by curvature, and rounding of 1e-16 is divided by distance and time, 1e-9.
+    Motions with constant velocity replace the true ones; the difference is quadratic in time and cancels.
     """
     given, system = state(name), constrained(name)
     q, tau, dyn = given["q"], given["tau"], ap.Dynamics(system)
@@ -58,9 +58,9 @@ def test_the_matrix_is_the_slope_of_the_motion(name):
     tree, p, distance, time = system.tree, T.shape[1], 1e-5, 1e-4
 
     def rate(at, speed):
-        w, own = dyn.tree_velocity(at, speed), dyn.tree_velocity(q, v)
-        ways = [tree.difference(tree.integrate(q, t * own), tree.integrate(at, t * w)) for t in (time, -time)]
-        xi = (ways[0] - ways[1])[list(system.map.positions)] / (2.0 * time)
+        w, w0 = dyn.tree_velocity(at, speed), dyn.tree_velocity(q, v)
+        steps = [tree.difference(tree.integrate(q, t * w0), tree.integrate(at, t * w)) for t in (time, -time)]
+        xi = (steps[0] - steps[1])[list(system.map.positions)] / (2.0 * time)
         return np.concatenate([xi, dyn.forward_dynamics(at, speed, tau)])
 
     slopes = []
@@ -73,27 +73,27 @@ def test_the_matrix_is_the_slope_of_the_motion(name):
     np.testing.assert_allclose(np.array(slopes).T, linear.A, rtol=0, atol=1e-6 * max(1.0, np.abs(linear.A).max()))
 
 
-def test_a_robot_that_was_made_elsewhere_has_the_same_eigenvalues():
-    """Made leaning, the bicycle's yaw follows from its wheels, which it does not upright; other positions are taken."""
+def test_a_robot_that_was_assembled_elsewhere_has_the_same_eigenvalues():
+    """The independent positions of a leaning bicycle are not valid upright; others are chosen."""
     leaning, upright = constrained("whipple-bicycle"), bicycle()
-    found = linearize(
+    linear = linearize(
         leaning, upright.home, ap.Dynamics(upright).tree_velocity(upright.home, [0.0, 10.0, 0.0])[[0, 1, 7]]
     )
-    wanted = linearize(upright, upright.home, [0.0, 10.0, 0.0])
-    for pole in sorted(wanted.poles, key=abs)[6:]:
-        assert min(np.abs(found.poles - pole)) <= 1e-10
+    expected = linearize(upright, upright.home, [0.0, 10.0, 0.0])
+    for pole in sorted(expected.poles, key=abs)[6:]:
+        assert min(np.abs(linear.poles - pole)) <= 1e-10
     assert leaning.velocity_names == ("frame_vx", "frame_vy", "fork")
 
 
-def test_equilibria_of_a_four_bar_have_the_eigenvalues_of_the_reference():
+def test_equilibria_of_a_four_bar_have_the_reference_eigenvalues():
     system = constrained("fourbar-grashof")
-    for wanted in CASES["fourbar-grashof"]["equilibria"]:
-        poles = linearize(system, wanted["q"], tau=np.zeros(3)).poles
-        np.testing.assert_allclose(poles**2, wanted["eigenvalue_squared"], rtol=1e-12)
+    for case in CASES["fourbar-grashof"]["equilibria"]:
+        poles = linearize(system, case["q"], tau=np.zeros(3)).poles
+        np.testing.assert_allclose(poles**2, case["eigenvalue_squared"], rtol=1e-12)
 
 
-def test_a_bicycle_too_slow_to_stand_is_kept_upright_by_steering():
-    """Five lines; without them it falls at 3 m/s."""
+def test_a_bicycle_that_is_too_slow_to_be_stable_is_stabilised_by_steering():
+    """Without control, it falls over at 3 m/s."""
     robot = bicycle()
     linear = ap.control.linearize(robot, robot.home, [0.0, 3.0 / RADIUS, 0.0], actuators=["fork"])
     law = ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0}, 0.01)
@@ -107,8 +107,8 @@ def test_a_bicycle_too_slow_to_stand_is_kept_upright_by_steering():
     assert linear.poles.real.max() > 1.0
 
 
-def test_a_mobile_robot_comes_back_to_its_line():
-    """Started beside the line and askew, two driven wheels bring it back, on the way with constant speed."""
+def test_a_mobile_robot_returns_to_its_line():
+    """Two driven wheels return the robot to a line at constant speed, from a wrong position and heading."""
     model = CASES["diff-drive-caster"]["model"]
     robot = tree(model)
     system = robot.with_loops(
@@ -121,13 +121,13 @@ def test_a_mobile_robot_comes_back_to_its_line():
     start = system.start + np.array([0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
     run = ap.simulate(system, start, steady, 15.0, torque=law, progress=False)
     names = [system.tree.velocity_names[k] for k in system.map.positions]
-    left = dict(zip(names, deviation(system, system.start, steady, 15.0, run.q[-1]), strict=True))
-    assert abs(left["body_vy"]) < 5e-3
-    assert abs(left["body_w"]) < 5e-3
+    remaining = dict(zip(names, deviation(system, system.start, steady, 15.0, run.q[-1]), strict=True))
+    assert abs(remaining["body_vy"]) < 5e-3
+    assert abs(remaining["body_w"]) < 5e-3
     np.testing.assert_allclose(run.v[-1], steady, atol=5e-3)
 
 
-def test_states_that_depend_on_others_are_not_looked_at_alone():
+def test_states_that_depend_on_others_cannot_be_separated():
     robot = bicycle()
     linear = linearize(robot, robot.home, [0.0, 10.0, 0.0])
     with pytest.raises(ArgumentError, match=r"they depend on .*q_fork"):
@@ -136,21 +136,21 @@ def test_states_that_depend_on_others_are_not_looked_at_alone():
         linear.part(["lean"])
 
 
-def test_a_feedback_that_cannot_be_is_refused_with_its_states():
-    """Steering does not change the speed."""
+def test_an_impossible_feedback_is_rejected_with_its_states():
+    """Steering does not control the speed."""
     robot = bicycle()
     linear = linearize(robot, robot.home, [0.0, 10.0, 0.0], actuators=["fork"])
-    with pytest.raises(ArgumentError, match=r"no feedback of .*v_rear"):
+    with pytest.raises(ArgumentError, match=r"no stabilising feedback from .*v_rear"):
         ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0, "v_rear": 1.0})
 
 
-def test_a_configuration_off_the_manifold_has_no_derivatives():
+def test_a_configuration_that_violates_constraints_is_rejected():
     system = constrained("fourbar-grashof")
-    with pytest.raises(ArgumentError, match="leaves constraint 'closure 0' open by"):
+    with pytest.raises(ArgumentError, match="violates constraint 'closure 0' by"):
         linearize(system, system.start + np.array([0.1, 0.0, 0.0]), tau=np.zeros(3))
 
 
-def test_prescribed_motions_are_refused_by_name():
+def test_prescribed_motions_are_rejected():
     case = CASES["five-bar"]
     drive = Prescribed(Gear({"left1": 1.0}, offset=case["states"][0]["q"][0]), name="motor")
     robot = tree(case["model"]).with_loops(*constraints(case["model"]["closures"]), drive, home=case["states"][0]["q"])

@@ -1,4 +1,4 @@
-"""The loop: start-up, following, and every way in which it must stop."""
+"""The control loop: calibration, tracking, and all conditions under which it must stop."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.simulated import Faults, Injection
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.repeater import first_difference, replay
+from appell.hardware.loop.replay import first_difference, replay
 from appell.hardware.loop.startup import index_search
 from appell.hardware.loop.supervisor import TRANSITIONS, Fault, Policy, State, Trigger
 from appell.motion import Record
 from control_motion import START, Swing
 
 
-def test_the_potentiometers_give_the_position_and_the_index_pulses_make_it_exact(make_loop):
+def test_potentiometers_give_an_approximate_and_index_pulses_an_exact_position(make_loop):
     loop = make_loop(seed=5)
     loop.run(25)
     loop.arm()
@@ -34,7 +34,7 @@ def test_the_potentiometers_give_the_position_and_the_index_pulses_make_it_exact
     assert coarse.max() > 10 * exact.max()
 
 
-def test_the_index_cannot_be_used_before_it_was_seen(make_loop):
+def test_the_index_pulse_cannot_be_used_before_it_has_passed(make_loop):
     loop = make_loop()
     loop.run(25)
     loop.arm()
@@ -42,7 +42,7 @@ def test_the_index_cannot_be_used_before_it_was_seen(make_loop):
         loop.refine()
 
 
-def test_a_swing_is_followed_through_converters_and_encoders_within_3_mrad(moving):
+def test_a_swing_is_tracked_through_converters_and_encoders_within_3_mrad(moving):
     loop = moving(seed=1)
     worst = 0.0
     swing = Swing(loop.position)
@@ -54,17 +54,17 @@ def test_a_swing_is_followed_through_converters_and_encoders_within_3_mrad(movin
     assert worst < 3e-3
 
 
-def test_the_wrong_command_names_the_state(make_loop):
+def test_an_invalid_command_raises_an_error_with_the_state(make_loop):
     loop = make_loop()
     reference = Reference.hold(START, loop.period, 1.0)
     for command in (loop.stop, loop.refine, loop.disarm, lambda: loop.start(reference), lambda: loop.clear("me")):
         with pytest.raises(ArgumentError, match="the loop is in state IDLE and cannot"):
             command()
-    with pytest.raises(ArgumentError, match="has read the potentiometers 0 times"):
+    with pytest.raises(ArgumentError, match="has read the potentiometers only 0 times"):
         loop.arm()
 
 
-def test_a_stop_brakes_the_arm_carries_its_weight_and_then_switches_off(moving):
+def test_a_stop_brakes_the_arm_with_gravity_compensation_and_then_switches_off(moving):
     loop = moving()
     loop.run(400)
     assert np.abs(loop.hardware.v).max() > 0.3
@@ -89,7 +89,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("kind", "expected"), CASES, ids=[kind for kind, _ in CASES])
-def test_each_fault_is_noticed_named_and_latched(moving, kind, expected):
+def test_each_fault_is_detected_and_latched(moving, kind, expected):
     loop = moving(faults=Faults([Injection(kind, 0.3, actuator=0)]))
     loop.run(1200)
     assert loop.state is State.FAULT
@@ -103,21 +103,21 @@ def test_each_fault_is_noticed_named_and_latched(moving, kind, expected):
 
 
 @pytest.mark.parametrize("kind", ["not-a-number", "dropped-reads", "missed-deadlines"])
-def test_a_short_disturbance_is_ridden_out(moving, kind):
+def test_a_short_disturbance_is_tolerated(moving, kind):
     loop = moving(faults=Faults([Injection(kind, 0.3, duration=0.0035)]))
     loop.run(1500)
     assert loop.state is State.RUNNING
     assert loop.fault is Fault.NONE
 
 
-def test_a_fault_is_cleared_by_a_person_and_by_nobody_else(moving):
+def test_a_fault_is_cleared_only_by_a_named_person(moving):
     loop = moving(faults=Faults([Injection("over-temperature", 0.3, duration=0.1)]))
     loop.run(800)
     assert loop.state is State.FAULT
     for command in (loop.arm, loop.stop, loop.disarm):
         with pytest.raises(ArgumentError, match=r"state FAULT \(a motor is too hot\)"):
             command()
-    with pytest.raises(ArgumentError, match="nobody clears"):
+    with pytest.raises(ArgumentError, match="the name of the person who clears the fault is missing"):
         loop.clear("  ")
     loop.clear("the operator")
     assert loop.state is State.IDLE
@@ -128,13 +128,13 @@ def test_a_fault_is_cleared_by_a_person_and_by_nobody_else(moving):
     assert loop.state is State.ARMED
 
 
-def test_only_a_person_leads_out_of_fault():
+def test_only_the_command_clear_leaves_the_state_fault():
     assert {
         trigger for (state, trigger), after in TRANSITIONS.items() if state is State.FAULT and after is not state
     } == {Trigger.CLEAR}
 
 
-def test_a_fault_that_goes_on_comes_back_after_it_was_cleared(moving):
+def test_a_persistent_fault_recurs_after_it_was_cleared(moving):
     loop = moving(faults=Faults([Injection("over-temperature", 0.3)]))
     loop.run(800)
     loop.clear("the operator")
@@ -145,13 +145,13 @@ def test_a_fault_that_goes_on_comes_back_after_it_was_cleared(moving):
 def test_a_joint_that_is_pushed_too_fast_is_stopped(moving):
     loop = moving()
     loop.run(200)
-    loop.hardware.bound.state_next[6] += 4.0  # rad/s, somebody hits the arm
+    loop.hardware.bound.state_next[6] += 4.0  # rad/s, as if the arm were hit
     loop.run(600)
     assert loop.state is State.FAULT
     assert loop.fault & (Fault.VELOCITY | Fault.FOLLOWING)
 
 
-def test_slept_ticks_are_skipped_and_never_made_up_for(moving, tmp_path):
+def test_missed_ticks_are_skipped_and_not_executed_later(moving, tmp_path):
     path = tmp_path / "run.log"
     loop = moving(log=path, faults=Faults([Injection("missed-deadlines", 0.3, duration=0.003)]))
     loop.run(600)
@@ -163,8 +163,8 @@ def test_slept_ticks_are_skipped_and_never_made_up_for(moving, tmp_path):
     np.testing.assert_allclose(log["t"], log["tick"] * 1e-3, atol=1e-12)
 
 
-def test_the_log_of_a_late_tick_holds_what_was_written_to_the_converters(moving, servo, tmp_path):
-    """The tick that misses one deadline too many has written already; the stop that follows begins with the next."""
+def test_the_log_of_a_late_tick_contains_the_codes_that_were_written(moving, servo, tmp_path):
+    """The tick that misses one deadline too many has already written its codes; the stop starts with the next tick."""
     loop = moving(log=tmp_path / "run.log", faults=Faults([Injection("missed-deadlines", 0.3, duration=0.05)]))
     written, write = [], loop.hardware.write
 
@@ -177,7 +177,7 @@ def test_the_log_of_a_late_tick_holds_what_was_written_to_the_converters(moving,
     loop.close()
     log = Record.read(tmp_path / "run.log")
     assert loop.fault & Fault.DEADLINE
-    np.testing.assert_array_equal(log["code"][25:], written)  # 25 ticks had passed when the spy came
+    np.testing.assert_array_equal(log["code"][25:], written)  # the spy was installed after 25 ticks
     np.testing.assert_array_equal(log["tau"], servo.wiring.torque(log["code"]))
     late = int(np.flatnonzero(log["fault"])[0])
     assert (log["code"][late] != log["code"][late + 1]).any()
@@ -185,7 +185,7 @@ def test_the_log_of_a_late_tick_holds_what_was_written_to_the_converters(moving,
 
 
 @pytest.mark.parametrize("kind", ["over-temperature", "dropped-reads", "not-a-number"])
-def test_the_log_holds_what_was_written_whatever_goes_wrong(moving, tmp_path, kind):
+def test_the_log_contains_the_written_codes_under_every_fault(moving, tmp_path, kind):
     loop = moving(log=tmp_path / "run.log", faults=Faults([Injection(kind, 0.3)]))
     written, write = [], loop.hardware.write
     loop.hardware.write = lambda codes: (written.append(codes.copy()), write(codes))
@@ -194,20 +194,20 @@ def test_the_log_holds_what_was_written_whatever_goes_wrong(moving, tmp_path, ki
     np.testing.assert_array_equal(Record.read(tmp_path / "run.log")["code"][25:], written)
 
 
-def test_a_stop_ends_where_its_braking_leads_and_holds_against_what_pushes(moving):
+def test_a_stop_ends_at_its_target_and_rejects_disturbances(moving):
     loop = moving()
     loop.run(400)
-    speed, place = loop.hardware.v, loop.position
+    speed, position = loop.hardware.v, loop.position
     loop.stop()
     loop.run(5)
-    loop.hardware.bound.quirks[6:12] += 0.05  # V: the amplifiers drift, nothing but the law holds against it
+    loop.hardware.bound.quirks[6:12] += 0.05  # V: offsets of the amplifiers, which only the law compensates
     loop.run(300)
     assert loop.state is State.ARMED
-    end = place + speed / loop.servo.design.stop_damping
+    end = position + speed / loop.servo.design.stop_damping
     assert np.abs(loop.hardware.q - end).max() < 0.02
 
 
-def test_how_many_deadlines_may_be_missed_is_a_matter_of_policy(moving):
+def test_the_policy_sets_the_number_of_tolerated_deadlines(moving):
     for misses, state in ((1, State.FAULT), (40, State.RUNNING)):
         faults = Faults([Injection("missed-deadlines", 0.3, duration=0.02)])
         loop = moving(faults=faults, policy=Policy(misses=misses))

@@ -1,4 +1,4 @@
-"""Mechanisms behind a cabinet: encoders, potentiometers, converters and brakes at their actuators."""
+"""Mechanisms on a cabinet: encoders, potentiometers, converters and brakes at their actuators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from appell.model.actuator import Actuator, Friction
 from appell.motion import Ramp, Record
 
 MECHANISMS = ("five-bar", "delta", "agile-wrist", "three-rrr", "stewart-gough")
-WORST = {  # of the true position, rad or m; friction is none, so that counts and converters are all that is left
+MAX_ERROR = {  # of the true position, rad or m; without friction, only encoders and converters cause errors
     "five-bar": 4e-4,
     "delta": 4e-4,
     "agile-wrist": 3e-3,
@@ -52,18 +52,18 @@ def loop_of(system, log=None, servo=None, **options) -> Loop:
 
 
 def ramp(loop: Loop, share: float = 0.25):
-    """Towards the farther end of every range."""
+    """Return a reference towards the farther end of every range."""
     lower, upper = np.array(loop.servo.guard.lower), np.array(loop.servo.guard.upper)
 
     def reference(q):
-        way = share * np.where(upper - q > q - lower, upper - q, lower - q)
-        return Reference.sampled(Ramp(q, q + way, 0.4, 2.0), loop.period)
+        displacement = share * np.where(upper - q > q - lower, upper - q, lower - q)
+        return Reference.sampled(Ramp(q, q + displacement, 0.4, 2.0), loop.period)
 
     return reference
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_the_whole_task_is_done_from_power_on_to_rest_and_can_be_replayed(name, tmp_path):
+def test_a_complete_task_is_executed_and_can_be_replayed(name, tmp_path):
     system = ap.load(name)
     loop = loop_of(system, tmp_path / "run.log", seed=3)
     true: list[np.ndarray] = []
@@ -76,17 +76,17 @@ def test_the_whole_task_is_done_from_power_on_to_rest_and_can_be_replayed(name, 
     running = np.flatnonzero(log["state"] == State.RUNNING)
     motion = running[running > running[np.flatnonzero(np.diff(running) > 1)[-1]]]  # after the search
     error = np.abs(np.array(true) - log["qd"])[motion].max()
-    assert error < WORST[name]
+    assert error < MAX_ERROR[name]
     assert np.abs(log["qd"][motion[-1]] - log["qd"][motion[0]]).max() > 0.02  # it did move
     assert first_difference(log, replay(log, loop.servo)) is None
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_potentiometers_place_a_mechanism_roughly_and_index_pulses_exactly(name):
+def test_potentiometers_give_an_approximate_and_index_pulses_an_exact_position_of_a_mechanism(name):
     system = ap.load(name)
     servo = standard_servo(system)
     lower, upper = np.array(servo.guard.lower), np.array(servo.guard.upper)
-    start = system.start + 0.1 * (upper - lower) * np.linspace(-1.0, 1.0, system.nq)  # not where it is believed to be
+    start = system.start + 0.1 * (upper - lower) * np.linspace(-1.0, 1.0, system.nq)  # not at the assumed start
     loop = loop_of(system, servo=servo, q=start, seed=5)
     loop.run(25)
     loop.arm()
@@ -101,13 +101,13 @@ def test_potentiometers_place_a_mechanism_roughly_and_index_pulses_exactly(name)
     assert loop.state is State.ARMED
     loop.refine()
     exact = np.abs(loop.position - loop.hardware.q).max()
-    grain = 1.0 / servo.wiring.column("resolution")  # of the actuators; of the coordinates by J⁻¹
+    resolution = 1.0 / servo.wiring.column("resolution")  # of the actuators; of the coordinates by J⁻¹
     J = ap.Dynamics(system).actuator_jacobian(loop.hardware.q)
-    assert exact < np.abs(np.linalg.inv(J)).sum(axis=1).max() * 0.6 * grain.max()
+    assert exact < np.abs(np.linalg.inv(J)).sum(axis=1).max() * 0.6 * resolution.max()
     assert coarse > 10 * exact
 
 
-def test_a_mechanism_stands_on_its_brakes_when_the_power_fails():
+def test_the_brakes_stop_a_mechanism_when_the_power_fails():
     loop = loop_of(ap.load("delta"), faults=Faults([Injection("power-loss", 0.3)]))
     loop.run(25)
     loop.arm()
@@ -127,7 +127,7 @@ def test_a_mechanism_stands_on_its_brakes_when_the_power_fails():
         ("missed-deadlines", Fault.DEADLINE),
     ],
 )
-def test_a_mechanisms_faults_are_noticed(kind, expected):
+def test_faults_of_a_mechanism_are_detected(kind, expected):
     loop = loop_of(ap.load("five-bar"), faults=Faults([Injection(kind, 0.1, actuator=1)]))
     loop.run(25)
     loop.arm()
@@ -138,8 +138,8 @@ def test_a_mechanisms_faults_are_noticed(kind, expected):
     assert np.abs(loop.hardware.v).max() < 1e-6
 
 
-def test_no_code_is_ever_written_that_is_not_a_number():
-    """Somebody pushes the pin of a five-bar where its legs do not reach."""
+def test_codes_are_finite_when_the_model_is_out_of_reach():
+    """The estimated position of a five-bar is set to one that its legs cannot reach."""
     loop = loop_of(ap.load("five-bar"))
     written, write = [], loop.hardware.write
     loop.hardware.write = lambda codes: (written.append(codes.copy()), write(codes))
@@ -147,7 +147,7 @@ def test_no_code_is_ever_written_that_is_not_a_number():
     loop.arm()
     loop.start(ramp(loop)(loop.position))
     loop.run(50)
-    loop._tick.memory_next[:2] = 5.0  # the servo believes so
+    loop._tick.memory_next[:2] = 5.0  # the estimate of the servo
     loop.run(100)
     assert np.isfinite(written).all()
     assert loop.state is State.FAULT
@@ -155,7 +155,7 @@ def test_no_code_is_ever_written_that_is_not_a_number():
 
 
 def block(**motor):
-    """2 kg on a slide, moved by two motors through ratios of their own."""
+    """Return 2 kg on a slide that is moved by two motors with different gear ratios."""
     drives = [
         ap.LegJoint(f"motor{k}", lambda q, r=r: r * q[0], "m", Actuator(**motor)) for k, r in ((1, 1.0), (2, 2.0))
     ]
@@ -164,21 +164,21 @@ def block(**motor):
     return ap.Mechanism("block", ("x",), [body], drives, home=(0.0,), ranges=limits, gravity=(-3.0, 0.0, 0.0))
 
 
-def test_more_actuators_than_coordinates_are_measured_and_driven_together():
+def test_a_mechanism_with_redundant_actuators_is_controlled():
     loop = loop_of(block(friction=Friction(viscous=1.0, coulomb=0.5)), seed=2)
     assert run_task(loop, ramp(loop)).finished
     assert np.abs(loop.position - loop.hardware.q).max() < 1e-5
     assert abs(loop.position[0]) > 0.05
 
 
-def test_positions_that_contradict_each_other_are_fitted():
+def test_inconsistent_positions_are_fitted_by_least_squares():
     dyn = ap.Dynamics(block())
     q = coordinates_at(dyn, np.array([0.101, 0.198]), np.zeros(1))
     np.testing.assert_allclose(q, (0.101 + 2 * 0.198) / 5.0, rtol=1e-12)  # least squares: Jᵀθ / JᵀJ
 
 
-def test_an_angle_is_followed_through_whole_turns_of_its_arctangent():
-    """The plant counts on where θ(q) jumps by a turn; the servo compares with the nearest turn."""
+def test_an_angle_is_tracked_across_the_jump_of_its_arctangent():
+    """The plant continues its counts where θ(q) jumps by 2π; the servo compares with the nearest branch."""
     crank = ap.LegJoint("crank", lambda q: atan2(sin(q[0]), cos(q[0])))
     body = ap.MovingBody("arm", lambda q: ap.Pose(Angle(cos(q[0]), sin(q[0])).about_z), disc(1.0, 0.1))
     wheel = ap.Mechanism("wheel", ("phi",), [body], [crank], home=(3.0,), ranges=((2.0, 5.0),))
@@ -187,11 +187,11 @@ def test_an_angle_is_followed_through_whole_turns_of_its_arctangent():
     np.testing.assert_allclose(loop.hardware.q, 4.0, atol=1e-3)
 
 
-def test_a_generic_cabinet_has_what_the_actuators_say():
-    own = Actuator(gear=50.0, rotor_inertia=1e-4, torque=30.0, current=4.0, torque_constant=0.2)
-    delta = ap.load("delta").with_actuators(lambda name, _: own)
+def test_a_generic_cabinet_uses_the_described_actuators():
+    actuator = Actuator(gear=50.0, rotor_inertia=1e-4, torque=30.0, current=4.0, torque_constant=0.2)
+    delta = ap.load("delta").with_actuators(lambda name, _: actuator)
     for channel in generic_wiring(delta).channels:
-        assert channel.actuator == own
+        assert channel.actuator == actuator
         assert channel.torque_limit == 30.0
     bare = generic_wiring(ap.load("delta"))
     dyn, rng = ap.Dynamics(ap.load("delta")), np.random.default_rng(1)
@@ -202,7 +202,7 @@ def test_a_generic_cabinet_has_what_the_actuators_say():
     assert (np.abs(tau) < bare.reachable_torque).all()
 
 
-def test_a_servo_takes_another_model_of_the_same_system_only():
+def test_a_servo_accepts_only_a_model_with_the_same_names():
     wiring = generic_wiring(ap.load("delta"))
     heavier = ap.load("delta").with_bodies({"platform": disc(1.0, 0.05)})
     assert standard_servo(ap.load("delta"), wiring=wiring, model=heavier).system is heavier

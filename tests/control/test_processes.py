@@ -1,4 +1,4 @@
-"""The cabinet in one process and the loop in another: what happens when the loop is killed."""
+"""Cabinet and loop in separate processes, shared pages, clocks and latency."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ import numpy as np
 import pytest
 
 from appell.errors import AppellError, ArgumentError
-from appell.hardware.cabinet.generic import puma_600
 from appell.hardware.cabinet.server import serve
 from appell.hardware.cabinet.shared import RemoteCabinet, SharedPage, default_path, monotonic
 from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.cabinet.standard_wirings import puma_600
 from appell.hardware.clock import MonotonicClock, VirtualClock, real_time
 from appell.hardware.loop.supervisor import State
 from appell.motion import Record
 from appell_lab.bench.latency import Latency, measure_latency
 from control_motion import START
 
-HEARTBEAT = 0.5  # s; long, because test machines are busy and may hold a living loop up
-PATIENCE = 120.0
+HEARTBEAT_S = 0.5  # long, because busy test machines may delay the loop
+TIMEOUT_S = 120.0
 
 
 def wait_for(condition, what: str):
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT_S
     while time.monotonic() < until:
-        if found := condition():
-            return found
+        if result := condition():
+            return result
         time.sleep(0.05)
     raise TimeoutError(what)
 
@@ -48,19 +48,19 @@ def start(*arguments: str) -> subprocess.Popen:
 def test_killing_the_loop_switches_the_outputs_off_within_the_heartbeat_and_leaves_the_log(tmp_path):
     name = f"appell-test-{os.getpid()}"
     plant_log, loop_log = tmp_path / "plant.log", tmp_path / "loop.log"
-    plant = start("cabinet", "puma", "--name", name, "--heartbeat", str(HEARTBEAT), "--log", str(plant_log))
+    plant = start("cabinet", "puma", "--name", name, "--heartbeat", str(HEARTBEAT_S), "--log", str(plant_log))
     loop = None
     try:
         wait_for(lambda: plant_log.exists() and default_path(name).exists(), "the cabinet")
-        patient = ("--misses", "500", "--lost", "500")  # a busy machine is no reason to stop
+        patient = ("--misses", "500", "--lost", "500")  # do not stop on a busy machine
         files = ("--log", str(loop_log), "--plot", str(tmp_path / "no.png"))
         loop = start("run", "puma", "--attach", name, *patient, *files)
         wait_for(lambda: running_ticks(loop_log) > 1000, "the loop to move the arm")
         os.kill(loop.pid, signal.SIGKILL)
         loop.wait()
-        time.sleep(HEARTBEAT + 1.0)
+        time.sleep(HEARTBEAT_S + 1.0)
         plant.send_signal(signal.SIGINT)
-        plant.wait(PATIENCE)
+        plant.wait(TIMEOUT_S)
     finally:
         for process in (plant, loop):
             if process is not None:
@@ -72,11 +72,11 @@ def test_killing_the_loop_switches_the_outputs_off_within_the_heartbeat_and_leav
     assert log["fault"][-1] == 0
     enabled = arm["enabled"]
     off = int(np.flatnonzero((enabled[:-1] == 1) & (enabled[1:] == 0))[-1]) + 1
-    # a row stands at the end of its step; the outputs were off from the end of the row before
-    assert arm["t"][off - 1] - arm["beat"][off] <= HEARTBEAT
+    # a row is written at the end of its step; the outputs were off from the end of the previous row
+    assert arm["t"][off - 1] - arm["beat"][off] <= HEARTBEAT_S
     assert not enabled[off:].any()
     assert arm["watchdog"][-1] == 1
-    assert abs(log["done"][-1] - arm["beat"][-1]) < 0.1  # the log ends where the loop's life ended
+    assert abs(log["done"][-1] - arm["beat"][-1]) < 0.1  # the log ends when the loop was killed
     assert (arm["tau"][off + 1 :] == 0.0).all()
     assert np.abs(arm["v"][-1]).max() < 1e-6
 
@@ -89,12 +89,12 @@ def running_ticks(path: Path) -> int:
         return 0
 
 
-def test_a_cabinet_that_is_not_there_is_named(tmp_path, puma):
-    with pytest.raises(ArgumentError, match="no cabinet for 6 actuators is found"):
+def test_a_missing_cabinet_is_reported(tmp_path, puma):
+    with pytest.raises(ArgumentError, match="there is no cabinet for 6 actuators"):
         RemoteCabinet(puma_600(puma), tmp_path / "none")
 
 
-def test_a_cabinet_that_is_wired_differently_is_refused(tmp_path, puma):
+def test_a_cabinet_with_another_wiring_is_rejected(tmp_path, puma):
     wiring = puma_600(puma)
     SharedPage(tmp_path / "page", wiring, create=True).close()
     other = replace(wiring, bits=16)
@@ -106,78 +106,78 @@ posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSI
 
 
 @posix
-def test_a_page_is_its_users_own_and_nobody_elses(tmp_path, puma):
+def test_a_page_is_accessible_only_to_its_user(tmp_path, puma):
     page = SharedPage(tmp_path / "page", puma_600(puma), create=True)
-    found = os.stat(tmp_path / "page")
-    assert found.st_mode & 0o777 == 0o600
+    status = os.stat(tmp_path / "page")
+    assert status.st_mode & 0o777 == 0o600
     assert page["pid"] == os.getpid()
     assert str(os.getuid()) in default_path("cabinet").name
     for name in ("", "../cabinet", "a/b"):
-        with pytest.raises(ArgumentError, match="a cabinet cannot be called"):
+        with pytest.raises(ArgumentError, match="is not a valid name of a cabinet"):
             default_path(name)
 
 
 @posix
-def test_a_page_that_others_may_touch_is_not_used(tmp_path, puma):
+def test_a_page_that_other_users_can_access_is_rejected(tmp_path, puma):
     wiring, path = puma_600(puma), tmp_path / "page"
     SharedPage(path, wiring, create=True).close()
     os.chmod(path, 0o666)
     for use in (lambda: RemoteCabinet(wiring, path), lambda: SharedPage(path, wiring, create=True)):
-        with pytest.raises(ArgumentError, match=r"is not used: others may touch it \(mode 0666\)"):
+        with pytest.raises(ArgumentError, match=r"cannot be used: other users can access it \(mode 0666\)"):
             use()
     assert path.exists()
 
 
 @posix
-def test_a_page_of_another_user_is_not_used(tmp_path, puma, monkeypatch):
+def test_a_page_of_another_user_is_rejected(tmp_path, puma, monkeypatch):
     wiring, path = puma_600(puma), tmp_path / "page"
     SharedPage(path, wiring, create=True).close()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     for create in (False, True):
-        with pytest.raises(ArgumentError, match="is not used: it belongs to user"):
+        with pytest.raises(ArgumentError, match="cannot be used: it belongs to user"):
             SharedPage(path, wiring, create=create)
 
 
 @posix
-def test_no_link_is_followed_to_a_page(tmp_path, puma):
+def test_symbolic_links_to_a_page_are_not_followed(tmp_path, puma):
     wiring, precious = puma_600(puma), tmp_path / "precious"
     precious.write_text("data")
     (tmp_path / "page").symlink_to(precious)
     for create in (False, True):
-        with pytest.raises(ArgumentError, match="is not used: it is a link"):
+        with pytest.raises(ArgumentError, match="cannot be used: it is a symbolic link"):
             SharedPage(tmp_path / "page", wiring, create=create)
     assert precious.read_text() == "data"
 
 
-def test_a_page_that_is_served_is_not_written_over_and_one_left_behind_is(tmp_path, puma):
+def test_a_page_in_use_is_kept_and_an_abandoned_page_is_replaced(tmp_path, puma):
     wiring, path = puma_600(puma), tmp_path / "page"
     page = SharedPage(path, wiring, create=True)
     page["sequence"] = 42.0
-    with pytest.raises(ArgumentError, match=f"is served by process {os.getpid()}"):
+    with pytest.raises(ArgumentError, match=f"is already served by process {os.getpid()}"):
         SharedPage(path, wiring, create=True)
     assert SharedPage(path, wiring)["sequence"] == 42.0
-    page["served"] -= 60.0  # a process of that number lives, but it has given no sign of life
+    page["served"] -= 60.0  # the process exists, but has not updated the page
     fresh = SharedPage(path, wiring, create=True)
     assert fresh["sequence"] == 0.0
-    assert page["sequence"] == 42.0  # who had the old one mapped keeps it
+    assert page["sequence"] == 42.0  # the old page stays mapped
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     fresh["pid"], fresh["served"], fresh["sequence"] = dead.pid, monotonic(), 7.0
     assert SharedPage(path, wiring, create=True)["sequence"] == 0.0
 
 
-def test_a_cabinet_takes_its_page_away_and_no_other(tmp_path, plant_model):
+def test_a_cabinet_removes_only_its_own_page(tmp_path, plant_model):
     path = tmp_path / "page"
     serve(lambda clock: SimulatedCabinet(plant_model, clock, START), path, seconds=0.05)
     assert not path.exists()
     other = SharedPage(path, plant_model.wiring, create=True)
-    with pytest.raises(ArgumentError, match="is served by process"):
+    with pytest.raises(ArgumentError, match="is already served by process"):
         serve(lambda clock: SimulatedCabinet(plant_model, clock, START), path, seconds=0.05)
     assert path.exists()
     other.close()
 
 
-def test_a_reading_is_fresh_once(tmp_path, puma):
+def test_a_reading_is_fresh_only_once(tmp_path, puma):
     wiring = puma_600(puma)
     page = SharedPage(tmp_path / "page", wiring, create=True)
     remote, into = RemoteCabinet(wiring, tmp_path / "page"), np.zeros(page.layout.size)
@@ -189,14 +189,14 @@ def test_a_reading_is_fresh_once(tmp_path, puma):
     assert not remote.read(into)
 
 
-def test_the_virtual_clock_wakes_on_time_or_late_as_told_and_never_goes_back():
+def test_the_virtual_clock_wakes_on_time_or_with_the_given_delay_and_never_goes_back():
     clock = VirtualClock(1.0, lambda t: 0.5 if t == 2.0 else 0.0)
     assert clock.wait_until(1.5) == 1.5
     assert clock.wait_until(2.0) == 2.5
     assert clock.wait_until(2.2) == 2.5
 
 
-def test_the_machines_clock_never_wakes_early():
+def test_the_monotonic_clock_never_wakes_early():
     clock = MonotonicClock()
     for k in range(20):
         deadline = clock.now() + 1e-4 * k
@@ -204,7 +204,7 @@ def test_the_machines_clock_never_wakes_early():
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.EFAULT, errno.ENOTSUP])
-def test_a_clock_that_the_system_refuses_to_run_sleeps_another_way_and_does_not_spin(monkeypatch, code):
+def test_a_clock_falls_back_to_sleep_if_clock_nanosleep_fails(monkeypatch, code):
     clock, calls, slept = MonotonicClock(), [], []
     clock._sleep = lambda *arguments: calls.append(arguments) or code
     sleep = time.sleep
@@ -221,7 +221,7 @@ def test_a_signal_does_not_end_a_sleep():
     assert not answers
 
 
-def test_privileges_are_taken_when_granted_and_given_back():
+def test_real_time_privileges_are_used_and_released():
     import gc
 
     before = os.sched_getscheduler(0)
@@ -233,14 +233,14 @@ def test_privileges_are_taken_when_granted_and_given_back():
     assert os.sched_getscheduler(0) == before
 
 
-def test_latency_is_measured_tick_by_tick():
-    found = measure_latency(50, 1e-3)
-    assert len(found.late) == len(found.step) == found.histogram().sum() == 50
-    assert (found.late > -1e-6).all()
-    done = found.late + found.step
-    assert found.misses == np.count_nonzero(done > 1e-3)
-    known = Latency(1e-6 * np.array([5.0, 15.0, 950.0]), 1e-6 * np.array([1.0, 1.0, 60.0]), 1e-3, 1, found.privileges)
-    assert known.misses == 1  # woke in time, but was done 10 µs after the next tick was due
+def test_latency_is_measured_for_every_tick():
+    latency = measure_latency(50, 1e-3)
+    assert len(latency.late) == len(latency.step) == latency.histogram().sum() == 50
+    assert (latency.late > -1e-6).all()
+    done = latency.late + latency.step
+    assert latency.misses == np.count_nonzero(done > 1e-3)
+    known = Latency(1e-6 * np.array([5.0, 15.0, 950.0]), 1e-6 * np.array([1.0, 1.0, 60.0]), 1e-3, 1, latency.privileges)
+    assert known.misses == 1  # woke in time, but finished 10 µs after the next scheduled tick
     assert known.histogram().tolist()[:7] == [1, 1, 0, 0, 0, 0, 1]
     assert known.percentile(100) == 950e-6
     with pytest.raises(ArgumentError, match="too few"):

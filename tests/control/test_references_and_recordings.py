@@ -1,4 +1,4 @@
-"""What a loop follows: paths, records and logs; and what it records of them for identification."""
+"""References from paths, records and logs, and recordings for identification."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def rig():
 
 @pytest.fixture(scope="module")
 def path():
-    way = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])
+    step = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])
     names = ap.load("puma").coordinate_names
-    return Spline([0.0, 1.0, 2.0, 3.0], [START + 0.2, START + way, START, START + 0.5 * way], 5, names)
+    return Spline([0.0, 1.0, 2.0, 3.0], [START + 0.2, START + step, START, START + 0.5 * step], 5, names)
 
 
 def test_an_approach_is_smooth_and_ends_on_the_path(path):
@@ -41,7 +41,7 @@ def test_an_approach_is_smooth_and_ends_on_the_path(path):
     np.testing.assert_allclose(np.diff(q, axis=0) / PERIOD, 0.5 * (v[1:] + v[:-1]), atol=1e-4)
 
 
-def test_a_path_that_begins_and_ends_in_motion_is_joined_without_a_jump_of_velocity():
+def test_a_path_that_starts_and_ends_in_motion_is_approached_without_a_jump_of_velocity():
     class Swinging:
         names, duration = ("joint",), 1.3
 
@@ -56,9 +56,9 @@ def test_a_path_that_begins_and_ends_in_motion_is_joined_without_a_jump_of_veloc
     np.testing.assert_allclose(v[[0, -1]], 0.0, atol=1e-9)
 
 
-def test_a_recording_has_the_columns_of_every_record_and_the_torque_that_was_written(rig, path):
-    found = rig.record(path, seed=1)
-    record, truth, names = found.record, found.truth, ap.load("puma").coordinate_names
+def test_a_recording_has_the_logged_columns_and_the_commanded_torques(rig, path):
+    recording = rig.record(path, seed=1)
+    record, truth, names = recording.record, recording.truth, ap.load("puma").coordinate_names
     assert record.quantities == ("t", "q", "v", "qd", "vd", "ad", "code", "tau")
     assert record.names("tau") == truth.names("a") == names
     assert len(record) == len(truth) == len(Reference.sampled(path, PERIOD))
@@ -69,9 +69,11 @@ def test_a_recording_has_the_columns_of_every_record_and_the_torque_that_was_wri
     assert np.abs(truth.q - record["qd"]).max() < 3e-3
 
 
-def test_the_truth_is_a_motion_of_the_system_under_the_torques_that_its_motors_gave(path):
-    """Without friction: M a + h of the true motion is the true torque, held for a period from each sample on."""
-    bare = ap.load("puma").with_actuators(lambda name, own: replace(own, friction=Friction(), rotor_inertia=0.0))
+def test_the_true_motion_satisfies_the_equations_of_motion(path):
+    """Without friction, M a + h of the true motion is the true torque, which is held for a period after each sample."""
+    bare = ap.load("puma").with_actuators(
+        lambda name, actuator: replace(actuator, friction=Friction(), rotor_inertia=0.0)
+    )
     truth = Rig(bare).record(path, imperfections=PERFECT).truth
     middle = [0.5 * (x[1:] + x[:-1]) for x in (truth.q, truth.v)]
     a = np.diff(truth.v, axis=0) / PERIOD
@@ -79,17 +81,17 @@ def test_the_truth_is_a_motion_of_the_system_under_the_torques_that_its_motors_g
     np.testing.assert_allclose(truth.tau[:-1], tau, atol=2e-3 * np.abs(truth.tau).max())
 
 
-def test_amplifier_noise_is_on_what_the_motors_give_and_not_in_the_log(rig, path):
+def test_amplifier_noise_acts_on_the_motors_and_is_not_in_the_log(rig, path):
     quiet, noisy = (rig.record(path, 3, Imperfections(0, 0, 0, 0, 0, amplifier_noise=x)) for x in (0.0, 0.01))
     full = rig.servo.wiring.reachable_torque
-    apart = (noisy.truth.tau - noisy.record.tau) / full
-    np.testing.assert_allclose(apart.std(axis=0), 0.01, rtol=0.05)
+    difference = (noisy.truth.tau - noisy.record.tau) / full
+    np.testing.assert_allclose(difference.std(axis=0), 0.01, rtol=0.05)
     assert np.abs((quiet.truth.tau - quiet.record.tau) / full).max() < 1e-9
     again = rig.record(path, 3, Imperfections(0, 0, 0, 0, 0, amplifier_noise=0.01))
     np.testing.assert_array_equal(again.truth.data, noisy.truth.data)
 
 
-def test_finer_converters_write_finer_torques(path):
+def test_converters_with_more_bits_have_finer_torques(path):
     steps = {}
     for bits in (8, 16):
         rig = Rig(ap.load("puma"), bits=bits)
@@ -100,7 +102,7 @@ def test_finer_converters_write_finer_torques(path):
 
 
 @pytest.mark.parametrize("name", ["delta", "stanford"])
-def test_any_system_is_recorded(name):
+def test_other_systems_can_be_recorded(name):
     system = ap.load(name)
     start = np.array(Rig(system).servo.wiring.start)
     record = recorded(system, Ramp(start, start + 0.05, 0.2, 1.0, names=system.coordinate_names), seed=2)
@@ -108,17 +110,17 @@ def test_any_system_is_recorded(name):
     assert np.abs(record.q - record["qd"]).max() < 2e-3
 
 
-def test_a_path_that_cannot_be_followed_is_an_error_and_no_record(rig):
+def test_a_path_that_cannot_be_followed_raises_an_error(rig):
     fast = Ramp(START, START + 0.6, 2.9, 400.0, names=ap.load("puma").coordinate_names)
-    with pytest.raises(SimulationError, match="not followed to its end: a joint did not follow"):
+    with pytest.raises(SimulationError, match="was not completed: a joint did not follow"):
         rig.record(fast)
 
 
-def test_a_log_is_followed_as_it_was_asked_for(rig, path, tmp_path):
-    found = rig.record(path)
-    again = recorded_path(found.record, ap.load("puma").coordinate_names)
+def test_the_path_of_a_log_is_its_reference(rig, path, tmp_path):
+    recording = rig.record(path)
+    again = recorded_path(recording.record, ap.load("puma").coordinate_names)
     t = np.linspace(0.0, again.duration, 400)
-    np.testing.assert_allclose(again(t)[0], path(t)[0], atol=1e-6)  # not what was measured: that is mrad away
+    np.testing.assert_allclose(again(t)[0], path(t)[0], atol=1e-6)  # the measured positions differ by several mrad
 
 
 @pytest.fixture
@@ -131,22 +133,22 @@ def run(tmp_path, monkeypatch):
 def test_a_recorded_path_is_followed_from_the_command_line_on_any_system(run, suffix):
     delta = ap.load("delta")
     begin, end = delta.start + np.array([0.02, 0.0, 0.0]), delta.start + np.array([-0.05, 0.04, 0.06])
-    way = Ramp(begin, end, 0.2, 1.0, names=delta.coordinate_names)
-    way.record(period=PERIOD).write(f"way.{suffix}")
-    result = run("control", "run", "delta", "--reference", f"way.{suffix}", "--log", "a.log", "--plot", "a.png")
+    ramp = Ramp(begin, end, 0.2, 1.0, names=delta.coordinate_names)
+    ramp.record(period=PERIOD).write(f"ramp.{suffix}")
+    result = run("control", "run", "delta", "--reference", f"ramp.{suffix}", "--log", "a.log", "--plot", "a.png")
     assert result.exit_code == 0, result.output
     log = Record.read("a.log")
-    np.testing.assert_allclose(log["qd"][log["state"] == 2][-1], way(way.duration)[0], atol=1e-9)
+    np.testing.assert_allclose(log["qd"][log["state"] == 2][-1], ramp(ramp.duration)[0], atol=1e-9)
     again = run("control", "run", "delta", "--reference", "a.log", "--log", "b.log", "--plot", "b.png")
     assert again.exit_code == 0, again.output
     other = Record.read("b.log")
-    np.testing.assert_allclose(other["qd"][other["state"] == 2][-1], way(way.duration)[0], atol=1e-6)
+    np.testing.assert_allclose(other["qd"][other["state"] == 2][-1], ramp(ramp.duration)[0], atol=1e-6)
 
 
-def test_the_controller_can_believe_in_another_description(run):
-    ap.to_toml(with_masses(ap.load("panda"), 1.3), "believed.toml")
+def test_the_controller_can_use_another_description(run):
+    ap.to_toml(with_masses(ap.load("panda"), 1.3), "model.toml")
     errors = {}
-    for name, options in {"right": (), "wrong": ("--model", "believed.toml")}.items():
+    for name, options in {"right": (), "wrong": ("--model", "model.toml")}.items():
         result = run(
             "control", "run", "panda", "--law", "tracking", *options, "--log", f"{name}.log", "--plot", f"{name}.png"
         )
@@ -155,9 +157,7 @@ def test_the_controller_can_believe_in_another_description(run):
         running = log["state"] == 2
         errors[name] = np.abs(log["q"] - log["qd"])[running].max()
     assert errors["wrong"] > 3 * errors["right"]
-    assert (
-        run("control", "replay", "wrong.log", "panda", "--law", "tracking", "--model", "believed.toml").exit_code == 0
-    )
+    assert run("control", "replay", "wrong.log", "panda", "--law", "tracking", "--model", "model.toml").exit_code == 0
     assert run("control", "replay", "wrong.log", "panda", "--law", "tracking").exit_code == 1
 
 
@@ -166,12 +166,12 @@ def test_the_controller_can_believe_in_another_description(run):
     [
         (("--reference", "nothing.csv"), "cannot be read"),
         (("--reference", "other.csv"), "the record moves 2 coordinates: x, y"),
-        (("--reference", "far.csv"), "the reference takes joint 'joint1' to 2.793"),
+        (("--reference", "far.csv"), "the reference moves joint 'joint1' to 2.793"),
         (("--model", "planar-2r"), "the model has coordinate names"),
-        (("--reference", "other.csv", "--law", "point-to-point"), "does not go with reference 'other.csv'"),
+        (("--reference", "other.csv", "--law", "point-to-point"), "reference 'other.csv' cannot be used with law"),
     ],
 )
-def test_what_cannot_be_followed_is_said_in_one_sentence(run, arguments, words):
+def test_references_that_cannot_be_followed_are_reported_in_one_sentence(run, arguments, words):
     Ramp([0.0, 0.0], [1.0, 1.0], 1.0, 1.0, names=("x", "y")).record(20).write("other.csv")
     names = ap.load("puma").coordinate_names
     Ramp(START, np.r_[9.0, START[1:]], 1.0, 1.0, names=names).record(20).write("far.csv")
@@ -180,10 +180,10 @@ def test_what_cannot_be_followed_is_said_in_one_sentence(run, arguments, words):
     assert words in " ".join(result.output.split())
 
 
-def test_a_log_without_a_motion_is_no_reference():
+def test_a_log_without_a_motion_is_rejected_as_a_reference():
     columns = ("t", "state", "fault", "qd_a")
     log = Record(columns, np.column_stack([np.arange(5.0), np.zeros(5), np.zeros(5), np.zeros(5)]))
-    with pytest.raises(ArgumentError, match="the arm never moved"):
+    with pytest.raises(ArgumentError, match="never in state RUNNING"):
         recorded_path(log, ("a",))
     with pytest.raises(DescriptionError, match="the 2 of the system: a, b"):
         recorded_path(Record(("t", "q_a"), np.zeros((3, 2)) + np.arange(3.0)[:, None]), ("a", "b"))

@@ -1,4 +1,4 @@
-"""Records for the tests of identification, made once: the PUMA on the simulated cabinet, and clean motions."""
+"""Cached records for the tests of identification: the PUMA on the simulated cabinet, and motions without noise."""
 
 from functools import lru_cache
 
@@ -6,21 +6,21 @@ import numpy as np
 
 import appell as ap
 from appell.hardware import Rig
-from appell.identify import MotionBounds, ParameterMotion, TrackingLaw, excite, process, seek
-from appell_lab.papers.identification import LIMITS, NOISY, PERIOD, guess, real, sought
+from appell.identify import MotionBounds, ParameterMotion, TrackingLaw, excite, process, select_parameters
+from appell_lab.papers.identification import LIMITS, NOISY, PERIOD, guess, parameter_set, real
 
 
 @lru_cache
 def puma():
-    """The real robot, what is sought of its wrong description, the base of that, and the true full parameters."""
+    """Return the real robot, the parameters of its wrong description, their base, and the true full parameters."""
     robot = real()
-    model = sought(guess(robot))
-    return robot, model, model.base, sought(robot).nominal
+    model = parameter_set(guess(robot))
+    return robot, model, model.base, parameter_set(robot).nominal
 
 
 @lru_cache
 def motions():
-    """An optimised motion, and another to judge by."""
+    """Return an optimised motion, and another one for validation."""
     _, model, _, _ = puma()
     bounds = MotionBounds.of(model.system, **LIMITS)
     best = excite(model, bounds=bounds, starts=1, iterations=60).path
@@ -29,14 +29,14 @@ def motions():
 
 @lru_cache
 def rig():
-    """The real robot on the simulated cabinet, its controller with the wrong description."""
+    """Return the real robot on the simulated cabinet, with the wrong description in its controller."""
     robot, model, _, _ = puma()
     return Rig(robot, model.system, period=PERIOD)
 
 
 @lru_cache
 def recorded(seed=1, which=0):
-    """The record of a motion."""
+    """Return the record of a motion."""
     return rig().record(motions()[which], seed, NOISY).record
 
 
@@ -47,12 +47,14 @@ def processed(seed=1, which=0, smooth=False):
 
 @lru_cache
 def under_a_known_law():
-    """A law of the estimators' own, and the record of the PUMA with smooth friction under it, with noise on the torques
-    on their way to the joints: what output error is made for."""
-    sought = seek(puma()[1].system, friction=True, rotor=True, width=0.02)
-    base, law = sought.base, TrackingLaw.along(sought, motions()[0], PERIOD)
+    """Return a known control law and a record of the PUMA with smooth friction under it.
+
+    Noise acts on the torques between controller and joints, which is the case that output error is made for.
+    """
+    parameter_set = select_parameters(puma()[1].system, friction=True, rotor=True, width=0.02)
+    base, law = parameter_set.base, TrackingLaw.along(parameter_set, motions()[0], PERIOD)
     truth, given, rng = base.values(puma()[3]), [], np.random.default_rng(1)
-    noise, torque = 0.01 * np.array([own.torque_limit for own in sought.system.actuators]), law.start()
+    noise, torque = 0.01 * np.array([each.torque_limit for each in parameter_set.system.actuators]), law.start()
 
     def disturbed(k, q, v):
         given.append(torque(k, q, v))
@@ -60,7 +62,7 @@ def under_a_known_law():
 
     q, *_ = ParameterMotion(base, truth).run(law.q[0], law.v[0], len(law.q), PERIOD, disturbed)
     t, q = PERIOD * np.arange(len(q)), q + 2e-5 * rng.normal(size=q.shape)
-    names = sought.system.coordinate_names
+    names = parameter_set.system.coordinate_names
     return law, base, truth, process(ap.Record.of(t, {"q": q, "tau": np.array(given)}, names), hold=True)
 
 
@@ -69,6 +71,6 @@ def motion(record):
 
 
 def clean(system, count=400, seed=1):
-    """q, v, a, tau of random motions, without noise."""
-    q, v, a = seek(system).sample(count, np.random.default_rng(seed))
+    """Return q, v, a and tau of random motions, without noise."""
+    q, v, a = select_parameters(system).sample(count, np.random.default_rng(seed))
     return q, v, a, ap.Dynamics(system).inverse_dynamics(q, v, a)

@@ -1,4 +1,4 @@
-"""The chain from the command line, without renaming a column: plan, run, identify, and run with what was found."""
+"""The complete workflow on the command line: plan a motion, run it, identify, and run with the identified model."""
 
 import numpy as np
 import pytest
@@ -16,31 +16,31 @@ def command(*arguments):
 
 
 @pytest.mark.parametrize("name", ["planar-2r", "five-bar"])
-def test_a_planned_motion_is_run_identified_and_run_again_with_what_was_found(name, tmp_path):
+def test_a_planned_motion_is_run_identified_and_run_again_with_the_identified_model(name, tmp_path):
     drive = ap.Actuator(friction=ap.Friction(viscous=0.5, coulomb=0.3, width=0.02))
     real = ap.load(name).with_actuators(lambda *_: drive)
     ap.to_toml(real, tmp_path / "real.toml")
-    plan, log, found = tmp_path / "plan.csv", tmp_path / "run.log", tmp_path / "found.toml"
+    plan, log, model = tmp_path / "plan.csv", tmp_path / "run.log", tmp_path / "identified.toml"
     picture = ("--plot", tmp_path / "run.png", "--force")
     command("excite", name, "--output", plan, "--friction", "--starts", 1, "--iterations", 20)
     command("control", "run", tmp_path / "real.toml", "--model", name, "--reference", plan, "--log", log, *picture)
-    told = command("identify", log, "--robot", name, "--friction", "--hold", "--export", found)
-    assert "pass" in told
-    assert all(who in told for who in real.actuator_names)
-    identified = ap.load(found)
+    output = command("identify", log, "--robot", name, "--friction", "--hold", "--export", model)
+    assert "pass" in output
+    assert all(actuator in output for actuator in real.actuator_names)
+    identified = ap.load(model)
     assert identified.body_names == real.body_names
     for actuator in identified.actuators:
         assert actuator.friction.viscous == pytest.approx(0.5, rel=0.1)
         assert actuator.friction.coulomb == pytest.approx(0.3, rel=0.1)
     again = tmp_path / "again.log"
-    command("control", "run", tmp_path / "real.toml", "--model", found, "--reference", plan, "--log", again, *picture)
+    command("control", "run", tmp_path / "real.toml", "--model", model, "--reference", plan, "--log", again, *picture)
     runs = [record.part(last_motion(record)) for record in map(ap.Record.read, (log, again))]
     errors = [float(np.sqrt(np.mean((run["q"] - run["qd"]) ** 2))) for run in runs]
-    assert errors[1] < 0.5 * errors[0]  # the model that was found leaves less to feedback
+    assert errors[1] < 0.5 * errors[0]  # with the identified model, less is left to feedback
 
 
 def test_a_motion_planned_for_the_puma_can_be_run_on_its_cabinet(tmp_path):
-    """Its ranges are the cabinet's, since the papers' lines leave them; a plan keeps to them all the same."""
+    """The zoo's PUMA has no ranges, because motions of the papers exceed them; a plan keeps those of the cabinet."""
     plan = tmp_path / "plan.csv"
     options = ("--cabinet", "--friction", "--starts", 1, "--iterations", 5, "--duration", 6)
     command("excite", "puma", "--output", plan, *options)
@@ -49,7 +49,7 @@ def test_a_motion_planned_for_the_puma_can_be_run_on_its_cabinet(tmp_path):
     assert (q > wiring.column("lower")).all()
     assert (q < wiring.column("upper")).all()
     assert np.ptp(q, axis=0).min() > 0.1
-    told = command(
+    output = command(
         "control", "run", "puma", "--reference", plan, "--log", tmp_path / "run.log", "--plot", tmp_path / "a.png"
     )
-    assert "no fault" in told
+    assert "no fault" in output

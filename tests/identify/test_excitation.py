@@ -1,19 +1,19 @@
-"""Exciting motions: exact gradients, limits kept, and parameters that show."""
+"""Exciting motions: exact gradients, satisfied limits, and well-determined parameters."""
 
 import numpy as np
 import pytest
 
 import appell as ap
-from appell.identify import MotionBounds, excite, quality, seek
+from appell.identify import MotionBounds, condition_number, excite, select_parameters
 from appell.identify.excitation.bounds import envelope
 from appell.identify.excitation.problem import Problem
 from appell_lab.papers.identification import LIMITS, random_spline
 
 
 def small_problem(system=None, **extra):
-    sought = seek(system or ap.load("puma"), friction=True, width=0.05)
-    bounds = MotionBounds.of(sought.system, **(extra if system else LIMITS | extra))
-    problem = Problem(sought.base, bounds, 6.0, 4, 60)
+    parameter_set = select_parameters(system or ap.load("puma"), friction=True, width=0.05)
+    bounds = MotionBounds.of(parameter_set.system, **(extra if system else LIMITS | extra))
+    problem = Problem(parameter_set.base, bounds, 6.0, 4, 60)
     rng = np.random.default_rng(0)
     return problem, problem.feasible(rng.normal(size=problem.size)), rng
 
@@ -36,7 +36,7 @@ def test_the_gradients_of_all_limits_are_exact():
     np.testing.assert_allclose(slopes, (ahead - behind) / (2 * h), rtol=1e-5, atol=1e-6)
 
 
-def test_the_gradients_of_a_mechanisms_limits_are_exact_too():
+def test_the_gradients_of_the_limits_of_a_mechanism_are_exact():
     driven = ap.Actuator(torque=20.0, speed=4.0)
     problem, x, rng = small_problem(ap.load("three-rrr").with_actuators(lambda *_: driven))
     direction, h = rng.normal(size=problem.size), 1e-6
@@ -51,10 +51,10 @@ def test_a_mechanism_stays_in_reach_and_within_the_limits_of_its_actuators(name)
     driven = ap.Actuator(torque=60.0, speed=2.0)
     system = ap.load(name).with_actuators(lambda *_: driven)
     bounds = MotionBounds.of(system, clearance=0.2)
-    found = excite(system, bounds=bounds, starts=1, iterations=8, samples=100)
-    assert found.path.names == system.coordinate_names
-    assert np.isfinite(found.condition)
-    q, v, a = found.path(found.path.times(2001))
+    plan = excite(system, bounds=bounds, starts=1, iterations=8, samples=100)
+    assert plan.path.names == system.coordinate_names
+    assert np.isfinite(plan.condition)
+    q, v, a = plan.path(plan.path.times(2001))
     assert np.all((q >= bounds.lower - 0.01) & (q <= bounds.upper + 0.01))
     dyn = ap.Dynamics(system)
     assert np.abs(np.einsum("nij,nj->ni", dyn.actuator_jacobian(q), v)).max() <= 1.005 * 0.95 * 2.0
@@ -64,13 +64,13 @@ def test_a_mechanism_stays_in_reach_and_within_the_limits_of_its_actuators(name)
         assert margin.min() >= 0.199 * 0.5 * (most - least)
 
 
-def test_the_limits_of_the_actuators_are_those_of_their_current_too():
+def test_the_torque_limits_of_the_actuators_include_their_current_limits():
     arm = ap.load("planar-2r").with_actuators({"elbow": ap.Actuator(gear=50.0, current=4.0, torque_constant=0.1)})
     bounds = MotionBounds.of(arm, margin=0.0)
     assert bounds.torque.tolist() == [np.inf, 20.0]
 
 
-def test_the_envelope_is_never_below_the_largest():
+def test_the_envelope_is_never_below_the_largest_value():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 4))
     top, weights = envelope(values)
@@ -80,39 +80,39 @@ def test_the_envelope_is_never_below_the_largest():
 
 @pytest.mark.slow
 def test_an_optimised_motion_is_ten_times_better_conditioned_than_random_splines():
-    model = seek(ap.load("puma"))
+    model = select_parameters(ap.load("puma"))
     base, bounds = model.base, MotionBounds.of(model.system, **LIMITS)
-    told = []
-    found = excite(model, bounds=bounds, starts=1, iterations=100, progress=lambda *step: told.append(step))
+    calls = []
+    plan = excite(model, bounds=bounds, starts=1, iterations=100, progress=lambda *step: calls.append(step))
     rng = np.random.default_rng(0)
-    splines = [quality(base, random_spline(model.system, bounds, 10.0, rng)) for _ in range(15)]
-    assert found.condition < 0.1 * np.median(splines)
-    assert found.condition < min(splines) / 4.0
-    assert told
-    assert found.path.duration == 10.0
+    splines = [condition_number(base, random_spline(model.system, bounds, 10.0, rng)) for _ in range(15)]
+    assert plan.condition < 0.1 * np.median(splines)
+    assert plan.condition < min(splines) / 4.0
+    assert calls
+    assert plan.path.duration == 10.0
 
 
-def test_the_motion_keeps_all_limits_between_the_samples_too_and_rests_at_its_ends():
+def test_the_motion_satisfies_all_limits_between_the_samples_and_rests_at_its_ends():
     robot = ap.load("panda")
     box = {"tool": ((-0.8, -0.8, 0.05), (0.8, 0.8, 1.3))}
     bounds = MotionBounds.of(robot, workspace=box)
-    found = excite(robot, bounds=bounds, starts=1, iterations=25, samples=100)
-    q, v, a = found.path(found.path.times(2001))
+    plan = excite(robot, bounds=bounds, starts=1, iterations=25, samples=100)
+    q, v, a = plan.path(plan.path.times(2001))
     dyn = ap.Dynamics(robot)
-    slack = 1.005  # what can happen between two of the optimiser's samples
+    slack = 1.005  # limits may be exceeded slightly between the samples of the optimiser
     assert np.all(np.abs(v) <= slack * bounds.velocity)
     assert np.all(np.abs(a) <= slack * bounds.acceleration)
     assert np.all(q >= bounds.lower - 0.01)
     assert np.all(q <= bounds.upper + 0.01)
     assert np.all(np.abs(dyn.inverse_dynamics(q, v, a)) <= slack * bounds.torque)
-    place = dyn.pose("tool")(q)[:, :3, 3]
-    assert np.all(place >= np.array(box["tool"][0]) - 0.01)
-    assert np.all(place <= np.array(box["tool"][1]) + 0.01)
+    position = dyn.pose("tool")(q)[:, :3, 3]
+    assert np.all(position >= np.array(box["tool"][0]) - 0.01)
+    assert np.all(position <= np.array(box["tool"][1]) + 0.01)
     for rate in (v, a):
         np.testing.assert_allclose(rate[[0, -1]], 0.0, atol=1e-10)
 
 
-def test_the_robots_own_limits_are_taken():
+def test_the_limits_of_the_robot_are_the_default():
     bounds = MotionBounds.of(ap.load("panda"), margin=0.0)
     assert bounds.velocity[0] == 2.175
     assert bounds.torque[0] == 87.0
@@ -120,14 +120,14 @@ def test_the_robots_own_limits_are_taken():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ({"criterion": "beauty"}, "no criterion"),
+        ({"criterion": "beauty"}, "'beauty' is not a criterion"),
         ({"harmonics": 2}, "cannot start and end at rest"),
         ({"velocity": -1.0}, "velocity limit -1"),
         ({"velocity": float("nan")}, "velocity limit nan"),
         ({"torque": float("nan")}, "torque limit nan"),
-        ({"lower": float("nan")}, "may move from nan"),
+        ({"lower": float("nan")}, "the range of '.*' is nan"),
         ({"duration": float("nan")}, "the duration is nan s"),
         ({"duration": -3.0}, "the duration is -3 s"),
         ({"duration": float("inf")}, "the duration is inf s"),
@@ -137,39 +137,39 @@ def test_the_robots_own_limits_are_taken():
         ({"seed": -1}, "the seed is -1"),
         ({"speed": 0.0}, "speed limit 0"),
         ({"clearance": 1.0}, "the clearance is 1"),
-        ({"lower": 1.0, "upper": 0.5}, "may move from 1 to 0.5"),
+        ({"lower": 1.0, "upper": 0.5}, "is 1 to 0.5"),
         ({"velocity": [1.0, 2.0]}, "velocity has shape"),
-        ({"torque": 1.0}, "breaks its limits even at rest"),
-        ({"workspace": {"link6": ((0, 0, 0), (0, 1, 1))}}, "the box of frame 'link6'"),
+        ({"torque": 1.0}, "exceeds its limits even at rest"),
+        ({"workspace": {"link6": ((0, 0, 0), (0, 1, 1))}}, "the workspace of frame 'link6'"),
         ({"workspace": {"hand": ((0, 0, 0), (1, 1, 1))}}, "no frame 'hand'"),
     ],
 )
-def test_what_no_motion_can_keep_is_refused(options, told):
-    with pytest.raises(ap.AppellError, match=told):
+def test_limits_that_cannot_be_satisfied_are_rejected(options, message):
+    with pytest.raises(ap.AppellError, match=message):
         excite(ap.load("puma"), **options)
 
 
-def test_a_floating_base_has_no_series_of_sines():
+def test_a_floating_base_is_rejected():
     from robots import random_tree
 
-    with pytest.raises(ap.ArgumentError, match="not of one axis"):
+    with pytest.raises(ap.ArgumentError, match="joints with several axes"):
         excite(random_tree(0, 3, base="floating"))
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "message"),
     [
         ("--duration", "nan", "--duration, in s, is nan"),
         ("--duration", "-1", "--duration, in s, is -1"),
-        ("--duration", "1e300", "too many rows"),
-        ("--rate", "0", "--rate, in rows per second, is 0"),
-        ("--rate", "nan", "--rate, in rows per second, is nan"),
+        ("--duration", "1e300", "which is too many"),
+        ("--rate", "0", "--rate, in Hz, is 0"),
+        ("--rate", "nan", "--rate, in Hz, is nan"),
         ("--range", "inf", "--range is inf"),
         ("--velocity", "nan", "velocity limit nan"),
         ("--starts", "0", "starts is 0"),
     ],
 )
-def test_numbers_that_mean_nothing_are_named_on_the_command_line(option, value, told):
+def test_invalid_numbers_are_reported_on_the_command_line(option, value, message):
     from typer.testing import CliRunner
 
     from appell.cli.main import app
@@ -177,4 +177,4 @@ def test_numbers_that_mean_nothing_are_named_on_the_command_line(option, value, 
     result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["excite", "planar-2r", option, value])
     assert result.exit_code == 1, result.output
     assert isinstance(result.exception, SystemExit)
-    assert told in result.output
+    assert message in result.output

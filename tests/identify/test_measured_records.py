@@ -1,4 +1,4 @@
-"""Logs: read by name, units checked, and every fault told with its column and rows."""
+"""Measured records: columns by name, unit checks, and errors that state the column and the rows."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_a_log_is_read_from_every_format(tmp_path, suffix):
     np.testing.assert_array_equal(log.a[:, 0], columns["a_shoulder"])
 
 
-def test_a_written_log_reads_back_and_nothing_is_written_over(tmp_path):
+def test_a_written_log_reads_back_and_existing_files_are_not_overwritten(tmp_path):
     log = make_log(only(table(), "q", "tau"))
     for name in ("log.csv", "log.npz", "log.parquet"):
         log.write(tmp_path / name)
@@ -70,7 +70,7 @@ def test_a_written_log_reads_back_and_nothing_is_written_over(tmp_path):
             log.write(tmp_path / name)
 
 
-def test_whole_arrays_and_foreign_names_and_units_are_understood(tmp_path):
+def test_arrays_and_other_column_names_and_units_are_read(tmp_path):
     columns = table()
     q = np.column_stack([columns.pop(f"q_{name}") for name in NAMES])
     tau = np.column_stack([columns.pop(f"tau_{name}") for name in NAMES])
@@ -90,7 +90,7 @@ def test_whole_arrays_and_foreign_names_and_units_are_understood(tmp_path):
         read_log(tmp_path / "whole.npz", units={"q": "furlong"})
 
 
-def test_a_missing_column_is_named_with_what_is_there():
+def test_a_missing_column_is_reported_with_the_existing_ones():
     columns = table()
     columns["q_elbw"] = columns.pop("q_elbow")
     with pytest.raises(ap.DescriptionError, match=r"no column 'q_elbow'. Did you mean 'q_elbw'\?"):
@@ -101,7 +101,7 @@ def test_a_missing_column_is_named_with_what_is_there():
         make_log(columns)
 
 
-def test_degrees_where_radians_are_declared_are_caught():
+def test_degrees_instead_of_radians_are_detected():
     columns = table()
     columns["q_elbow"] = np.degrees(columns["q_elbow"])
     with pytest.raises(ap.DescriptionError, match=r"q_elbow changes by 57.3 times .* seems to be in degrees"):
@@ -117,7 +117,7 @@ def test_degrees_where_radians_are_declared_are_caught():
         make_log(columns)
 
 
-def test_unsorted_and_repeated_times_are_told_with_their_row(tmp_path):
+def test_unsorted_and_repeated_times_are_reported_with_their_rows(tmp_path):
     columns = table()
     columns["t"][100], columns["t"][101] = columns["t"][101], columns["t"][100]
     with pytest.raises(ap.DescriptionError, match="column t does not grow at row 101"):
@@ -130,7 +130,7 @@ def test_unsorted_and_repeated_times_are_told_with_their_row(tmp_path):
         make_log(columns)
 
 
-def test_rows_without_numbers_are_left_out_and_gaps_are_bridged_by_nothing():
+def test_rows_that_are_not_finite_are_removed_and_gaps_are_not_bridged():
     columns = only(table(), "q", "tau")
     columns["tau_elbow"][1000:1050] = np.nan
     log = make_log(columns)
@@ -143,14 +143,14 @@ def test_rows_without_numbers_are_left_out_and_gaps_are_bridged_by_nothing():
     np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(), rtol=0.01, atol=0.01)
 
 
-def test_outliers_are_remarked():
+def test_outliers_cause_a_remark():
     columns = table()
     columns["tau_shoulder"][700] += 500.0
     log = make_log(columns)
     assert any("tau_shoulder: 1 outliers, row 700" in remark for remark in log.about["remarks"])
 
 
-def test_short_empty_and_broken_files_are_told(tmp_path):
+def test_short_empty_and_corrupted_files_are_reported(tmp_path):
     with pytest.raises(ap.DescriptionError, match="cannot be read"):
         read_log(tmp_path / "none.csv")
     cases = {
@@ -158,18 +158,18 @@ def test_short_empty_and_broken_files_are_told(tmp_path):
         "short.csv": ("t,q_shoulder,q_elbow,tau_shoulder,tau_elbow\n0,0,0,0,0\n", "has 1 rows"),
         "word.csv": ("t,q_shoulder\n0,zero\n", "column 'q_shoulder' holds 'zero'"),
         "ragged.csv": ("t,q_shoulder\n0\n", "row has 1 cells"),
-        "log.txt": ("", "is no record that can be read"),
+        "log.txt": ("", "cannot be read as a record"),
     }
-    for name, (text, told) in cases.items():
+    for name, (text, message) in cases.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-        with pytest.raises(ap.DescriptionError, match=told):
+        with pytest.raises(ap.DescriptionError, match=message):
             read_log(tmp_path / name)
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 nonsense")
     with pytest.raises(ap.AppellError):
         read_log(tmp_path / "broken.npz")
 
 
-def test_central_differences_and_the_filter_keep_the_phase():
+def test_central_differences_and_the_filter_have_zero_phase():
     columns = table()
     data = process(make_log(only(columns, "q", "tau")), band=40.0)
     rows = np.searchsorted(columns["t"], data.t)
@@ -183,25 +183,25 @@ def test_the_band_lies_between_the_motion_and_the_noise():
     for name in NAMES:
         columns[f"q_{name}"] += 1e-4 * rng.normal(size=len(columns["t"]))
     band = choose_band(make_log(columns))
-    assert 4.0 < band < 9.0  # the motion ends at 5 rad/s, 0.8 Hz; its skirt and the noise of a meet near 9 Hz
+    assert 4.0 < band < 9.0  # the motion ends at 5 rad/s, 0.8 Hz; its spectrum meets the noise of a near 9 Hz
 
 
-def test_decimation_keeps_every_so_manieth_sample():
+def test_decimation_keeps_every_nth_sample():
     log = make_log(only(table(), "q", "tau"))
     assert len(process(log, band=20.0, decimate=5).t) == -(-len(process(log, band=20.0).t) // 5)
 
 
 @pytest.mark.parametrize("options", [{"band": 400.0}, {"band": -1.0}, {"band": 20.0, "decimate": 0}, {"band": 0.5}])
-def test_processing_that_makes_no_sense_is_refused(options):
+def test_invalid_processing_options_are_rejected(options):
     log = make_log(only(table(), "q", "tau"))
     with pytest.raises(ap.ArgumentError):
         process(log, **options)
 
 
-def test_a_held_torque_stands_between_its_samples():
+def test_a_held_torque_is_averaged_between_its_samples():
     t = np.arange(0.0, 4.0, 0.01)
     q = np.column_stack([np.sin(t), np.cos(t)])
-    held = np.column_stack([t + 0.005, t + 0.005])  # from t_k on: its middle is 5 ms later
+    held = np.column_stack([t + 0.005, t + 0.005])  # held from t_k, so that its middle is 5 ms later
     log = Record.of(t, {"q": q, "tau": held}, NAMES)
     data = process(log, band=10.0, hold=True)
     np.testing.assert_allclose(data.tau[:, 0], data.t, atol=1e-12)

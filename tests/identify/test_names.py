@@ -1,11 +1,11 @@
-"""Names of the chapter; that no two classes share one is asked in tests/project."""
+"""Public names of the package identify."""
 
 import inspect
 
 from appell import identify
 
 
-def test_every_public_name_is_there_once_and_says_what_it_is():
+def test_public_names_are_sorted_unique_and_documented():
     assert identify.__all__ == sorted(set(identify.__all__))
     for name in identify.__all__:
         assert inspect.getdoc(getattr(identify, name)), name

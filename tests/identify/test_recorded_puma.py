@@ -1,4 +1,4 @@
-"""The PUMA on the simulated cabinet, and data of simulators that are not ours."""
+"""Identification of the PUMA on the simulated cabinet, and from data of another simulator."""
 
 import numpy as np
 import pinocchio as pin
@@ -16,24 +16,24 @@ from appell.identify import (
     TrackingLaw,
     flaws,
     process,
-    seek,
+    select_parameters,
 )
 from appell.motion import Record
-from appell_lab.judges.oracle import Oracle
 from appell_lab.papers.identification import DEAD_ZONE, NOISY, PERIOD
+from appell_lab.references.oracle import Oracle
 from identify.records import clean, motion, motions, processed, puma, recorded, rig, under_a_known_law
 
 
 @pytest.mark.parametrize("name", ["panda", "five-bar", "agile-wrist"])
-def test_forward_dynamics_of_the_regressor_is_forward_dynamics(name):
+def test_forward_dynamics_from_the_regressor_agrees_with_forward_dynamics(name):
     system = ap.load(name)
-    base = seek(system).base
+    base = select_parameters(system).base
     q, v, _, tau = clean(system, 30)
     expected = ap.Dynamics(system).forward_dynamics(q, v, tau)
     np.testing.assert_allclose(ParameterMotion(base, base.values())(q, v, tau), expected, rtol=1e-7, atol=1e-7)
 
 
-def test_the_same_seed_gives_the_same_record_of_whole_steps_and_another_another():
+def test_a_record_is_determined_by_its_seed():
     first, second, third = (rig().record(motions()[1], seed, NOISY).record for seed in (4, 4, 5))
     assert np.array_equal(first.data, second.data)
     assert not np.array_equal(first.q, third.q)
@@ -55,7 +55,7 @@ def test_held_out_torques_are_predicted_within_two_percent_of_their_range():
 
 
 @pytest.mark.slow
-def test_the_intervals_hold_the_truth_nine_times_in_ten():
+def test_the_intervals_contain_the_truth_nine_times_in_ten():
     _, model, base, truth = puma()
     beta, inside, feasible = base.values(truth), [], []
     for k in range(12):
@@ -72,14 +72,14 @@ def test_the_intervals_hold_the_truth_nine_times_in_ten():
 
 
 @pytest.mark.slow
-def test_simulating_the_loop_gives_instruments_and_a_last_refinement():
+def test_a_simulated_loop_gives_instruments_and_refines_by_output_error():
     law, base, beta, data = under_a_known_law()
     loop = SimulatedLoop(law, np.round(data.t / PERIOD).astype(int), hold=True)
     options = {"dead_zone": 0.05}
-    start = LeastSquares(base.sought, **options).fit_record(data)
+    start = LeastSquares(base.parameter_set, **options).fit_record(data)
     fits = [
-        InstrumentalVariables(base.sought, simulate=loop.motion, iterations=2, **options),
-        OutputError(base.sought, loop=loop, start=start, iterations=1),
+        InstrumentalVariables(base.parameter_set, simulate=loop.motion, iterations=2, **options),
+        OutputError(base.parameter_set, loop=loop, start=start, iterations=1),
     ]
     for fit in fits:
         fit.fit_record(data)
@@ -87,9 +87,9 @@ def test_simulating_the_loop_gives_instruments_and_a_last_refinement():
     assert fits[1].costs_[-1] < fits[1].costs_[0]
 
 
-def test_output_error_finds_a_pendulum_from_a_wrong_start():
+def test_output_error_identifies_a_pendulum_from_a_wrong_start():
     robot = ap.load("pendulum")
-    model = seek(robot, friction=("viscous",))
+    model = select_parameters(robot, friction=("viscous",))
     base = model.base
     t = np.arange(0.0, 4.0, 0.01)
     reference, rate = np.sin(2.0 * t)[:, None], 2.0 * np.cos(2.0 * t)[:, None]
@@ -107,12 +107,12 @@ def test_output_error_finds_a_pendulum_from_a_wrong_start():
         OutputError(model, loop=SimulatedLoop(control, np.arange(5)), start=plain).fit(*measured)
     with pytest.raises(ap.ArgumentError, match="iterations is 0"):
         OutputError(model, loop=loop, start=plain, iterations=0).fit(*measured)
-    with pytest.raises(ap.ArgumentError, match="needs the loop"):
+    with pytest.raises(ap.ArgumentError, match="no loop to simulate"):
         OutputError(model).fit(*measured)
 
 
-def test_data_of_pinocchio_identify_as_well_as_our_own():
-    """Pinocchio's ABA in an integrator of the test's own, with a PD law: nothing of ours makes the data."""
+def test_data_simulated_with_pinocchio_identify_the_robot():
+    """The data come from Pinocchio's ABA with a separate integrator and a PD law, without code of appell."""
     robot = ap.load("puma")
     oracle = Oracle(robot)
     period, inner = 2e-3, 5

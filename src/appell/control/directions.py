@@ -41,7 +41,7 @@ def directions(system: System, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> D
         return Directions(-system.bracket(v), np.eye(system.nv), system.velocity_names)
     tree, free, rows = system.tree, list(system.map.positions), ConstraintRows(dyn)
     if rows.open_by(q) > GAP_TOLERANCE * max(1.0, rows.loops.size):
-        name, size, unit = rows.loops.remaining(rows.gap(q))
+        name, size, unit = rows.loops.widest_gap(rows.gap(q))
         raise ArgumentError(
             f"q of {system.owner} violates constraint '{name}' by {size:.4g} {unit}, so it cannot be linearised there.",
             hint="Assemble the robot first: q = ap.kinematics.assemble(robot, q).",

@@ -142,8 +142,8 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     >>> import appell as ap
     >>> linear = ap.control.linearize(ap.load("pendulum"), [3.141592653589793])  # upright
     >>> linear.states, linear.inputs
-    (('q_joint', 'v_joint'), ('tau_joint',))
-    >>> [round(x, 3) for x in sorted(linear.poles.real)]
+    (('q_hinge', 'v_hinge'), ('tau_hinge',))
+    >>> sorted(linear.poles.real.round(3).tolist())
     [-3.835, 3.835]
     """
     chosen = _chosen(system, actuators)

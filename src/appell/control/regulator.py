@@ -80,7 +80,7 @@ def lqr(
     --------
     >>> import appell as ap
     >>> linear = ap.control.linearize(ap.load("pendulum"), [3.141592653589793])  # upright
-    >>> regulator = ap.control.lqr(linear, {"q_joint": 10.0, "v_joint": 1.0})
+    >>> regulator = ap.control.lqr(linear, {"q_hinge": 10.0, "v_hinge": 1.0})
     >>> regulator.K.round(2).tolist(), bool((regulator.poles.real < 0.0).all())
     ([[10.74, 2.86]], True)
     """

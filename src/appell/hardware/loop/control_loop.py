@@ -190,7 +190,7 @@ class Loop:
         if not tick.alarm <= 0.0:  # beyond a limit, or not a number
             good = self._inspect(good, reference)
         if not good or supervisor.lost:
-            self._react(supervisor.reading(good, number=not arrived))
+            self._react(supervisor.reading(good, missing=not arrived))
         if supervisor.state is State.SAFE_STOP:
             self._react(supervisor.stopping(float(tick.speed)))
         if not supervisor.moving:

@@ -233,10 +233,10 @@ class Supervisor:
             self.history.append(f"tick {self.tick}: {sentences(Fault(new))}")
         self._change_state(Trigger.DANGER if faults & DANGERS.value else Trigger.TROUBLE)
 
-    def reading(self, good: bool, number: bool) -> int:
+    def reading(self, good: bool, missing: bool) -> int:
         """Count consecutive bad readings; return a fault if there are too many.
 
-        `number` is true if the reading is missing, false if it is not finite.
+        `missing` distinguishes a reading that did not arrive from one that is not finite.
         """
         if good:
             self.lost = 0
@@ -244,7 +244,7 @@ class Supervisor:
         self.lost += 1
         if self.lost <= self.policy.lost:
             return 0
-        return Fault.STALE.value if number else Fault.NOT_A_NUMBER.value
+        return Fault.STALE.value if missing else Fault.NOT_A_NUMBER.value
 
     def deadline(self, lateness: float) -> int:
         """Count consecutive missed deadlines; `lateness` is the time since the scheduled tick, in s."""

@@ -92,7 +92,7 @@ def excite(
     >>> import appell as ap
     >>> plan = ap.identify.excite(ap.load("planar-2r"), starts=1, iterations=20, velocity=3.0, acceleration=12.0)
     >>> plan.path.duration, plan.path.names
-    (10.0, ('joint1', 'joint2'))
+    (10.0, ('shoulder', 'elbow'))
     >>> bool(plan.condition < 30.0), bool(plan.load["velocity"].max() <= 1.0)
     (True, True)
     """

@@ -1,4 +1,4 @@
-"""Every example at the end of a help text runs as printed, each in a folder of its own."""
+"""The examples in the help of all commands run as printed, each in its own folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from appell.cli.main import app
 from terminals import all_commands
 
 EXAMPLE = re.compile(r"\[bold\](appell [^\[]+)\[/\]")
-DEAR = {  # minutes, other programs, another process, or a terminal of their own
+NOT_RUN = {  # need minutes, other programs, another process, or a terminal
     "appell COMMAND --help",
     "appell --install-completion",
     "appell view panda",
@@ -32,19 +32,21 @@ DEAR = {  # minutes, other programs, another process, or a terminal of their own
     "appell rollout puma --members 10000 --steps 500 --spread 0.1 --plot fan.png",
     "appell export panda forward_dynamics --by q,v --to casadi",
 }
-ENDS = {"appell control run puma --fault encoder-loss@3.9": 2}  # the exit code that an example is about
+EXIT_CODES = {
+    "appell control run puma --fault encoder-loss@3.9": 2
+}  # exit codes of examples that demonstrate a failure
 STUDY = "table = {'x': [1.0, 2.0]}\ndef study(x):\n    return {'y': x}\n"
 TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody>
 <actuator><motor joint="a"/></actuator></mujoco>"""
 
 
 def examples(command) -> list[str]:
-    own = EXAMPLE.findall(command.epilog or "")
-    return own + [line for below in getattr(command, "commands", {}).values() for line in examples(below)]
+    lines = EXAMPLE.findall(command.epilog or "")
+    return lines + [line for each in getattr(command, "commands", {}).values() for line in examples(each)]
 
 
 def files() -> None:
-    """Write what the examples read: a URDF, a motion, a log, way-points and a study."""
+    """Write the files that the examples read: a URDF, a motion, a log, way-points and a study."""
     for name in ("my_robot.urdf", "arm.urdf"):
         Path(name).write_text(ap.to_urdf(ap.load("planar-2r")))
     for name, text in {"identified.toml": ap.to_toml(ap.load("puma")), "study.py": STUDY, "hand.xml": TENDON}.items():
@@ -66,17 +68,17 @@ def files() -> None:
 
 COMMANDS = all_commands().values()
 LINES = tuple(dict.fromkeys([*EXAMPLE.findall(app.info.epilog), *(x for each in COMMANDS for x in examples(each))]))
-CHEAP = [line for line in LINES if line not in DEAR and not line.startswith("appell view ")]  # view opens a browser
+RUN = [line for line in LINES if line not in NOT_RUN and not line.startswith("appell view ")]  # view opens a browser
 WRITERS = {  # the example that writes a file, by the file that other examples read
-    "line.csv": next(line for line in CHEAP if "trajectory line" in line),
-    "results.zarr": next(line for line in CHEAP if "sweep study.py" in line),
+    "line.csv": next(line for line in RUN if "trajectory line" in line),
+    "results.zarr": next(line for line in RUN if "sweep study.py" in line),
     "out/control.log": "appell control run puma --reference motion.csv --model identified.toml",
 }
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the files that the examples read."""
+    """Return a folder with the files that the examples read."""
     path = tmp_path_factory.mktemp("examples")
     with contextlib.chdir(path):
         files()
@@ -85,19 +87,19 @@ def folder(tmp_path_factory):
 
 def run(line: str) -> None:
     result = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "100"})
-    allowed = {ENDS.get(line, 0)} | ({0, 3} if "identify" in line else set())
+    allowed = {EXIT_CODES.get(line, 0)} | ({0, 3} if "identify" in line else set())
     assert result.exit_code in allowed, f"{line}\n{result.output}"
     assert result.exception is None or isinstance(result.exception, SystemExit), line
 
 
 def test_the_lists_of_examples_are_up_to_date():
     assert len(LINES) > 25
-    assert set(LINES) >= DEAR, DEAR - set(LINES)
-    assert set(WRITERS.values()) <= set(CHEAP)
+    assert set(LINES) >= NOT_RUN, NOT_RUN - set(LINES)
+    assert set(WRITERS.values()) <= set(RUN)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", CHEAP)
+@pytest.mark.parametrize("line", RUN)
 def test_an_example_of_the_help_runs(line, folder, tmp_path, monkeypatch):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What a start costs: modules are imported when they are used, and commands of other distributions by their names."""
+"""Lazy imports: modules, commands and commands of other distributions are loaded when they are used."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli import main
 
-MOST_MODULES = {"--version": 20, "--help": 60}  # of appell; 415 before modules were imported lazily
-FACE = Path(ap.__file__)
+MAX_MODULES = {"--version": 20, "--help": 60}  # of appell; 415 before modules were imported lazily
+INIT_FILE = Path(ap.__file__)
 
 
 def modules_after(code: str) -> list[str]:
@@ -26,34 +26,36 @@ def modules_after(code: str) -> list[str]:
     return done.stderr.split()
 
 
-@pytest.mark.parametrize("option", MOST_MODULES)
+@pytest.mark.parametrize("option", MAX_MODULES)
 def test_version_and_help_load_few_modules(option):
     run = f"from appell.cli.main import app\nsys.argv = ['appell', '{option}']\ntry: app()\nexcept SystemExit: pass"
-    assert len(modules_after(run)) <= MOST_MODULES[option]
+    assert len(modules_after(run)) <= MAX_MODULES[option]
 
 
-def test_the_import_loads_nothing_but_the_version():
+def test_the_import_loads_only_the_version():
     assert set(modules_after("import appell")) == {"appell", "appell.version"}
 
 
-def test_the_names_of_commands_load_no_command():
+def test_listing_the_commands_loads_no_command():
     code = "import typer\nfrom appell.cli.main import app\ngroup = typer.main.get_command(app)\n"
     loaded = modules_after(f"{code}group.list_commands(typer.Context(group))")
     assert not [name for name in loaded if name.startswith(("appell_lab", "appell.cli.info", "appell.cli.simulate"))]
 
 
-def test_public_names_are_listed_and_pickles_work():
+def test_public_names_are_listed_and_can_be_pickled():
     assert {*ap.__all__, "__version__"} == set(dir(ap))
     assert pickle.loads(pickle.dumps(ap.Vec3(1.0, 2.0, 3.0))) == ap.Vec3(1.0, 2.0, 3.0)
 
 
 def test_type_checkers_see_the_same_names():
-    lines = (line.split() for line in FACE.read_text(encoding="utf-8").splitlines() if line.startswith("    from "))
+    lines = (
+        line.split() for line in INIT_FILE.read_text(encoding="utf-8").splitlines() if line.startswith("    from ")
+    )
     seen = {words[-1] for words in lines if words[-1] == words[-3]}
     assert seen == set(ap.__all__)
 
 
-@pytest.mark.parametrize("command", main.LABORATORY)
+@pytest.mark.parametrize("command", main.LAB_COMMANDS)
 def test_a_command_of_the_laboratory_that_is_not_installed_names_its_distribution(command, monkeypatch):
     monkeypatch.setattr(main, "entry_points", lambda group: ())
     result = CliRunner().invoke(main.app, [command], env={"COLUMNS": "200"})
@@ -61,14 +63,14 @@ def test_a_command_of_the_laboratory_that_is_not_installed_names_its_distributio
     assert "pip install appell-lab" in result.output
 
 
-def test_a_plain_install_lists_its_own_commands(monkeypatch):
+def test_an_installation_without_the_laboratory_lists_its_own_commands(monkeypatch):
     monkeypatch.setattr(main, "entry_points", lambda group: ())
     shown = CliRunner().invoke(main.app, ["--help"], env={"COLUMNS": "200"}).output
     assert all(command in shown for command in main.COMMANDS)
     assert "reproduce" not in shown
 
 
-def test_a_wrong_command_is_answered_with_a_similar_one():
+def test_an_unknown_command_gets_a_suggestion():
     result = CliRunner().invoke(main.app, ["simulat"], env={"COLUMNS": "200"})
     assert result.exit_code == 2
     assert "Did you mean 'simulate'" in result.output

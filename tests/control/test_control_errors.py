@@ -1,4 +1,4 @@
-"""What cannot work is refused by name, before anything moves."""
+"""Invalid input of controllers and loops is rejected by name before anything moves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from appell.control.design import Design
 from appell.control.gains import Gains, critical, placed
 from appell.describe.load import load
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.generic import puma_600
 from appell.hardware.cabinet.plant import Plant
 from appell.hardware.cabinet.simulated import CabinetModel, Injection, SimulatedCabinet
+from appell.hardware.cabinet.standard_wirings import puma_600
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
@@ -29,7 +29,7 @@ MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
 
 
 @pytest.mark.parametrize(
-    ("gains", "words"),
+    ("gains", "message"),
     [
         (Gains(kp=[100.0] * 5, kd=20.0), r"gain kp has shape \(5,\); robot 'puma' has 6 joints"),
         (Gains(kp=100.0, kd=-1.0), "gain kd of joint 'joint1' is -1"),
@@ -40,13 +40,13 @@ MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
         (Gains(kp=1.0, kd=1.0, ki=1.0), "has no integral action, but gain ki is given"),
     ],
 )
-def test_gains_of_the_wrong_size_or_sign(puma, gains, words):
-    with pytest.raises(ArgumentError, match=words):
+def test_gains_of_the_wrong_size_or_sign_are_rejected(puma, gains, message):
+    with pytest.raises(ArgumentError, match=message):
         Design(puma, gains)
 
 
 @pytest.mark.parametrize("period", [0.0, -1e-3, float("nan"), float("inf")])
-def test_a_period_that_is_none(puma, period):
+def test_an_invalid_period_is_rejected(puma, period):
     with pytest.raises(ArgumentError, match="the period is"):
         Design(puma, Gains(100.0, 20.0), period=period)
     with pytest.raises(ArgumentError, match="the period is"):
@@ -54,36 +54,36 @@ def test_a_period_that_is_none(puma, period):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"law": "traking"}, "no control law 'traking'. Did you mean 'tracking'?"),
-        ({"law": "tracking-integral"}, "integrates, but gain ki is zero"),
+        ({"law": "tracking-integral"}, "has integral action, but gain ki is zero"),
         ({"torque_limit": 0.0}, "torque_limit of joint 'joint1' is 0"),
         ({"torque_rate": -5.0}, "torque_rate of joint 'joint1' is -5"),
-        ({"ahead": 3.0}, "looks 3 periods ahead"),
-        ({"stop_damping": 2000.0}, "does not suit a period"),
+        ({"ahead": 3.0}, "ahead is 3 periods"),
+        ({"stop_damping": 2000.0}, "stop_damping is 2000/s with a period"),
     ],
 )
-def test_designs_that_do_not_hold_together(puma, options, words):
-    with pytest.raises(ArgumentError, match=words.replace("?", r"\?")):
+def test_inconsistent_designs_are_rejected(puma, options, message):
+    with pytest.raises(ArgumentError, match=message.replace("?", r"\?")):
         Design(puma, Gains(100.0, 20.0), **options)
 
 
 @pytest.mark.parametrize(
-    ("poles", "period", "words"),
+    ("poles", "period", "message"),
     [
-        ([1.0, -2.0], 0.0, "do not all decay"),
+        ([1.0, -2.0], 0.0, "not all stable"),
         ([-1.0], 0.0, "1 poles"),
         ([-1 + 1j, -2], 0.0, "not conjugate"),
         ([-900.0, -900.0], 1e-3, "too fast for a period"),
     ],
 )
-def test_poles_that_no_gains_can_give(poles, period, words):
-    with pytest.raises(ArgumentError, match=words):
+def test_impossible_poles_are_rejected(poles, period, message):
+    with pytest.raises(ArgumentError, match=message):
         placed(poles, period)
 
 
-def test_limits_that_exclude_the_start(puma, servo, plant_model):
+def test_limits_that_exclude_the_start_are_rejected(puma, servo, plant_model):
     lower, upper = servo.wiring.column("lower"), servo.wiring.column("upper")
     lower[2] = START[2] + 0.2
     narrow = Servo(servo.design, servo.wiring, Guard(lower, upper, torque=servo.guard.torque))
@@ -91,23 +91,23 @@ def test_limits_that_exclude_the_start(puma, servo, plant_model):
     cabinet = SimulatedCabinet(plant_model, clock, START)
     loop = Loop(cabinet, narrow, clock)
     loop.run(25)
-    with pytest.raises(ArgumentError, match=r"the limits exclude the start: joint 'joint3' stands at 2\.6"):
+    with pytest.raises(ArgumentError, match=r"joint 'joint3' is at 2\.6.*, outside its limits"):
         loop.arm()
     assert loop.state is State.IDLE
     assert not cabinet.enabled
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"lower": 1.0, "upper": -1.0}, "the limits of joint 'joint1' are 1 and -1"),
         ({"lower": -1.0, "upper": 1.0, "velocity": 0.0}, "limit velocity of joint 'joint1' is 0"),
         ({"lower": [-1.0] * 4, "upper": 1.0}, "limit lower has shape"),
-        ({"lower": -3.0, "upper": 3.0, "torque": 500.0}, "the torque limit of joint 'joint1' is 500 Nm"),
+        ({"lower": -3.0, "upper": 3.0, "torque": 500.0}, "the torque limit of joint 'joint1' is 500 N m"),
     ],
 )
-def test_limits_that_are_none(servo, options, words):
-    with pytest.raises(ArgumentError, match=words):
+def test_invalid_limits_are_rejected(servo, options, message):
+    with pytest.raises(ArgumentError, match=message):
         Servo(servo.design, servo.wiring, Guard(**options))
 
 
@@ -118,52 +118,56 @@ def armed(make_loop) -> Loop:
     return loop
 
 
-def refuses(loop: Loop, reference: Reference, words: str) -> None:
-    with pytest.raises(ArgumentError, match=words):
+def rejects(loop: Loop, reference: Reference, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         loop.start(reference)
     assert loop.state is State.ARMED
     assert not loop.hardware.enabled
 
 
-def test_a_reference_that_jumps_on_its_way(make_loop):
+def test_a_reference_that_jumps_is_rejected(make_loop):
     loop = armed(make_loop)
     samples = Reference.sampled(Swing(loop.position), loop.period).samples.copy()
     samples[700:, 0, 3] += 0.1
-    refuses(
+    rejects(
         loop, Reference(samples, loop.period, loop.servo.system.coordinate_names), "joint 'joint4' jumps at t = 0.7 s"
     )
 
 
-def test_a_reference_that_jumps_at_its_start(make_loop):
+def test_a_reference_that_jumps_at_its_start_is_rejected(make_loop):
     loop = armed(make_loop)
-    refuses(loop, Reference.sampled(Swing(loop.position + 0.3), loop.period), "joint 1 jumps at its start")
+    rejects(loop, Reference.sampled(Swing(loop.position + 0.3), loop.period), "joint 1 jumps at its start")
 
 
-def test_a_reference_that_leaves_the_limits(make_loop):
+def test_a_reference_beyond_the_limits_is_rejected(make_loop):
     loop = armed(make_loop)
     size = np.array([0.0, 0.0, 2.0, 0.0, 0.0, 0.0])
-    refuses(loop, Reference.sampled(Swing(loop.position, size, 8.0), loop.period), "takes joint 3 to")
+    rejects(loop, Reference.sampled(Swing(loop.position, size, 8.0), loop.period), "moves joint 3 to")
 
 
-def test_a_reference_of_another_period_or_another_arm(make_loop):
+def test_a_reference_with_another_period_or_size_is_rejected(make_loop):
     loop = armed(make_loop)
-    refuses(loop, Reference.sampled(Swing(loop.position), 2e-3), "has a period of 0.002 s, the loop 0.001 s")
-    refuses(loop, Reference.hold(np.zeros(3), loop.period, 1.0), "moves 3 joints; the arm has 6")
+    rejects(
+        loop,
+        Reference.sampled(Swing(loop.position), 2e-3),
+        "the period of the reference is 0.002 s, that of the loop 0.001 s",
+    )
+    rejects(loop, Reference.hold(np.zeros(3), loop.period, 1.0), "has 3 joints; the arm has 6")
 
 
-def test_a_reference_that_is_not_a_number():
+def test_a_reference_that_is_not_finite_is_rejected():
     samples = np.zeros((10, 3, 6))
     samples[4, 1, 2] = np.nan
     with pytest.raises(ArgumentError, match="velocity of joint 3 at tick 4"):
         Reference(samples, 1e-3)
 
 
-def test_a_trajectory_that_does_not_say_how_long_it_lasts():
-    with pytest.raises(ArgumentError, match="how long it lasts"):
+def test_a_path_without_a_duration_is_rejected():
+    with pytest.raises(ArgumentError, match="the path has no duration"):
         Reference.sampled(lambda t: Swing()(t), 1e-3)
 
 
-def test_a_model_with_other_joints_than_the_cabinet(puma, servo, plant_model):
+def test_a_model_with_other_joints_than_the_cabinet_is_rejected(puma, servo, plant_model):
     panda, wiring = load("panda"), puma_600(puma)
     for make in (
         lambda: CabinetModel(panda, wiring),
@@ -175,7 +179,7 @@ def test_a_model_with_other_joints_than_the_cabinet(puma, servo, plant_model):
         closed_loop(Controller(Design(panda, critical(20.0))), Plant(puma), Reference.hold(START, 1e-3, 1.0))
 
 
-def test_a_servo_wired_for_another_cabinet(servo, plant_model):
+def test_a_servo_for_another_cabinet_is_rejected(servo, plant_model):
     channels = tuple(replace(channel, brake=300.0) for channel in servo.wiring.channels)
     other = replace(servo.wiring, channels=channels, name="another cabinet")
     clock = VirtualClock()
@@ -185,22 +189,22 @@ def test_a_servo_wired_for_another_cabinet(servo, plant_model):
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
-        (lambda: Channel(MOTOR, 1.0, -1.0), "ranges from 1 to -1"),
+        (lambda: Channel(MOTOR, 1.0, -1.0), "the range of a channel's actuator is 1 to -1"),
         (lambda: Channel(MOTOR, -1.0, 1.0, supply=0.0), "supply is 0"),
-        (lambda: Channel(IDEAL, -1.0, 1.0), "torque constant None cannot be wired"),
+        (lambda: Channel(IDEAL, -1.0, 1.0), "torque constant None and cannot be wired"),
         (lambda: Wiring(("a", "b"), (Channel(MOTOR, -1.0, 1.0),), (0.0, 0.0)), "1 channels are given for 2 actuators"),
         (lambda: Injection("meteorite", 1.0), "no fault 'meteorite'"),
         (lambda: Policy(misses=-1), "the policy.s misses is -1"),
         (lambda: Policy(stop_time=0.0), "stop time is 0"),
     ],
 )
-def test_parts_that_cannot_be(make, words):
-    with pytest.raises(ArgumentError, match=words):
+def test_invalid_parts_are_rejected(make, message):
+    with pytest.raises(ArgumentError, match=message):
         make()
 
 
-def test_a_payload_without_mass(puma):
+def test_a_payload_without_mass_is_rejected(puma):
     with pytest.raises(ArgumentError, match=r"the payload is 0\.0"):
         puma.with_payload(0.0)

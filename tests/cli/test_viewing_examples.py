@@ -1,4 +1,4 @@
-"""The lines of docs/viewing.md as a newcomer pastes them: each serves a page on which a browser shows its robot."""
+"""The commands of docs/viewing.md: each serves a page on which a browser shows its robot."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ import pytest
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "viewing.md"
 BLOCK = re.search(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)[1]
 LINES = [line.partition("#")[0].split() for line in BLOCK.splitlines()]
-LOOKS = {"panda": 20_000, "talos": 20_000}  # triangles of those that come with meshes
-IMPACTS = {"tree10": 5, "box": 20}  # marked on the time line, at least
+MIN_TRIANGLES = {"panda": 20_000, "talos": 20_000}  # of robots with meshes
+MIN_IMPACTS = {"tree10": 5, "box": 20}  # marked on the time line
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[2])
-def test_a_line_shows_its_robot(line, browser):
+def test_a_command_shows_its_robot(line, browser):
     program, *arguments = line
     assert program == "appell"
     command = [sys.executable, "-m", "appell", *arguments, "--no-browser"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )
-    said = iter(process.stdout.readline, "")
-    address = next(words for words in said if "shown at" in words).split()[-1]
+    lines = iter(process.stdout.readline, "")
+    address = next(line for line in lines if "serving at" in line).split()[-1]
     browser.open(address, (800, 600))
     browser.ready()
     name = arguments[1]
     assert browser.ask("appell.scene.notes") == []
-    assert browser.ask("appell.scene.triangles") > LOOKS.get(name, 100)
+    assert browser.ask("appell.scene.triangles") > MIN_TRIANGLES.get(name, 100)
     marks = browser.ask("[...document.querySelectorAll('.mark')].filter((x) => x.dataset.kind === 'impact').length")
-    assert marks >= IMPACTS.get(name, 0)
+    assert marks >= MIN_IMPACTS.get(name, 0)
     browser.settled()
     seen = browser.picture().astype(int)
     browser.do("appell.show('links', false)")

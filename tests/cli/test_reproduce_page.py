@@ -1,4 +1,4 @@
-"""The page of `appell reproduce`: verdicts, and figures without matplotlib."""
+"""The page of `appell reproduce`: verdicts, tables, and figures without matplotlib."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_number_agrees_if_it_rounds_to_the_printed_one(ours, printed, agrees):
     assert ("agrees" in verdict(ours, printed)) is agrees
 
 
-def test_a_number_that_disagrees_says_by_how_much():
+def test_a_number_that_disagrees_is_shown_with_its_deviation():
     assert "+10 %" in verdict(110.0, "100")
 
 
@@ -43,7 +43,7 @@ def test_a_table_shows_text_and_numbers(tmp_path):
     assert all(part in text for part in ("Title", "1.23457", "text", "a remark [with brackets]"))
 
 
-def test_without_matplotlib_a_figure_is_a_remark(tmp_path, monkeypatch):
+def test_without_matplotlib_a_message_replaces_a_figure(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     written = page(tmp_path)
     written.figure("curve", lambda figure: pytest.fail("nothing to draw on"))

@@ -1,4 +1,4 @@
-"""Numbers that safety hangs on are finite and in range, or refused by name."""
+"""Safety-relevant numbers must be finite and in range."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from appell.describe.load import load
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.generic import wiring_of
 from appell.hardware.cabinet.simulated import Imperfections, Injection, SimulatedCabinet
+from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.supervisor import Policy
 from appell.hardware.loop.task import standard_plant
@@ -23,26 +23,26 @@ def plant():
 
 
 @pytest.mark.parametrize("value", [*BAD, 0.0, 2.0])
-def test_a_heartbeat_that_would_switch_the_watchdog_off_is_refused(plant, value):
+def test_a_heartbeat_that_would_disable_the_watchdog_is_rejected(plant, value):
     with pytest.raises(ArgumentError, match="the heartbeat of a cabinet"):
         SimulatedCabinet(plant, VirtualClock(), plant.wiring.start, heartbeat=value)
 
 
 @pytest.mark.parametrize("name", ["brake_delay", "step"])
 @pytest.mark.parametrize("value", BAD)
-def test_so_is_every_other_time_of_a_cabinet(plant, name, value):
+def test_other_invalid_times_of_a_cabinet_are_rejected(plant, name, value):
     with pytest.raises(ArgumentError, match=name.replace("_", " ")):
         SimulatedCabinet(plant, VirtualClock(), plant.wiring.start, **{name: value})
 
 
 @pytest.mark.parametrize("value", BAD)
-def test_a_fault_happens_at_a_time_or_is_refused(value):
+def test_a_fault_at_an_invalid_time_is_rejected(value):
     with pytest.raises(ArgumentError, match="the time of fault 'power-loss'"):
         Injection("power-loss", value)
 
 
 @pytest.mark.parametrize("value", [float("nan"), -1.0, 0.0])
-def test_a_fault_lasts_for_a_while_or_is_refused(value):
+def test_a_fault_of_invalid_duration_is_rejected(value):
     with pytest.raises(ArgumentError, match="the duration of fault"):
         Injection("power-loss", 1.0, duration=value)
     assert Injection("power-loss", 1.0, duration=np.inf).active(1e9)
@@ -50,7 +50,7 @@ def test_a_fault_lasts_for_a_while_or_is_refused(value):
 
 @pytest.mark.parametrize("name", ["misses", "lost", "stop_time", "rest_speed", "rest_ticks", "readings"])
 @pytest.mark.parametrize("value", BAD)
-def test_a_policy_has_numbers_that_can_be_reached(name, value):
+def test_invalid_numbers_of_a_policy_are_rejected(name, value):
     with pytest.raises(ArgumentError, match=f"the policy's {name.replace('_', ' ')}"):
         Policy(**{name: value})
 

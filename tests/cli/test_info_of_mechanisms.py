@@ -1,4 +1,4 @@
-"""What `appell info` says of a mechanism."""
+"""The output of `appell info` for a mechanism."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_mechanism_has_coordinates_actuators_bodies_frames_and_counts():
     assert "Joints" not in captured.get()
 
 
-def test_the_facts_are_json():
+def test_the_data_are_valid_json():
     sheet = json.loads(json.dumps(facts(CART, [], counts=False), allow_nan=False))
     assert sheet["kind"] == "mechanism"
     assert sheet["coordinates"] == [{"name": "x", "unit": "m", "lower": -1.0, "upper": None}]
