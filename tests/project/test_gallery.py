@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell_lab.judges.figure_flaws import flaws
 from appell_lab.papers import SECTIONS
+from appell_lab.references.figure_flaws import flaws
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -56,7 +56,7 @@ def test_the_tape_shown_in_how_it_works_is_the_printed_one():
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/how-it-works.md"])
 def test_files_and_folders_named_in_a_page_exist(page):
-    """Paths with a slash, relative to the repository or to one of its packages; names of modules alone are ambiguous."""
+    """Paths with a slash, relative to the repository or to one of its packages."""
     names = set(re.findall(r"`([\w.]+/[\w./]*?)`", read(ROOT / page)))
     folders = [ROOT, ROOT / "src" / "appell", ROOT / "lab" / "appell_lab", ROOT / "src" / "appell" / "describe"]
     assert len(names) > 20
