@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.identify import base_parameters, triangles
+from appell.identify import base_parameters, triangular_factors
 from appell_lab.bench.machine import machine, versions
 
 AIM = 5.0  # seconds for a million samples on two cores
@@ -34,8 +34,8 @@ def main() -> None:
     figures = []
     for method in ("normal", "qr"):
         with Peak() as peak:
-            times = [_timed(lambda m=method: triangles(regressor, (q, v, a), tau, method=m)) for _ in range(3)]
-        found = triangles(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000], method=method)
+            times = [_timed(lambda m=method: triangular_factors(regressor, (q, v, a), tau, method=m)) for _ in range(3)]
+        found = triangular_factors(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000], method=method)
         R = found.weighted(np.ones(6))
         beta = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
         error = float(np.abs(beta - base.values()).max() / np.abs(base.values()).max())

@@ -16,7 +16,7 @@ from appell.identify.estimators.least_squares import Described, LeastSquares, Ri
 from appell.identify.estimators.output_error import OutputError
 from appell.identify.estimators.payload import Payload
 from appell.identify.estimators.physical import PhysicallyConsistent, flaws
-from appell.identify.estimators.triangular_factors import TriangularFactors, triangles
+from appell.identify.estimators.triangular_factors import TriangularFactors, triangular_factors
 from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.search import Excitation, condition_number, excite
 from appell.identify.identified import export, identified_system
@@ -61,5 +61,5 @@ __all__ = [
     "select_parameters",
     "split",
     "torque_problems",
-    "triangles",
+    "triangular_factors",
 ]

@@ -8,8 +8,8 @@ tau is low-pass filtered only for validation (`smooth`), not for fitting: least 
 noise would make the samples look more independent than they are.
 
 Filters and differences need even steps. If the steps of a record differ by more than one percent, q, v and a are
-resampled by cubic splines and tau by linear interpolation, with a remark. Steps longer than `GAP` times the median step
-are gaps; every run between two gaps is processed separately."""
+resampled by cubic splines and tau by linear interpolation, with a remark. Steps longer than `GAP_RATIO` times the
+median step are gaps; every run between two gaps is processed separately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scipy.signal import butter, sosfiltfilt, welch
 
 from appell.errors import ArgumentError
 from appell.identify.parameter_set import ParameterSet
-from appell.motion.measurement import GAP
+from appell.motion.measurement import GAP_RATIO
 from appell.motion.record import Record
 from appell.motion.titles import parse
 
@@ -73,7 +73,7 @@ def process(
     if int(decimate) != decimate or decimate < 1:
         raise ArgumentError(f"decimate is {decimate}.", expected="an integer, at least 1")
     edge = int(np.ceil(SETTLING_PERIODS * rate / band))
-    breaks = np.flatnonzero(np.diff(record.t) > GAP * record.period) + 1
+    breaks = np.flatnonzero(np.diff(record.t) > GAP_RATIO * record.period) + 1
     parts, remarks = [], []
     for start, stop in zip([0, *breaks], [*breaks, len(record)], strict=True):
         run, run_remarks = _even(record.part(slice(start, stop)), hold)
@@ -115,7 +115,7 @@ def smoothed(record: Record, x: np.ndarray) -> np.ndarray:
     """Return columns that belong to a processed record, low-pass filtered run by run if its tau was."""
     if not record.about.get("smooth"):
         return x
-    breaks = np.flatnonzero(np.diff(record.t) > GAP * record.period) + 1
+    breaks = np.flatnonzero(np.diff(record.t) > GAP_RATIO * record.period) + 1
     return np.concatenate([_low_pass(part, record.about["band"], record.period) for part in np.split(x, breaks)])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.formulate.base import known_by
+from appell.formulate.base import base_matrix
 from appell.identify.base.reduce import BaseParameters, structural_kernel
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.model.robot import Link, Robot
@@ -72,7 +72,7 @@ def _variants(base: BaseParameters) -> tuple[list[np.ndarray], Names]:
         null = structural_kernel(replace(base.parameter_set, system=other))
         if null is None or null.shape[1] != base.matrix.shape[1] - base.count:
             return [base.matrix], {}
-        matrices.append(known_by(null, list(base.columns))[1])
+        matrices.append(base_matrix(null, list(base.columns))[1])
         for name, value in _lengths(other):
             lengths[name].append(value)
     return matrices, {name: np.array(values) for name, values in lengths.items()}

@@ -18,7 +18,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.formulate.base import kept_columns, known_by, regressor_kernel, structural_null_space
+from appell.formulate.base import base_columns, base_matrix, regressor_kernel, structural_null_space
 from appell.formulate.equations import Parameter
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.parameter_set import QVA, ParameterSet, select_parameters
@@ -114,7 +114,7 @@ def reduced(parameter_set: ParameterSet, motions: QVA | None = None) -> BasePara
     numerical = _kernel(parameter_set, range(size), motions)
     structural = structural_kernel(parameter_set)
     null = structural if structural is not None and structural.shape == numerical.shape else numerical
-    columns, matrix = known_by(null, kept_columns(null, parameter_set.system, parameter_set.parameters))
+    columns, matrix = base_matrix(null, base_columns(null, parameter_set.system, parameter_set.parameters))
     count = None if structural is None else size - structural.shape[1]
     return BaseParameters(parameter_set, columns, matrix, size - numerical.shape[1], count)
 
@@ -122,7 +122,7 @@ def reduced(parameter_set: ParameterSet, motions: QVA | None = None) -> BasePara
 def part_of_base(parameter_set: ParameterSet, indices: Sequence[int]) -> BaseParameters:
     """Compute the base parameters of some columns of Y, with the parameters of all other columns known."""
     null, some = _kernel(parameter_set, indices), [parameter_set.parameters[k] for k in indices]
-    columns, part = known_by(null, kept_columns(null, parameter_set.system, some))
+    columns, part = base_matrix(null, base_columns(null, parameter_set.system, some))
     matrix = np.zeros((len(columns), len(parameter_set.parameters)))
     matrix[:, list(indices)] = part
     return BaseParameters(parameter_set, tuple(indices[k] for k in columns), matrix, len(columns), None)

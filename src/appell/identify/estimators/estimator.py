@@ -289,7 +289,7 @@ class SolvingEstimator(Estimator):
 
     def _keep(self, estimate: Estimate) -> Self:
         weighted, task = estimate.weighted, estimate.weighted.task
-        R = weighted.triangle[:-1, :-1]
+        R = weighted.triangular_factor[:-1, :-1]
         size = np.linalg.norm(R, axis=0)
         singular = np.linalg.svd(R / np.where(size > 0, size, 1.0), compute_uv=False)
         self.base_ = task.base

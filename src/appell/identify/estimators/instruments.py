@@ -20,7 +20,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.estimators.estimator import Estimate, SolvingEstimator, iteration_range
-from appell.identify.estimators.task import WeightedTask, solve_triangle
+from appell.identify.estimators.task import WeightedTask, solve_least_squares
 from appell.identify.parameter_set import QVA
 
 BLOCK_SAMPLES = 8192  # samples whose regressors are in memory at a time
@@ -68,7 +68,7 @@ class InstrumentalVariables(SolvingEstimator):
         return self._run(q, v, a, tau, partial(self._solve, instruments=instruments))
 
     def _solve(self, weighted: WeightedTask, instruments: QVA | None = None) -> Estimate:
-        beta, changes = solve_triangle(weighted.triangle)[0], []
+        beta, changes = solve_least_squares(weighted.triangular_factor)[0], []
         for _ in iteration_range(self.iterations if instruments is None else 1):
             motion = self.simulate(weighted.task.base, beta) if self.simulate and instruments is None else instruments
             before = beta

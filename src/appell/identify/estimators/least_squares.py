@@ -25,7 +25,7 @@ from scipy.linalg import solve_triangular
 
 from appell.errors import ArgumentError, Hint, unknown_name
 from appell.identify.estimators.estimator import Estimate, Estimator, SolvingEstimator, iteration_range
-from appell.identify.estimators.task import WeightedTask, solve_triangle
+from appell.identify.estimators.task import WeightedTask, solve_least_squares
 from appell.identify.estimators.triangular_factors import TriangularFactors
 
 SOLVERS = ("qr", "svd", "pinv")
@@ -61,7 +61,7 @@ class LeastSquares(SolvingEstimator):
     def _solve(self, weighted):
         if self.solver not in SOLVERS:
             raise ArgumentError(unknown_name("solver", str(self.solver), SOLVERS, "LeastSquares"))
-        base, R = weighted.task.base, weighted.triangle
+        base, R = weighted.task.base, weighted.triangular_factor
         start = base.values(weighted.task.prior)
         shifted = R.copy()
         shifted[:, -1] -= R[:, :-1] @ start  # the unknown is the change of the prior
@@ -69,7 +69,7 @@ class LeastSquares(SolvingEstimator):
             self._check_rank(weighted, R[:-1, :-1])
             change = solve_triangular(shifted[:-1, :-1], shifted[:-1, -1])
         elif self.solver == "svd":
-            change = solve_triangle(shifted, self.rcond)[0]
+            change = solve_least_squares(shifted, self.rcond)[0]
         else:
             change = np.linalg.pinv(shifted[:, :-1]) @ shifted[:, -1]
         return Estimate(weighted, start + change, weighted.covariance(start + change))
@@ -134,7 +134,7 @@ class TotalLeastSquares(SolvingEstimator):
         self.column_errors = column_errors
 
     def _solve(self, weighted):
-        R = weighted.triangle
+        R = weighted.triangular_factor
         size = np.linalg.norm(R, axis=0)
         scale = np.where(size > 0.0, size, 1.0) if self.column_errors is None else self._given(R.shape[1] - 1)
         _, _, Vt = np.linalg.svd(R / scale)
@@ -190,7 +190,7 @@ class Ridge(SolvingEstimator):
     def _solve(self, weighted):
         if self.towards not in ("zero", "prior"):
             raise ArgumentError(f"towards is '{self.towards}'.", expected="'zero' or 'prior'")
-        base, R = weighted.task.base, weighted.triangle
+        base, R = weighted.task.base, weighted.triangular_factor
         centre = base.values(weighted.task.prior) if self.towards == "prior" else np.zeros(base.count)
         about = {"strength": self.strength} if self.strength is not None else self._best(weighted, centre)
         beta = _ridge(R, about["strength"], centre)
@@ -258,7 +258,7 @@ class Robust(SolvingEstimator):
     def _solve(self, weighted):
         if self.loss not in LOSSES:
             raise ArgumentError(unknown_name("loss", str(self.loss), LOSSES, "Robust"))
-        task, beta, changes = weighted.task, solve_triangle(weighted.triangle)[0], []
+        task, beta, changes = weighted.task, solve_least_squares(weighted.triangular_factor)[0], []
         least = 1e-13 * np.abs(task.samples.tau).max(initial=1e-300)
         for _ in iteration_range(self.iterations):
             rest = task.residuals(beta)
@@ -266,7 +266,7 @@ class Robust(SolvingEstimator):
             spread = np.maximum(1.4826 * np.nanmedian(counted, axis=0), least)
             factors = np.sqrt(LOSSES[self.loss](rest / spread))
             again = replace(weighted, reduced=task.reduce(factors), weights=1.0 / spread)
-            before, beta = beta, solve_triangle(again.triangle)[0]
+            before, beta = beta, solve_least_squares(again.triangular_factor)[0]
             changes.append(np.linalg.norm(beta - before) / np.linalg.norm(beta))
             if changes[-1] <= self.tolerance:
                 break

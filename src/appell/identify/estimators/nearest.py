@@ -186,7 +186,7 @@ class Nearest:
     """
 
     parameters: np.ndarray
-    triangle: np.ndarray
+    triangular_factor: np.ndarray
     converged: bool
 
 
@@ -230,8 +230,8 @@ def _newton(
         assert rows is not None  # the line search accepts only steps to finite costs
         jacobian = np.vstack([A, rows[0]])[:, free]
         rest = np.concatenate([A @ x - b, rows[1]])
-        triangle = np.asarray(np.linalg.qr(np.column_stack([jacobian, rest]), mode="r"))
-        R, right = triangle[: free.sum(), :-1], triangle[: free.sum(), -1]
+        triangular_factor = np.asarray(np.linalg.qr(np.column_stack([jacobian, rest]), mode="r"))
+        R, right = triangular_factor[: free.sum(), :-1], triangular_factor[: free.sum(), -1]
         step = np.zeros_like(x)
         step[free] = -solve_triangular(R, right)
         decrement, length = float(right @ right), min(1.0, STEP_FRACTION * known.distance_to_boundary(x, step))
@@ -301,8 +301,10 @@ def _directions(A: np.ndarray, b: np.ndarray, known: Description) -> tuple[np.nd
     actuator_columns = np.vstack([A[:, known.inertial :], np.diag(1.0 / known.spread)])
     body_columns = np.vstack([A[:, : known.inertial][:, bodies], np.zeros((others, bodies.sum()))])
     rest = np.concatenate([b - A @ known.centre, np.zeros(others)])
-    triangle = np.asarray(np.linalg.qr(np.column_stack([actuator_columns, body_columns, rest]), mode="r"))[others:]
-    T, right = triangle[:, others:-1], triangle[:, -1]
+    triangular_factor = np.asarray(np.linalg.qr(np.column_stack([actuator_columns, body_columns, rest]), mode="r"))[
+        others:
+    ]
+    T, right = triangular_factor[:, others:-1], triangular_factor[:, -1]
     columns = []
     for k, root in enumerate(known.metrics()):  # dπ = root⁻ᵀ z
         columns.append(np.linalg.solve(root, T[:, 10 * k : 10 * k + 10].T).T)

@@ -18,7 +18,7 @@ from appell.formulate.base import pseudo_inertia
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.estimator import Estimate, SolvingEstimator
 from appell.identify.estimators.nearest import Description, choose_prior_weight, nearest_physical
-from appell.identify.estimators.task import WeightedTask, solve_triangle
+from appell.identify.estimators.task import WeightedTask, solve_least_squares
 from appell.identify.parameter_set import NOT_NEGATIVE, ParameterSet
 from appell.model.body import Body
 
@@ -75,7 +75,7 @@ class PhysicallyConsistent(SolvingEstimator):
         known = description(base, weighted.task.prior, spreads(weighted))
         prior_weight = choose_prior_weight(A, b, known) if self.prior_weight is None else float(self.prior_weight)
         solution = nearest_physical(A, b, known, prior_weight)
-        half = np.linalg.solve(solution.triangle.T, base.matrix[:, known.free].T)
+        half = np.linalg.solve(solution.triangular_factor.T, base.matrix[:, known.free].T)
         about = {"prior_weight": prior_weight, "description_error": prior_weight**-0.5}
         about["converged"] = solution.converged
         return Estimate(weighted, base.values(solution.parameters), half.T @ half, solution.parameters, about)
@@ -86,11 +86,11 @@ def in_units_of_noise(weighted: WeightedTask, given: bool = False) -> np.ndarray
 
     With `given`, the weights of the task keep their ratios; otherwise every joint is weighted by its noise.
     """
-    sigma = weighted.noise(solve_triangle(weighted.triangle)[0])
+    sigma = weighted.noise(solve_least_squares(weighted.triangular_factor)[0])
     torque = np.linalg.norm(weighted.reduced.R[:, :, -1], axis=-1) / np.sqrt(np.maximum(weighted.reduced.rows, 1))
     sigma = np.maximum(sigma, MIN_NOISE * max(float(torque.max()), 1e-300)) * np.sqrt(weighted.inflation)
     scaled = weighted.weights * sigma
-    return weighted.triangle / scaled.max() if given else weighted.reduced.weighted(1.0 / sigma)
+    return weighted.triangular_factor / scaled.max() if given else weighted.reduced.weighted(1.0 / sigma)
 
 
 def spreads(weighted: WeightedTask) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.triangular_factors import TriangularFactors, triangles
+from appell.identify.estimators.triangular_factors import TriangularFactors, triangular_factors
 from appell.identify.samples import Samples
 
 MAX_LAG = 0.1  # longest lag in (1), as a fraction of the record
@@ -46,7 +46,7 @@ class FitTask:
             factors = self.moving if factors is None else self.moving * factors
         weights: Callable | None = None if factors is None else factors.__getitem__
         samples, regressor = self.samples, self.base.regressor
-        return triangles(
+        return triangular_factors(
             regressor, samples.motion, samples.tau, method=self.method, threads=self.threads, weights=weights
         )
 
@@ -73,7 +73,7 @@ class WeightedTask:
     inflation: np.ndarray
 
     @property
-    def triangle(self) -> np.ndarray:
+    def triangular_factor(self) -> np.ndarray:
         """One triangular factor for all joints."""
         return self.reduced.weighted(self.weights)
 
@@ -85,7 +85,7 @@ class WeightedTask:
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
         """Return the covariance of β with the noise of (1) and the weights of the task."""
-        inverse = np.linalg.pinv(self.triangle[:-1, :-1], rcond=1e-14)
+        inverse = np.linalg.pinv(self.triangular_factor[:-1, :-1], rcond=1e-14)
         return self.sandwich(inverse @ inverse.T, beta)
 
     def sandwich(self, bread: np.ndarray, beta: np.ndarray) -> np.ndarray:
@@ -104,17 +104,17 @@ def weight_task(task: FitTask, weighting) -> WeightedTask:
             raise ArgumentError(f"weighting is '{weighting}'.", expected="'joint', None, or one factor per joint")
         weighted = replace(weighted, weights=1.0 / _scale(weighted.reduced))
         for _ in range(WEIGHT_ITERATIONS):
-            beta = solve_triangle(weighted.triangle)[0]
+            beta = solve_least_squares(weighted.triangular_factor)[0]
             weighted = replace(weighted, weights=1.0 / weighted.noise(beta))
     else:
         weighted = replace(weighted, weights=equal if weighting is None else equal * np.asarray(weighting, float))
         if not np.all(weighted.weights > 0.0):
             raise ArgumentError(f"the weights are {weighted.weights}.", expected="positive factors, one per joint")
-        beta = solve_triangle(weighted.triangle)[0]
+        beta = solve_least_squares(weighted.triangular_factor)[0]
     return replace(weighted, inflation=task.variance_inflation(beta))
 
 
-def solve_triangle(R: np.ndarray, rcond: float = 1e-13) -> tuple[np.ndarray, int]:
+def solve_least_squares(R: np.ndarray, rcond: float = 1e-13) -> tuple[np.ndarray, int]:
     """Return the β of smallest scaled norm that minimises ‖R (β, -1)‖, and the rank of R with scaled columns."""
     size = np.linalg.norm(R[:, :-1], axis=0)
     size = np.where(size > 0.0, size, 1.0)

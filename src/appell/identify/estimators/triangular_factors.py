@@ -43,18 +43,18 @@ class TriangularFactors:
 
     def __add__(self, other: TriangularFactors) -> TriangularFactors:
         stacked = np.concatenate([self.R, other.R], axis=1)
-        return TriangularFactors(np.array([triangle(part) for part in stacked]), self.rows + other.rows)
+        return TriangularFactors(np.array([triangular_factor(part) for part in stacked]), self.rows + other.rows)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
         """Return one triangular factor for all joints, with the rows of joint j multiplied by weights[j]."""
-        return triangle((self.R * weights[:, None, None]).reshape(-1, self.columns + 1))
+        return triangular_factor((self.R * weights[:, None, None]).reshape(-1, self.columns + 1))
 
     def residual_norms(self, beta: np.ndarray) -> np.ndarray:
         """Return ‖Y_j β - τ_j‖ for every joint."""
         return np.linalg.norm(self.R @ np.append(beta, -1.0), axis=-1)
 
 
-def triangles(
+def triangular_factors(
     regressor: Function,
     motion: Sequence[np.ndarray],
     tau: np.ndarray,
@@ -116,7 +116,7 @@ def triangles(
     return TriangularFactors(total, counts)
 
 
-def triangle(rows: np.ndarray) -> np.ndarray:
+def triangular_factor(rows: np.ndarray) -> np.ndarray:
     """Return R of a QR factorisation, filled up with zeros to a square matrix."""
     R = np.asarray(np.linalg.qr(rows, mode="r"))
     if len(R) == rows.shape[1]:
@@ -134,7 +134,7 @@ def _reduced(rows: np.ndarray, used: list[np.ndarray], method: str) -> np.ndarra
     factors = np.zeros((rows.shape[1], size, size))
     for j, columns in enumerate(used):
         part = rows[:, j, columns]
-        factors[j][np.ix_(columns, columns)] = part.T @ part if method == "normal" else triangle(part)
+        factors[j][np.ix_(columns, columns)] = part.T @ part if method == "normal" else triangular_factor(part)
     return factors
 
 
@@ -150,4 +150,4 @@ def _batches(items: list, size: int) -> Iterator[list]:
 def _root(gram: np.ndarray) -> np.ndarray:
     """Return R with RᵀR = gram; from eigenvalues, because gram may be singular."""
     values, vectors = np.linalg.eigh(gram)
-    return triangle((vectors * np.sqrt(np.maximum(values, 0.0))).T)
+    return triangular_factor((vectors * np.sqrt(np.maximum(values, 0.0))).T)

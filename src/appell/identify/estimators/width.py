@@ -26,8 +26,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.task import FitTask, WeightedTask, solve_triangle, variance_inflation
-from appell.identify.estimators.triangular_factors import triangle
+from appell.identify.estimators.task import FitTask, WeightedTask, solve_least_squares, variance_inflation
+from appell.identify.estimators.triangular_factors import triangular_factor
 from appell.identify.parameter_set import DRY
 
 WIDTH_RANGE = (2e-3, 0.5)  # of a joint's largest speed: narrower is width zero, wider is viscous friction
@@ -121,7 +121,7 @@ class _Mesh:
             )
             many = [Y[:, j, k, None] * smooth for k in self.dry[j]]
             rows = np.column_stack([Y[:, j], *many, some.samples.tau[:, j]]) * counts[:, j, None]
-            self.R.append(triangle(rows))
+            self.R.append(triangular_factor(rows))
         self.sigma = np.ones(system.nu)
         self.Y, self.tau, self.moving, self.smooth = Y, some.samples.tau, counts, speed
 
@@ -142,7 +142,9 @@ class _Mesh:
     def update_noise(self) -> None:
         """Compute the noise of every joint at the current widths, with its long-run variance."""
         parts = [self.at(j, x) for j, x in enumerate(self.x)]
-        beta = solve_triangle(triangle(np.vstack([p / s for p, s in zip(parts, self.sigma, strict=True)])))[0]
+        beta = solve_least_squares(
+            triangular_factor(np.vstack([p / s for p, s in zip(parts, self.sigma, strict=True)]))
+        )[0]
         share = self.count / len(parts)
         for j, part in enumerate(parts):
             norm = np.linalg.norm(part @ np.append(beta, -1.0))
@@ -172,7 +174,7 @@ class _Mesh:
             if i == j:
                 wide[:, len(common) : -1] = part[:, self.count : -1]
             blocks.append(wide / self.sigma[i])
-        return triangle(np.vstack(blocks))[len(common) :, len(common) :]
+        return triangular_factor(np.vstack(blocks))[len(common) :, len(common) :]
 
     def misfit(self, j: int, residual: np.ndarray, xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return χ² of (2) and the Coulomb level at many widths."""
