@@ -1,1 +1,1 @@
-"""Operation counts of the formulations, counted as in the papers: for a general arm, as polynomials in its joints."""
+"""Operation counts of the formulations, as in the papers: for a general arm, as polynomials in its number of joints."""

@@ -1,8 +1,8 @@
-"""The Appendix of Shafei 2018 counted step by step for one branch, with full matrices.
+"""Operation counts of the Appendix of Shafei 2018, step by step for one branch, with full matrices.
 
-How the paper counted is not printed. If every product of two 4x4 matrices is 64 M and 48 A, whatever zeros and ones
-stand in them, the algorithm costs what is counted here: all entries of A, E, U, B and of the gravity vector are
-symbols, only the joint axes are (0, 0, 1). Steps 1 and 2 are counted with all pairs that the Appendix makes.
+The paper does not state how it counted. These are the counts if every product of two 4x4 matrices takes 64 M and 48 A,
+whatever zeros and ones it contains: all entries of A, E, U, B and of the gravity vector are symbols; only the joint
+axes are (0, 0, 1). Steps 1 and 2 are counted with all pairs that the Appendix forms.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from appell.formulate.shafei import (
     Chain,
     ChainLink,
     Compound,
-    gathered_lines,
-    gathered_turns,
+    gathered_B1,
+    gathered_B2,
     inertia,
     outboard_terms,
     right_side,
     spins,
-    velocity_gains,
+    velocity_second_rates,
 )
 from appell_lab.counts.polynomial import Polynomial, eventually_through
 from appell_lab.counts.verbatim import verbatim
 
 LINKS = range(2, 8)
-SYMBOLS = 5 * 16 + 9 + 4 + 1  # a link: E, A, U₁, U₂ and B₁; B₂; c; q̇
-BASE_SYMBOLS = 3 * 16 + 4  # U₃ of two slides and A₀; gravity
-UNSAID = "(30)  T¨ᵥ, of which the Appendix does not say how"
+SYMBOLS = 5 * 16 + 9 + 4 + 1  # per link: E, A, U₁, U₂ and B₁; B₂; c; q̇
+BASE_SYMBOLS = 3 * 16 + 4  # U₃ of two prismatic joints and A₀; gravity
+UNSPECIFIED_STEP = "(30)  T¨ᵥ, not specified in the Appendix"
 STEPS = (
     "1  T, T~ and T^, all pairs",
     "2  R, all pairs",
     "3  ω and ω̇ᵥ",
-    UNSAID,
+    UNSPECIFIED_STEP,
     "4  p, Q and χ",
     "5  right side",
     "6  F~ and Π",
@@ -75,16 +75,16 @@ def _chain_of(n: int, symbols: Iterator) -> Chain:
 
 
 def _results(chain: Chain) -> list[list]:
-    """The results of every step in the order of `STEPS`."""
+    """Return the results of every step, in the order of `STEPS`."""
     n, compound = len(chain.links), Compound(chain)
     pairs = [(i, j) for i in range(n + 1) for j in range(i + 1, n + 1)]
-    turning, gains = spins(chain, compound), velocity_gains(chain, compound)
+    turning, gains = spins(chain, compound), velocity_second_rates(chain, compound)
     outboard = outboard_terms(chain, compound, turning, gains)
-    lines, turns = gathered_lines(chain, compound), gathered_turns(chain, compound)
+    lines, turns = gathered_B1(chain, compound), gathered_B2(chain, compound)
     return [
         [
             *(compound.between(i, j) for i, j in pairs),
-            *(compound.way(i, j) for i, j in pairs),
+            *(compound.transform(i, j) for i, j in pairs),
             *(compound.T(i) for i in range(n + 1)),
             *(compound.end(i) for i in range(n)),
         ],
@@ -99,14 +99,14 @@ def _results(chain: Chain) -> list[list]:
 
 
 def _operations(n: int, steps: int) -> tuple[int, int]:
-    """M and A of the first steps."""
+    """Return M and A of the first steps."""
 
     def body(symbols):
         chosen = _results(_chain_of(n, iter(symbols)))[:steps]
         return {"results": [x for step in chosen for result in step for x in _entries(result)]}
 
-    found = count(verbatim("appendix", [Array("symbols", (SYMBOLS * n + BASE_SYMBOLS,))], body), ())
-    return found.mul, found.add
+    operations = count(verbatim("appendix", [Array("symbols", (SYMBOLS * n + BASE_SYMBOLS,))], body), ())
+    return operations.mul, operations.add
 
 
 def _entries(result) -> list:
@@ -119,18 +119,18 @@ Operations = tuple[Polynomial, Polynomial]
 
 @cache
 def appendix_steps() -> dict[str, Operations]:
-    """Step -> M and A of it as polynomials in n_m, and two sums: of all, and of all that the Appendix spells out."""
+    """Return M and A of each step as polynomials in n_m, and two sums: of all, and of all specified steps."""
     totals = {n: [(0, 0), *(_operations(n, k) for k in range(1, len(STEPS) + 1))] for n in LINKS}
-    found: dict[str, Operations] = {}
+    costs: dict[str, Operations] = {}
     for k, step in enumerate(STEPS):
         mul, add = (
             eventually_through({n: counts[k + 1][which] - counts[k][which] for n, counts in totals.items()})[0]
             for which in (0, 1)
         )
-        found[step] = mul, add
-    found["all steps"] = _sum(found.values())
-    found["all but (30)"] = _sum(operations for step, operations in found.items() if step in STEPS and step != UNSAID)
-    return found
+        costs[step] = mul, add
+    costs["all steps"] = _sum(costs.values())
+    costs["all but (30)"] = _sum(cost for step, cost in costs.items() if step in STEPS and step != UNSPECIFIED_STEP)
+    return costs
 
 
 def _sum(terms: Iterable[Operations]) -> Operations:

@@ -1,7 +1,7 @@
-"""The cost of a branched robot: Shafei's table of inertia matrix and right side for n_b branches of n_m links.
+"""Operation counts of a branched robot: Shafei's table of inertia matrix and right side for n_b branches of n_m links.
 
-Each is counted as its text is written, structural zeros and ones left out. The Appendix makes both from the same steps
-1 and 2, which are counted once; the others are two algorithms.
+Each method is counted as written, without structural zeros and ones. The Appendix computes both results from the same
+steps 1 and 2, which are counted once; the other methods are two separate algorithms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Operations = tuple[Polynomial, Polynomial]
 
 
 def _both(tree, q, v):
-    """Inertia matrix and right side of the Appendix."""
+    """Return the inertia matrix and the right side of the Appendix."""
     parts = branch_equations(tree, q, v)
     return [*assembled_matrix(tree, parts), assembled_vector(tree, parts)]
 
@@ -38,7 +38,7 @@ def _one_by_one(name: str) -> Callable[[Robot], OpCount]:
     return lambda robot: as_written(robot, INVERSE_DYNAMICS[name], BIAS) + as_written(robot, MASS_MATRIX[name], INERTIA)
 
 
-# label -> how it is counted, and the published M and A of one branch, in n = n_m
+# label -> (function that counts the operations, published M and A of one branch as polynomials in n = n_m)
 ROWS: dict[str, tuple[Callable[[Robot], OpCount], Operations | None]] = {
     "Lagrange, 4x4": (_one_by_one("hollerbach"), (polynomial(504, 1296, 340), polynomial(350, 1055.5, 231.5))),
     "Gibbs-Appell, 3x3": (_one_by_one("gibbs-appell"), (polynomial(-162, 57, 186), polynomial(-215, 145, 148))),
@@ -52,7 +52,7 @@ ROWS: dict[str, tuple[Callable[[Robot], OpCount], Operations | None]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """One formulation: polynomials of M and A in n_m for `BRANCHES` branches, and counts at any size."""
+    """One formulation: M and A as polynomials in n_m for `BRANCHES` branches, and counts for any size."""
 
     label: str
     published: Operations | None
@@ -60,6 +60,7 @@ class Line:
     at: Callable[[int, int], tuple[int, int]]
 
     def printed(self, branches: int, links: int) -> tuple[float, float]:
+        """Return the published M and A."""
         assert self.published is not None
         mul, add = (float(p(links)) * branches / BRANCHES for p in self.published)
         return mul, add
@@ -67,6 +68,7 @@ class Line:
 
 @cache
 def branch_growth() -> tuple[Line, ...]:
+    """Return the counts of all formulations."""
     lines = []
     for label, (counted, published) in ROWS.items():
         at = counter(counted)
@@ -77,7 +79,7 @@ def branch_growth() -> tuple[Line, ...]:
 
 
 def counter(counted: Callable[[Robot], OpCount]) -> Callable[[int, int], tuple[int, int]]:
-    """M and A of a tree of so many branches with so many links."""
+    """Return the function (branches, links) -> (M, A)."""
 
     @cache
     def at(branches: int, links: int) -> tuple[int, int]:
@@ -88,5 +90,6 @@ def counter(counted: Callable[[Robot], OpCount]) -> Callable[[int, int], tuple[i
 
 
 def times(factor: int, operations: Operations) -> Operations:
+    """Return M and A multiplied by a factor."""
     mul, add = (polynomial(*(factor * c for c in p.coefficients)) for p in operations)
     return mul, add

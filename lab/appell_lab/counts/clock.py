@@ -1,4 +1,4 @@
-"""The time a compiled function takes for one sample of a batch, on one core, in processor time of the process."""
+"""The time per sample of a compiled function on a batch, on one core, as processor time of the process."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from appell.compile.function import Function
 
 
 def nanoseconds(function: Function, samples: int = 2048, seconds: float = 0.05) -> float:
-    """The best time a sample over as many runs as fit in `seconds`; arguments are random and of order one, matrices
-    positive definite."""
+    """Return the shortest time per sample, in ns, of all calls within a given time.
+
+    Arguments are random numbers of order one; matrices are positive definite.
+
+    Parameters
+    ----------
+    function : the function
+    samples : number of samples per call
+    seconds : processor time for all calls
+    """
     rng = np.random.default_rng(0)
     arguments = [rng.normal(size=(samples, *array.shape)) for array in function.inputs]
     arguments = [x @ x.swapaxes(1, 2) + np.eye(x.shape[-1]) if x.ndim == 3 else x for x in arguments]

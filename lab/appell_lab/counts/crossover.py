@@ -1,4 +1,4 @@
-"""From how many joints on articulated bodies, O(n), beat methods with an inertia matrix, O(n³): by counts, by time."""
+"""The number of joints from which articulated-body methods, O(n), need fewer operations than inertia matrices, O(n³)."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ CUBIC = {
     "NOC": forward_method("cholesky", INVERSE_DYNAMICS["kane"], MASS_MATRIX["orthogonal-complement"]),
     "Gibbs-Appell": forward_method("cholesky", INVERSE_DYNAMICS["gibbs-appell"], MASS_MATRIX["hessian-loops"]),
 }
-MOST = 60  # joints beyond which no crossover is looked for
+MAX_JOINTS = 60  # up to which a crossover is searched for
 
 
 @dataclass(frozen=True)
 class Crossover:
-    """The operations of all methods over the number of joints."""
+    """The operation counts of all methods as functions of the number of joints."""
 
     growths: dict[str, Growth]
 
     def operations(self, name: str, n: int) -> float:
-        """M + A for n joints, from the polynomials that hold for all n."""
-        found = self.growths[name]
-        return float(found.mul(n) + found.add(n))
+        """Return M + A for n joints."""
+        growth = self.growths[name]
+        return float(growth.mul(n) + growth.add(n))
 
     def first(self, linear: str, cubic: str) -> int | None:
-        """The number of joints from which on the linear method needs fewer operations, for good."""
-        least = max(self.growths[name].valid_from for name in (linear, cubic))
-        dearer = [n for n in range(least, MOST) if self.operations(linear, n) >= self.operations(cubic, n)]
-        first = max(dearer, default=least - 1) + 1
-        return first if first < MOST else None
+        """Return the number of joints from which the linear method always needs fewer operations, if there is one."""
+        start = max(self.growths[name].valid_from for name in (linear, cubic))
+        costlier = [n for n in range(start, MAX_JOINTS) if self.operations(linear, n) >= self.operations(cubic, n)]
+        first = max(costlier, default=start - 1) + 1
+        return first if first < MAX_JOINTS else None
 
 
 def crossover(mode: Mode) -> Crossover:
-    """All methods, counted as written or simplified."""
+    """Return the counts of all methods, as written or simplified."""
     return Crossover({name: growth(mode, method, FORWARD) for name, method in (LINEAR | CUBIC).items()})

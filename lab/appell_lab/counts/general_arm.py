@@ -1,9 +1,9 @@
-"""The arm that operation counts are about: n joints, every length, angle and inertial parameter a symbol.
+"""The general arm of operation counts: n joints, with a symbol for every length, angle and inertial parameter.
 
-Link i stands in its parent by Craig's convention, R = Rx(twist) Rz(q), s = (length, -offset sin twist, offset cos
-twist). The sine and cosine of every twist, the three components of s and the ten inertial parameters are inputs of
-the tape, and operations among them alone are off-line work that is not counted. Frame 0 stands on the first joint
-with its axis upright, as the convention has it, so that gravity is along the first axis.
+The placement of link i in its parent follows Craig's convention, R = Rx(twist) Rz(q), s = (length, -offset sin twist,
+offset cos twist). The sine and cosine of every twist, the three components of s and the ten inertial parameters are
+inputs of the tape; operations among them alone are computed off-line and not counted. Frame 0 is on the first joint,
+whose axis is vertical, so gravity is along the first axis.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from appell.model.body import Body, Inertia
 from appell.model.joints import Motion, Prismatic, Revolute
 from appell.model.robot import Joint, Link, Robot
 
-SYMBOLS = 15  # a link: cos and sin of its twist, s, and ten inertial parameters
-_BODY = Body(1.0, Vec3(0.0, 0.0, 0.0), Mat3.symmetric(1.0, 0.0, 0.0, 1.0, 0.0, 1.0))  # stands for the symbols
+SYMBOLS = 15  # per link: cos and sin of its twist, s, and ten inertial parameters
+_BODY = Body(1.0, Vec3(0.0, 0.0, 0.0), Mat3.symmetric(1.0, 0.0, 0.0, 1.0, 0.0, 1.0))  # placeholder for symbols
 
 
 def general_arm(n: int) -> Robot:
-    """A chain of n revolute joints; its numbers are of no account, `with_symbols` puts symbols there."""
+    """Return a chain of n revolute joints; its numbers are placeholders that `with_symbols` replaces."""
     return _robot([f"link{i}" for i in range(n)], [None, *(f"link{i}" for i in range(n - 1))], [Revolute()] * n)
 
 
 def branched_robot(branches: int, links: int) -> Robot:
-    """Shafei's kind of tree: chains of revolute links that meet in one point, which moves in a plane."""
+    """Return a tree like Shafei's: chains of revolute links that start at one point, which moves in a plane."""
     names: list[str] = ["x", "y"]
     parents: list[str | None] = [None, "x"]
     motions: list[Motion] = [Prismatic(UNITS[0]), Prismatic(UNITS[1])]
@@ -51,7 +51,7 @@ def _robot(names: Sequence[str], parents: Sequence[str | None], motions: Sequenc
 
 
 def with_symbols(robot: Robot, symbols: Sequence[Scalar]) -> Tree:
-    """The tree with `SYMBOLS` scalars a link; first links keep their placement, links without matter keep all."""
+    """Return the tree with `SYMBOLS` scalars per link; placements of first links and massless links do not change."""
     tree, links = Tree.of(robot), []
     for i, link in enumerate(tree.links):
         cosine, sine, x, y, z, *parameters = symbols[SYMBOLS * i : SYMBOLS * (i + 1)]

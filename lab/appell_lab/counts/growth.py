@@ -1,4 +1,4 @@
-"""How a method's cost grows with the number of joints: the exact polynomials through its counts."""
+"""Growth of operation counts with the number of joints: the exact polynomials through the counts of a method."""
 
 from __future__ import annotations
 
@@ -30,14 +30,22 @@ class Growth:
 
 
 def products(count: OpCount) -> int:
-    """What the papers call M."""
+    """Return M as in the papers: multiplications, divisions and square roots."""
     return count.mul + count.div + count.sqrt
 
 
 def growth(
     mode: Callable[[Robot, Method, Counted], OpCount], method: Method, quantity: Counted, sizes: Iterable[int] = SIZES
 ) -> Growth:
-    """The counts of general arms of all sizes and the polynomials through them."""
+    """Return the counts of general arms of several sizes and the polynomials through them.
+
+    Parameters
+    ----------
+    mode : `as_written` or `simplified`
+    method : the method
+    quantity : what the method computes
+    sizes : numbers of joints
+    """
     counts = {n: _count(mode, n, method, quantity) for n in sizes}
     mul, first = eventually_through({n: products(count) for n, count in counts.items()})
     add, second = eventually_through({n: count.add for n, count in counts.items()})

@@ -1,4 +1,4 @@
-"""One method of one robot as a compiled function, apart from any formulation: for comparing and timing."""
+"""A single method for a robot as a compiled function, independent of formulations, for comparison and timing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from appell_lab.counts.measure import Counted
 
 
 def kernel(robot: Robot, method: Method, quantity: Counted, *, plain: bool = False) -> Function:
-    """The function that is compiled for the robot; `plain` leaves the bodies as they are, without base parameters."""
+    """Return a method for a robot as a Function; `plain` keeps the bodies instead of using base parameters."""
     method.check(robot)
     tree = Tree.of(robot)
     if method.regroup and not plain:

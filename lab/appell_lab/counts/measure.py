@@ -1,10 +1,10 @@
-"""What a method costs, read off its tape: as written, and after the simplifier.
+"""Operation counts of a method, from its tape: as written, and after simplification.
 
-    as written     every operation of the text, structural zeros and ones left out (`verbatim`)
-    simplified     the tape that would be compiled: equal expressions shared, common factors taken out, vector products
-                   collected by constants, and base parameters in place of the bodies' own where the method allows it
+    as written     every operation of the method as written, without structural zeros and ones (`verbatim`)
+    simplified     the tape that is compiled: equal expressions shared, common factors taken out, vector products
+                   collected by constants, and base parameters instead of those of the bodies if the method allows it
 
-In both, work on constants of the robot alone is off-line and not counted, and neither are sines and cosines of joints.
+In both, operations on constants of the robot alone are off-line and not counted; nor are sines and cosines of joints.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from appell_lab.counts.verbatim import verbatim
 
 @dataclass(frozen=True)
 class Counted:
-    """What is computed: the arguments of a method besides the tree, by name."""
+    """A quantity that methods compute, with the names of their arguments other than the tree."""
 
     name: str
     arguments: tuple[str, ...]
@@ -33,7 +33,7 @@ class Counted:
     matrices: tuple[str, ...] = ()  # which of the arguments are matrices of nv by nv
 
     def inputs(self, robot: Robot) -> list[Array]:
-        """The arguments with their shapes."""
+        """Return the arguments with their shapes."""
         shapes = {"q": (robot.nq,), **{name: (robot.nv, robot.nv) for name in self.matrices}}
         return [Array(name, shapes.get(name, (robot.nv,))) for name in self.arguments]
 
@@ -56,13 +56,13 @@ FORWARD = Counted("forward dynamics", ("q", "v", "tau"), lambda method, tree, q,
 
 
 def as_written(robot: Robot, method: Method, quantity: Counted) -> OpCount:
-    """The operations of the method's text for a robot of symbols."""
+    """Return the operations of a method as written, for a robot of symbols."""
     inputs, body = _problem(robot, method, quantity, regrouped=False)
     return online(verbatim(quantity.name, inputs, body))
 
 
 def simplified(robot: Robot, method: Method, quantity: Counted) -> OpCount:
-    """The operations that are left for the compiler, for a robot of symbols."""
+    """Return the operations of a method after simplification, for a robot of symbols."""
     inputs, body = _problem(robot, method, quantity, regrouped=method.regroup)
     tape = trace(quantity.name, inputs, body)
     return online(simplest(tape, range(inputs[0].size)) if method.collect else tape)
@@ -80,5 +80,5 @@ def _problem(robot: Robot, method: Method, quantity: Counted, regrouped: bool) -
 
 
 def online(tape: Tape) -> OpCount:
-    """The operations of a tape that depend on more than its first argument; trigonometric functions are given."""
+    """Return the operations of a tape that depend on more than its first argument, without trigonometric functions."""
     return replace(count(tape, range(tape.inputs[0].size)), trig=0)

@@ -1,4 +1,4 @@
-"""The exact polynomial through operation counts, and how it is written.
+"""Exact polynomials through operation counts, and their notation.
 
 >>> str(through({2: 91, 3: 187, 4: 283, 5: 379}))
 '96n-101'
@@ -16,7 +16,7 @@ from appell.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Rational coefficients, constant first."""
+    """A polynomial with rational coefficients, constant first."""
 
     coefficients: tuple[Fraction, ...]
 
@@ -34,7 +34,7 @@ class Polynomial:
 
 
 def polynomial(*coefficients: Fraction | int | float) -> Polynomial:
-    """Constant first; trailing zeros are dropped."""
+    """Return the polynomial with the given coefficients, constant first; trailing zeros are dropped."""
     exact = [Fraction(c) for c in coefficients]
     while exact and exact[-1] == 0:
         exact.pop()
@@ -42,7 +42,7 @@ def polynomial(*coefficients: Fraction | int | float) -> Polynomial:
 
 
 def through(points: Mapping[int, int]) -> Polynomial | None:
-    """The polynomial of lowest degree through all points; None unless three points more than it needs confirm it."""
+    """Return the polynomial of lowest degree through all points; None unless at least three extra points confirm it."""
     xs = list(points)
     table = [Fraction(points[x]) for x in xs]
     newton = []  # divided differences
@@ -53,23 +53,23 @@ def through(points: Mapping[int, int]) -> Polynomial | None:
         newton.pop()
     if len(newton) + 3 > len(xs):
         return None
-    found = polynomial()
+    result = polynomial()
     for k in reversed(range(len(newton))):
-        found = _times(found, xs[k]) + polynomial(newton[k])
-    return found
+        result = _times(result, xs[k]) + polynomial(newton[k])
+    return result
 
 
 def eventually_through(points: Mapping[int, int]) -> tuple[Polynomial, int]:
-    """The polynomial that holds from some point on, and that point: the first links of an arm may fold differently."""
+    """Return the polynomial that holds from some n on, and that n: the first links of an arm may fold differently."""
     for first in sorted(points):
-        found = through({n: value for n, value in sorted(points.items()) if n >= first})
-        if found is not None:
-            return found, first
+        candidate = through({n: value for n, value in sorted(points.items()) if n >= first})
+        if candidate is not None:
+            return candidate, first
     raise ArgumentError(f"no polynomial passes through the counts {dict(points)}.")
 
 
 def _times(p: Polynomial, root: int) -> Polynomial:
-    """p(n) (n - root)."""
+    """Return p(n) (n - root)."""
     shifted = polynomial(0, *p.coefficients)
     return shifted + polynomial(*(-root * c for c in p.coefficients))
 

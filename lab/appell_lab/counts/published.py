@@ -1,7 +1,7 @@
-"""The operation counts that the papers print, each with the method of ours that it is compared with.
+"""The operation counts printed in the papers, each with the method of appell that it is compared with.
 
-Polynomials in the number n of revolute joints, constant first. M are multiplications; where a method divides or takes
-square roots, the papers count those with them (Cholesky's n³/6 + n²/2 + n/3 does), and so do we.
+They are polynomials in the number n of revolute joints, constant first. M includes divisions and square roots, as in
+the papers (Cholesky's n³/6 + n²/2 + n/3 does).
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from appell_lab.counts.polynomial import Polynomial, polynomial
 
 @dataclass(frozen=True)
 class PublishedCount:
-    """One line of a table: a label, what is counted by which method, and what is printed."""
+    """One row of a table: a label, the quantity and the method, and the printed counts."""
 
     label: str
     quantity: Counted
     method: Method
     mul: Polynomial
     add: Polynomial
-    remark: str = ""  # why ours differs, where it is the dearer
+    remark: str = ""  # why the count of appell is higher, where it is
 
 
 @dataclass(frozen=True)
 class Table:
+    """A table of published counts."""
+
     title: str
     rows: tuple[PublishedCount, ...]
 
@@ -42,20 +44,21 @@ def _inertia(label: str, name: str, mul: Polynomial, add: Polynomial, remark: st
 
 
 def _forward(
-    label: str, inverse: str, inertia: str, way: str, mul: Polynomial, add: Polynomial, remark: str = ""
+    label: str, inverse: str, inertia: str, solver: str, mul: Polynomial, add: Polynomial, remark: str = ""
 ) -> PublishedCount:
-    method = forward_method(way, INVERSE_DYNAMICS[inverse], MASS_MATRIX[inertia])
+    method = forward_method(solver, INVERSE_DYNAMICS[inverse], MASS_MATRIX[inertia])
     return PublishedCount(label, FORWARD, method, mul, add, remark)
 
 
 def _factor(matrix):
-    found = Cholesky.of(matrix)
-    return [found.inverse, *found.rows]
+    factor = Cholesky.of(matrix)
+    return [factor.inverse, *factor.rows]
 
 
 _NOC_REMARK = (
     "NOC: the paper multiplies by the triangular factor of each inertia tensor (6 M), which does not exist for a link "
-    "without inertia; ours by the tensor itself (9 M) and carries the centre of mass's velocity, 3 M and 3 A, apart."
+    "without inertia; appell multiplies by the tensor (9 M) and computes the velocity of the centre of mass separately "
+    "(3 M and 3 A)."
 )
 _CRBA = ("Walker, Orin (CRBA)", "walker-orin", polynomial(-27, 56, 12))
 _NOC = ("Angeles, Ma (NOC)", "orthogonal-complement", polynomial(8, -21, 17, 1), polynomial(5, -16, 14, 1), _NOC_REMARK)
@@ -80,13 +83,9 @@ MATA_2 = Table(
 )
 _FACTORED = polynomial(0, Fraction(1, 3), Fraction(1, 2), Fraction(1, 6))
 _CHOLESKY = PublishedCount(
-    "Cholesky",
-    FACTOR,
-    Method("cholesky", "H = Lᵀ L", _factor),
-    _FACTORED,
-    _FACTORED,
-    "One over each diagonal entry is taken once, n M, and divides nothing after that; printed are a root for each "
-    "row and a division for each element, and as many A as M, where a factor needs n³/6 - n/6.",
+    "Cholesky", FACTOR, Method("cholesky", "H = Lᵀ L", _factor), _FACTORED, _FACTORED, "appell computes the reciprocal
+    of each diagonal entry once (n M) and multiplies by it; the printed count has a root " "per row and a division per
+    element, and as many A as M, although the factorisation needs n³/6 - n/6.",
 )
 _BACK = PublishedCount(
     "back-substitution",
@@ -94,7 +93,7 @@ _BACK = PublishedCount(
     Method("back-substitution", "Lᵀ L x = b", lambda L, inverse, b: Cholesky(L, inverse).solve(b)),
     polynomial(0, 0, 1),
     polynomial(0, -1, 1),
-    "Both triangles end with a product by the diagonal, 2n M; the printed n² leaves room for n of them.",
+    "Both substitutions multiply by the diagonal (2n M); the printed n² includes only n of these.",
 )
 MATA_3 = Table(
     "Mata 2002, Table 3: forward dynamics by Gibbs-Appell and Cholesky",
@@ -127,7 +126,7 @@ VALERA_3 = Table(
     ),
 )
 UNPRINTED = Table(
-    "Not in the papers, by the same rule",
+    "Not in the papers, counted by the same rule",
     (
         _inverse("Gibbs-Appell, 4x4 in one pass", "gibbs-appell-4x4", polynomial(), polynomial()),
         _inverse("gradient of S", "gibbs-gradient", polynomial(), polynomial()),

@@ -1,7 +1,8 @@
-"""Table 2 of Valera 2003 step by step: what each of the six steps of `valera_text` costs, as a polynomial in n.
+"""Table 2 of Valera 2003: the operation counts of the six steps of `valera_text`, as polynomials in n.
 
-A step's cost is what the text up to it costs less the text before it: tapes whose results are all that the steps leave
-behind. Frames of Craig and of Paul, α and β gathered apart as in the paper's equations (17) and (25), or together.
+The count of a step is the difference of two tapes: one that ends with the results of this step, and one that ends with
+those of the step before. The frames are Craig's or Paul's; α and β are accumulated separately, as in equations (17) and
+(25) of the paper, or together.
 """
 
 from __future__ import annotations
@@ -39,73 +40,78 @@ Cost = tuple[Polynomial, Polynomial]
 
 
 @dataclass(frozen=True)
-class Way:
-    """A convention of frames, and whether α and β are gathered as one."""
+class Variant:
+    """A convention of frames, and whether α and β are accumulated together."""
 
     convention: Convention
     together: bool
 
 
-APART, TOGETHER, PAUL = Way(Craig(), together=False), Way(Craig(), together=True), Way(Paul(), together=False)
+SEPARATE = Variant(Craig(), together=False)
+TOGETHER = Variant(Craig(), together=True)
+PAUL = Variant(Paul(), together=False)
 
 
 @cache
-def step_costs(way: Way, sizes: Iterable[int] = SIZES) -> dict[int, Cost]:
-    """M and A of every step; that of the matrices stands for itself, since no later step needs them formed."""
-    upto = {k: _costs(way, leaves, sizes) for k, leaves in _LEAVES.items()}
-    before = {2: None, 4: 2, 5: 4, 6: 5}
-    found = {1: upto[1], 3: (polynomial(), polynomial())}
-    found |= {k: upto[k] if b is None else _less(upto[k], upto[b]) for k, b in before.items()}
-    return dict(sorted(found.items()))
+def step_costs(variant: Variant, sizes: Iterable[int] = SIZES) -> dict[int, Cost]:
+    """Return M and A of every step; the matrices of step 1 are counted alone, since later steps do not form them."""
+    cumulative = {k: _costs(variant, results, sizes) for k, results in _RESULTS.items()}
+    previous = {2: None, 4: 2, 5: 4, 6: 5}
+    costs = {1: cumulative[1], 3: (polynomial(), polynomial())}
+    costs |= {k: cumulative[k] if b is None else _less(cumulative[k], cumulative[b]) for k, b in previous.items()}
+    return dict(sorted(costs.items()))
 
 
 def total(costs: dict[int, Cost]) -> Cost:
-    """All steps."""
+    """Return M and A of all steps together."""
     mul, add = polynomial(), polynomial()
     for one, other in costs.values():
         mul, add = mul + one, add + other
     return mul, add
 
 
-def tape(way: Way, n: int, leaves: Callable[[Way, Steps], list]) -> Tape:
-    """The text for n joints as a tape that ends with what `leaves` takes of it."""
+def tape(variant: Variant, n: int, results: Callable[[Variant, Steps], list]) -> Tape:
+    """Return the tape of the method for n joints that ends with the values selected by `results`."""
     inputs = [Array("constants", (SYMBOLS * n,)), *(Array(name, (n,)) for name in ("q", "v", "a"))]
-    return verbatim(
-        "valera", inputs, lambda *given: {"left": leaves(way, valera(way.convention, way.together, *given))}
-    )
+
+    def body(*arguments):
+        return {"results": results(variant, valera(variant.convention, variant.together, *arguments))}
+
+    return verbatim("valera", inputs, body)
 
 
-def torques(_: Way, steps: Steps) -> list:
+def torques(_: Variant, steps: Steps) -> list:
+    """Select the torques, the final results."""
     return steps.tau
 
 
-def _motion(_: Way, steps: Steps) -> list:
-    return [x for m in steps.moved for x in (*m.motion.omega, *m.motion.alpha, *m.acc_com)]
+def _motion(_: Variant, steps: Steps) -> list:
+    return [x for m in steps.motions for x in (*m.motion.omega, *m.motion.alpha, *m.acc_com)]
 
 
-def _moments(way: Way, steps: Steps) -> list:
-    """A, or the links' own moments, of which the first joint, whose axis is upright, needs one component."""
-    if not way.together:
-        return _motion(way, steps) + steps.A
-    first, *others = steps.own
-    return [*_motion(way, steps), first.z, *(x for moment in others for x in moment)]
+def _moments(variant: Variant, steps: Steps) -> list:
+    """Select A, or the moments N_i; the first joint, whose axis is vertical, needs one component of its moment."""
+    if not variant.together:
+        return _motion(variant, steps) + steps.A
+    first, *others = steps.moments
+    return [*_motion(variant, steps), first.z, *(x for moment in others for x in moment)]
 
 
-def _forces(way: Way, steps: Steps) -> list:
-    return _moments(way, steps) + steps.B
+def _forces(variant: Variant, steps: Steps) -> list:
+    return _moments(variant, steps) + steps.B
 
 
-_LEAVES = {
-    1: lambda way, steps: [x for matrix in steps.matrices for row in matrix.rows for x in row],
+_RESULTS = {
+    1: lambda variant, steps: [x for matrix in steps.matrices for row in matrix.rows for x in row],
     2: _motion,
     4: _moments,
     5: _forces,
-    6: lambda way, steps: _forces(way, steps) + steps.tau,
+    6: lambda variant, steps: _forces(variant, steps) + steps.tau,
 }
 
 
-def _costs(way: Way, leaves: Callable, sizes: Iterable[int]) -> Cost:
-    counts: dict[int, OpCount] = {n: online(tape(way, n, leaves)) for n in sizes}
+def _costs(variant: Variant, results: Callable, sizes: Iterable[int]) -> Cost:
+    counts: dict[int, OpCount] = {n: online(tape(variant, n, results)) for n in sizes}
     mul, _ = eventually_through({n: products(count) for n, count in counts.items()})
     add, _ = eventually_through({n: count.add for n, count in counts.items()})
     return mul, add

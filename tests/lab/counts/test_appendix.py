@@ -1,4 +1,4 @@
-"""The Appendix of Shafei counted with full matrices, against counts made by hand and against the print."""
+"""Counts of the Appendix of Shafei with full matrices, compared with counts by hand and with the printed ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def steps():
 
 @pytest.mark.parametrize("n", [4, 7, 20])
 def test_steps_1_and_2_cost_a_full_product_for_every_pair(steps, n):
-    """T: two products of 4x4 a pair beyond neighbours; T~: one a pair; Tᵢ and T^ᵢ: one a link. R: one of 3x3."""
+    """T: two 4x4 products per pair that is not adjacent; T~: one per pair; Tᵢ and T^ᵢ: one per link. R: one 3x3."""
     beyond, pairs = n * (n - 1) // 2, n * (n + 1) // 2
     products = 2 * beyond + pairs + 2 * n
     assert [p(n) for p in steps[STEPS[0]]] == [64 * products, 48 * products]
@@ -37,14 +37,14 @@ def test_the_sums_are_sums(steps):
             assert steps["all but (30)"][k](n) == sum(every) - steps[UNSAID][k](n)
 
 
-def test_additions_of_full_matrices_begin_with_the_printed_term_and_stay_near_the_print(steps):
+def test_additions_of_full_matrices_have_the_printed_leading_term_and_are_close_to_the_printed_count(steps):
     _, (_, printed) = ROWS["Appendix, 3x3 and 4x4"]
     ours = steps["all but (30)"][1]
     assert ours.coefficients[2] == printed.coefficients[2] == 146
     assert all(abs(ours(n) / printed(n) - 1) < 0.05 for n in range(2, 40))
 
 
-def test_multiplications_of_full_matrices_stay_below_the_print(steps):
+def test_multiplications_of_full_matrices_are_below_the_printed_count(steps):
     _, (printed, _) = ROWS["Appendix, 3x3 and 4x4"]
     ratios = np.array([float(steps["all but (30)"][0](n) / printed(n)) for n in range(2, 40)])
     assert (ratios < 1.0).all()

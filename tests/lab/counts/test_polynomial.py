@@ -21,22 +21,22 @@ from appell_lab.counts.polynomial import eventually_through, polynomial, through
         ((), "0"),
     ],
 )
-def test_a_polynomial_is_found_from_its_values_and_written_as_in_the_papers(coefficients, text):
-    wanted = polynomial(*coefficients)
-    found = through({n: wanted(n) for n in range(2, 13)})
-    assert found == wanted
-    assert str(found) == text
+def test_a_polynomial_is_recovered_from_its_values_and_written_as_in_the_papers(coefficients, text):
+    expected = polynomial(*coefficients)
+    recovered = through({n: expected(n) for n in range(2, 13)})
+    assert recovered == expected
+    assert str(recovered) == text
 
 
-def test_too_few_points_confirm_nothing():
+def test_too_few_points_do_not_confirm_a_polynomial():
     assert through({n: n**3 for n in range(2, 8)}) is None
     assert str(through({n: n**3 for n in range(2, 9)})) == "n³"
 
 
 def test_first_links_that_fold_differently_are_left_out():
     counts = {n: 96 * n - 127 for n in range(2, 13)} | {2: 60}
-    found, first = eventually_through(counts)
-    assert (str(found), first) == ("96n-127", 3)
+    fitted, first = eventually_through(counts)
+    assert (str(fitted), first) == ("96n-127", 3)
 
 
 def test_counts_without_a_polynomial_are_an_error():

@@ -117,7 +117,7 @@ def test_an_invalid_file_is_reported_and_left_out(quick, tmp_path):
     path = tmp_path / "sections" / "stability.json"
     for invalid in ("{", "[]", '{"name": "stability"}', path.read_text(encoding="utf-8").replace('"tally"', '"tales"')):
         path.write_text(invalid, encoding="utf-8")
-        assert "stability.json is not a file of this version" in reproduce(tmp_path, "dynamics")
+        assert "stability.json was written by another version" in reproduce(tmp_path, "dynamics")
         assert "stability: not in this folder yet" in text_of(tmp_path)
 
 

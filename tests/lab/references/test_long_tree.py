@@ -1,4 +1,4 @@
-"""The judge in long numbers is judged itself: by Pinocchio on ordinary trees, and by its own slopes and answers."""
+"""The reference in extended precision, compared with Pinocchio on ordinary trees and with its own differences."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from appell_lab.references.long_tree import LongTree
 from appell_lab.references.peer_tree import ONE_AXIS, PeerTree, our_robot
 
 GRAVITY = [1.0, -2.0, -9.0]
-ROUNDINGS = 64 * 2.0**-52  # that Pinocchio may make of an ordinary tree, relative to the terms
+TOLERANCE = 64 * 2.0**-52  # rounding of Pinocchio for an ordinary tree, relative to the terms
 
 
 def tree(seed: int):
-    """A tree of up to five links with ordinary numbers, its judges, and three states."""
+    """Return a tree of up to five links with ordinary numbers in both references, and three states."""
     rng = np.random.default_rng(seed)
     links = random_links(rng, 5, ordinary=True)
     robot = our_robot(links, GRAVITY)
@@ -25,48 +25,50 @@ def tree(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_forces_and_derivatives_are_those_of_pinocchio(seed):
-    judge, peer, states = tree(seed)
-    forces, (by_place, by_speed, matrix) = judge.inverse_dynamics(*states), judge.inverse_derivatives(*states)
+def test_forces_and_derivatives_agree_with_pinocchio(seed):
+    reference, peer, states = tree(seed)
+    forces, (by_q, by_v, matrix) = reference.inverse_dynamics(*states), reference.inverse_derivatives(*states)
     for k, (q, v, a) in enumerate(zip(*states, strict=True)):
         sizes = np.sqrt(np.diag(peer.mass_matrix(q)))
         terms = (peer.rounding_terms(q, v, a), *derivative_terms(peer, q, v, a), np.outer(sizes, sizes))
         full = (peer.q(q), peer.G @ v, peer.G @ a)
-        found = peer.pin.computeRNEADerivatives(peer.model, peer.data, *full)[:2]
-        theirs = (peer.inverse_dynamics(q, v, a), *(peer.G.T @ x @ peer.G for x in found), peer.mass_matrix(q))
-        ours = (forces[k], by_place[k], by_speed[k], matrix[k])
+        derivatives = peer.pin.computeRNEADerivatives(peer.model, peer.data, *full)[:2]
+        theirs = (peer.inverse_dynamics(q, v, a), *(peer.G.T @ x @ peer.G for x in derivatives), peer.mass_matrix(q))
+        ours = (forces[k], by_q[k], by_v[k], matrix[k])
         for mine, their, size in zip(ours, theirs, terms, strict=True):
-            assert (np.abs(mine - their) <= ROUNDINGS * size).all()
+            assert (np.abs(mine - their) <= TOLERANCE * size).all()
 
 
-def test_all_kinds_of_joints_are_among_those_trees():
+def test_these_trees_contain_all_kinds_of_joints():
     links = [link for seed in range(12) for link in tree(seed)[0].links]
     assert {link["kind"] for link in links} == {*ONE_AXIS, "spherical", "planar", "floating"}
     assert any(link["leader"] is not None for link in links)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_accelerations_need_the_forces_that_were_given(seed):
-    judge, peer, (q, v, a) = tree(seed)
-    tau = judge.inverse_dynamics(q, v, a)
-    found = judge.forward_dynamics(q, v, tau)
+def test_inverse_dynamics_of_the_computed_accelerations_returns_the_forces(seed):
+    reference, peer, (q, v, a) = tree(seed)
+    tau = reference.inverse_dynamics(q, v, a)
+    computed = reference.forward_dynamics(q, v, tau)
     terms = np.array([peer.rounding_terms(*state) for state in zip(q, v, a, strict=True)])
-    assert (np.abs(judge.inverse_dynamics(q, v, found) - tau) <= 64 * np.finfo(np.longdouble).eps * terms).all()
+    residual = np.abs(reference.inverse_dynamics(q, v, computed) - tau)
+    assert (residual <= 64 * np.finfo(np.longdouble).eps * terms).all()
 
 
-def test_derivatives_are_the_slopes_of_the_forces():
-    """Central differences of long forces along a joint's own coordinate, whose error is that of a third derivative."""
-    judge, _, (q, v, a) = tree(2)
-    by_place, by_speed, _ = judge.inverse_derivatives(q, v, a)
+def test_derivatives_agree_with_differences_of_forces():
+    """Central differences along the coordinate of a one-axis joint; their error is that of the third derivative."""
+    reference, _, (q, v, a) = tree(2)
+    by_q, by_v, _ = reference.inverse_derivatives(q, v, a)
     step = 1e-5
-    slides = [k for k, (coordinates, _) in enumerate(judge.spans) if coordinates.stop - coordinates.start == 1]
-    assert slides
-    for k in slides:
-        (coordinates, freedom), e = judge.spans[k], np.zeros(judge.nv)
-        e[freedom] = step
-        moved = np.zeros(q.shape[1])
-        moved[coordinates] = step
-        slope = (judge.inverse_dynamics(q + moved, v, a) - judge.inverse_dynamics(q - moved, v, a)) / (2 * step)
-        np.testing.assert_allclose(slope, by_place[..., freedom.start], rtol=1e-6, atol=1e-6)
-        slope = (judge.inverse_dynamics(q, v + e, a) - judge.inverse_dynamics(q, v - e, a)) / (2 * step)
-        np.testing.assert_allclose(slope, by_speed[..., freedom.start], rtol=1e-9, atol=1e-9)
+    one_axis = [k for k, (coordinates, _) in enumerate(reference.spans) if coordinates.stop - coordinates.start == 1]
+    assert one_axis
+    force = reference.inverse_dynamics
+    for k in one_axis:
+        (coordinates, velocities), dv = reference.spans[k], np.zeros(reference.nv)
+        dv[velocities] = step
+        dq = np.zeros(q.shape[1])
+        dq[coordinates] = step
+        slope = (force(q + dq, v, a) - force(q - dq, v, a)) / (2 * step)
+        np.testing.assert_allclose(slope, by_q[..., velocities.start], rtol=1e-6, atol=1e-6)
+        slope = (force(q, v + dv, a) - force(q, v - dv, a)) / (2 * step)
+        np.testing.assert_allclose(slope, by_v[..., velocities.start], rtol=1e-9, atol=1e-9)
