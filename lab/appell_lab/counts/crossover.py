@@ -1,4 +1,4 @@
-"""The number of joints from which articulated-body methods, O(n), need fewer operations than inertia matrices, O(n³)."""
+"""The number of joints from which O(n) articulated-body methods need fewer operations than O(n³) inertia matrices."""
 
 from __future__ import annotations
 

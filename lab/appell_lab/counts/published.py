@@ -83,9 +83,13 @@ MATA_2 = Table(
 )
 _FACTORED = polynomial(0, Fraction(1, 3), Fraction(1, 2), Fraction(1, 6))
 _CHOLESKY = PublishedCount(
-    "Cholesky", FACTOR, Method("cholesky", "H = Lᵀ L", _factor), _FACTORED, _FACTORED, "appell computes the reciprocal
-    of each diagonal entry once (n M) and multiplies by it; the printed count has a root " "per row and a division per
-    element, and as many A as M, although the factorisation needs n³/6 - n/6.",
+    "Cholesky",
+    FACTOR,
+    Method("cholesky", "H = Lᵀ L", _factor),
+    _FACTORED,
+    _FACTORED,
+    "appell computes the reciprocal of each diagonal entry once (n M) and multiplies by it; the printed count has a "
+    "root per row and a division per element, and as many A as M, although the factorisation needs n³/6 - n/6.",
 )
 _BACK = PublishedCount(
     "back-substitution",

@@ -15,11 +15,11 @@ from appell_lab.counts.growth import growth, products
 from appell_lab.counts.measure import INVERSE, as_written, simplified
 from appell_lab.counts.polynomial import polynomial
 from appell_lab.counts.valera_steps import (
-    APART,
     NAMES,
     PAUL,
     PUBLISHED,
     PUBLISHED_PAUL,
+    SEPARATE,
     TOGETHER,
     Cost,
     step_costs,
@@ -91,7 +91,7 @@ def _one_algorithm(page: Page) -> None:
 
 
 def _steps(page: Page) -> None:
-    together, apart = step_costs(TOGETHER), step_costs(APART)
+    together, apart = step_costs(TOGETHER), step_costs(SEPARATE)
     page.table(
         "Valera 2003, Table 2: the six steps as written, Craig's frames",
         ["step", "published M", "A", "α - β as one, M", "A", "α and β separate, M", "A"],
@@ -158,7 +158,7 @@ def _parts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndar
             continue
         cosine, sine = placement.rotation[1, 1], placement.rotation[2, 1]
         symbols += [cosine, sine, *placement.translation, body.mass, *body.com, *body.inertia.upper]
-    parts = evaluate(tape(APART, robot.nv, lambda _, steps: [steps.A, steps.B]), np.array(symbols), q, v, a)[0]
+    parts = evaluate(tape(SEPARATE, robot.nv, lambda _, steps: [steps.A, steps.B]), np.array(symbols), q, v, a)[0]
     return np.asarray(parts, float)
 
 

@@ -9,12 +9,12 @@ from appell.compile.tape.evaluate import evaluate
 from appell.describe.dh import DH, from_dh
 from appell.dynamics import Dynamics
 from appell_lab.counts.valera_steps import (
-    APART,
     PAUL,
     PUBLISHED,
     PUBLISHED_PAUL,
+    SEPARATE,
     TOGETHER,
-    Way,
+    Variant,
     step_costs,
     tape,
     torques,
@@ -24,10 +24,10 @@ from appell_lab.counts.valera_text import Paul
 from appell_lab.references.oracle import relative_error
 
 SIZES = tuple(range(2, 8))
-VARIANTS = (APART, TOGETHER, PAUL, Way(Paul(), together=True))
+VARIANTS = (SEPARATE, TOGETHER, PAUL, Variant(Paul(), together=True))
 
 
-def arm(variant: Way, n: int, rng) -> tuple[list[DH], np.ndarray]:
+def arm(variant: Variant, n: int, rng) -> tuple[list[DH], np.ndarray]:
     """Return a random table in the convention, and the same as symbols."""
     rows, symbols = [], []
     for i in range(n):
@@ -63,7 +63,7 @@ def test_slopes_of_table_2_are_those_of_moments_accumulated_together():
 
 
 def test_the_printed_equations_accumulate_them_separately_and_rotate_one_more_vector():
-    separate, together = step_costs(APART, SIZES), step_costs(TOGETHER, SIZES)
+    separate, together = step_costs(SEPARATE, SIZES), step_costs(TOGETHER, SIZES)
     assert [p.coefficients[1] - o.coefficients[1] for p, o in zip(separate[4], together[4], strict=True)] == [8, 7]
 
 
