@@ -69,6 +69,7 @@ class ScanArguments:
 
     @property
     def inputs(self) -> tuple[Array, ...]:
+        """Carried, held and driven arrays."""
         return self.carried + self.held + self.driven
 
     def in_order(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:

@@ -63,7 +63,15 @@ CHUNK_STEPS = 1000  # steps per function; a tape of up to three times as many is
 
 
 def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> CBody:
-    """Return the body of a tape."""
+    """Return the body of a tape.
+
+    Parameters
+    ----------
+    prefix : prefix of all symbols
+    tape : fused tape
+    signature : arguments and results in C
+    lanes : number format
+    """
     pieces = chunks(schedule(tape), CHUNK_STEPS)
     slots, size = _slots(tape, pieces)
     if not size:
@@ -125,6 +133,7 @@ class TapeWriter:
         self.values: dict[int, str] = {}
 
     def run(self, steps: list[Step]) -> None:
+        """Write the statements of some steps, and store the values that later functions need in the frame."""
         emit, computed = self.emit, set()
         for step in steps:
             operands = [self.value(node) for node in step_uses(self.tape, step)]
@@ -199,7 +208,15 @@ MAX_FRAME_BYTES = 1 << 18  # of the frame of a block on the stack; with larger f
 
 
 def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) -> CBody:
-    """Return the body of a program."""
+    """Return the body of a program.
+
+    Parameters
+    ----------
+    prefix : prefix of all symbols
+    program : fused program
+    signature : arguments and results in C
+    lanes : number format
+    """
     texts, one, every = [], "", ""
     blocks = program.size * 64 <= MAX_FRAME_BYTES
     for position, stage in enumerate(program.stages):

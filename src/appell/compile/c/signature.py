@@ -120,6 +120,7 @@ class Signature:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
+        """Arguments, then results."""
         return self.inputs + self.outputs
 
     @property
@@ -128,9 +129,11 @@ class Signature:
         return ", ".join([*map(self.argument, self.inputs), *map(self.result, self.outputs)])
 
     def argument(self, array: Array) -> str:
+        """Return the declaration of an argument."""
         return f"const {self.real} {array.name}[{array.size}]" if array.shape else f"{self.real} {array.name}"
 
     def result(self, array: Array) -> str:
+        """Return the declaration of a result."""
         return f"{self.real} {array.name}[{array.size}]"
 
     @property

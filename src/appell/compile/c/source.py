@@ -363,14 +363,30 @@ class StepMemory:
 
 
 def c_step(function: Function, memory: StepMemory, name: str, dtype: Any = np.float64) -> CSource:
-    """Return the function `name`, and `name`_init and `name`_step with their struct, as C source code."""
+    """Return the function `name`, and `name`_init and `name`_step with their struct, as C source code.
+
+    Parameters
+    ----------
+    function : one step
+    memory : its state
+    name : name in C
+    dtype : float64 or float32
+    """
     memory.check(function)
     words = _step_words(function_name(name), function, memory, lanes_of(checked_dtype(dtype)))
     return c_source(function, name, dtype, fill(_STEP_HEADER, words), fill(_STEP_SOURCE, words))
 
 
 def c_scan(scan: Scan, name: str | None, start: Mapping[str, Any], dtype: Any) -> CSource:
-    """Return the step of a scan as C source code: carried arrays are the state, further results are returned."""
+    """Return the step of a scan as C source code: carried arrays are the state, further results are returned.
+
+    Parameters
+    ----------
+    scan : scan whose step is exported
+    name : name in C; None for the names of the robot and of the step
+    start : initial values of carried arrays, by name; zeros by default
+    dtype : float64 or float32
+    """
     step, carried = scan.step, scan.arguments.carried
     pairs = {before.name: after.name for before, after in zip(carried, step.outputs, strict=False)}
     further = [array.name for array in step.outputs[len(carried) :]]
@@ -382,10 +398,10 @@ def _step_words(name: str, function: Function, memory: StepMemory, lanes: Lanes)
     results = dict(zip((array.name for array in function.outputs), signature.outputs, strict=True))
     given = [array for key, array in results.items() if memory.given is None or key in memory.given]
     carried = [array for array in signature.inputs if array.name in memory.carried]
-    taken = [array for array in signature.inputs if array.name not in memory.carried]
-    parameters = [*map(signature.argument, taken), *map(signature.result, given)]
+    arguments = [array for array in signature.inputs if array.name not in memory.carried]
+    parameters = [*map(signature.argument, arguments), *map(signature.result, given)]
     inputs = [f"state_->{array.name}" if array in carried else array.name for array in signature.inputs]
-    inputs = [x if a.shape or a in taken else f"{x}[0]" for x, a in zip(inputs, signature.inputs, strict=True)]
+    inputs = [x if a.shape or a in arguments else f"{x}[0]" for x, a in zip(inputs, signature.inputs, strict=True)]
     values = [*inputs, *(array.name + "_" * (array not in given) for array in signature.outputs)]
     real = lanes.scalar
     carry = ""

@@ -40,6 +40,7 @@ class Statements(Emitter):
         self.word = f"uint{lanes.integer_bits}_t"
 
     def text(self, indent: str = "    ") -> str:
+        """Return the statements, one per line."""
         return "".join(f"{indent}{line}\n" for line in self.lines)
 
     def fresh(self) -> Value:
@@ -54,9 +55,11 @@ class Statements(Emitter):
         return name
 
     def real_value(self, expression: str) -> Value:
+        """Declare a variable of the number type for an expression and return its name."""
         return self.named(self.real, expression)
 
     def call(self, function: str, *operands: Value) -> Value:
+        """Call a function or macro of the file and return the name of the result."""
         return self.real_value(f"{self.prefix}_{function}({', '.join(operands)})")
 
     # arithmetic
@@ -294,7 +297,14 @@ _SINCOS = """
 
 
 def library(prefix: str, lanes: Lanes, ops: Iterable[Op]) -> str:
-    """Return the start of a file: the headers, macros and functions that these operations need."""
+    """Return the start of a file: the headers, macros and functions that these operations need.
+
+    Parameters
+    ----------
+    prefix : prefix of all symbols
+    lanes : number format
+    ops : operations of the formula
+    """
     used = {Op(op) for op in ops}
     trig = bool(used & {Op.SIN, Op.COS})
     single = lanes.format is FLOAT

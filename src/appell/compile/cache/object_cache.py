@@ -117,6 +117,7 @@ class Folder:
             return None
 
     def remove(self, name: str) -> None:
+        """Remove a file, if it exists and can be removed."""
         with contextlib.suppress(OSError):
             os.unlink(self._name(name), **self._within())
 

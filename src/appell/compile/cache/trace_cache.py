@@ -95,6 +95,7 @@ class Stored:
 
     @cached_property
     def fused(self) -> Formula:
+        """The same formula with fused multiply-adds."""
         return self._fuse()
 
     def __getattr__(self, name: str) -> Any:

@@ -55,23 +55,25 @@ class DifferentiableFunction:
 
     @property
     def inputs(self) -> tuple[Array, ...]:
+        """Arguments of the function."""
         return self.function.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
+        """Results of the function."""
         return self.function.outputs
 
-    def along(self, moved: Sequence[int]) -> DifferentiableFunction:
+    def along(self, wrt: Sequence[int]) -> DifferentiableFunction:
         """Return the directional derivative with respect to these arguments; the directions are further arguments."""
-        return self._derived("along", tuple(moved), len(self.inputs))
+        return self._derived("along", tuple(wrt), len(self.inputs))
 
     def transposed(self, removed: Sequence[int]) -> DifferentiableFunction:
         """Return the transpose with respect to the arguments at these positions, in which the function is linear."""
         return self._derived("transposed", tuple(removed), len(self.inputs) - len(removed))
 
-    def pulled_back(self, moved: Sequence[int]) -> DifferentiableFunction:
+    def pulled_back(self, wrt: Sequence[int]) -> DifferentiableFunction:
         """Return the gradient with respect to these arguments; weights of all results are the last arguments."""
-        forward = self.along(moved)
+        forward = self.along(wrt)
         return forward.transposed(forward.linear)
 
     def _derived(self, kind: str, positions: tuple[int, ...], first_linear: int) -> DifferentiableFunction:
@@ -107,34 +109,40 @@ class DifferentiableScan:
 
     @property
     def carried(self) -> int:
+        """Number of carried arguments."""
         return len(self.scan.arguments.carried)
 
     @property
     def held(self) -> int:
+        """Number of held arguments."""
         return len(self.scan.arguments.held)
 
     @property
     def inputs(self) -> tuple[Array, ...]:
+        """Arguments of one step."""
         return self.scan.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
+        """Results of one step."""
         return self.scan.outputs
 
     def is_driven(self, position: int) -> bool:
+        """Return whether the argument at a position is driven."""
         return position >= self.carried + self.held
 
     def is_held(self, position: int) -> bool:
+        """Return whether the argument at a position is held."""
         return self.carried <= position < self.carried + self.held
 
-    def along(self, moved: Sequence[int]) -> DifferentiableScan:
+    def along(self, wrt: Sequence[int]) -> DifferentiableScan:
         """Return the scan (2).
 
         Its arguments: directions of carried arrays; held arrays and their directions; states, driven arrays and their
         directions.
         """
-        positions = sorted({*range(self.carried), *moved})
-        return self.scan.step.memo(("scan along", *self._key[1:], *moved), lambda: self._along(positions))
+        positions = sorted({*range(self.carried), *wrt})
+        return self.scan.step.memo(("scan along", *self._key[1:], *wrt), lambda: self._along(positions))
 
     def transposed(self) -> DifferentiableScan:
         """Return the scan (3).
@@ -143,9 +151,9 @@ class DifferentiableScan:
         """
         return self.scan.step.memo(("scan transposed", *self._key[1:]), self._transposed)
 
-    def _along(self, moved: list[int]) -> DifferentiableScan:
-        forward, count = DifferentiableFunction(self.scan.step).along(moved), len(self.inputs)
-        direction = {position: count + k for k, position in enumerate(moved)}
+    def _along(self, wrt: list[int]) -> DifferentiableScan:
+        forward, count = DifferentiableFunction(self.scan.step).along(wrt), len(self.inputs)
+        direction = {position: count + k for k, position in enumerate(wrt)}
         held = [k for k in range(count) if self.is_held(k)]
         driven = [k for k in range(count) if self.is_driven(k)]
         order = [direction[k] for k in range(self.carried)]
@@ -183,11 +191,11 @@ class DifferentiableScan:
         return DifferentiableScan(scan, (*range(len(carried)), *range(start, len(scan.inputs))), not self.backward)
 
 
-def _along(tape: Tape, moved: tuple[int, ...]) -> Tape:
+def _along(tape: Tape, wrt: tuple[int, ...]) -> Tape:
     names = {array.name for array in tape.inputs}
-    directions = [_named_apart(replace(tape.inputs[k], name=f"d{tape.inputs[k].name}"), names) for k in moved]
-    seeds = [seed(tape.inputs, tape.inputs[k].name) for k in moved]
-    return along(tape, f"{tape.name}_along_{'_'.join(tape.inputs[k].name for k in moved)}", seeds, directions)
+    directions = [_named_apart(replace(tape.inputs[k], name=f"d{tape.inputs[k].name}"), names) for k in wrt]
+    seeds = [seed(tape.inputs, tape.inputs[k].name) for k in wrt]
+    return along(tape, f"{tape.name}_along_{'_'.join(tape.inputs[k].name for k in wrt)}", seeds, directions)
 
 
 def _transposed(tape: Tape, removed: tuple[int, ...]) -> Tape:

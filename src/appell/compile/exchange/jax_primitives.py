@@ -43,7 +43,7 @@ Shapes = tuple[list[Shape], list[Shape]]  # core shapes of the arguments and of 
 def _primitive(
     name: str,
     shapes: Callable[[Any, Sequence[Any]], Shapes],
-    moved: Callable[..., Any],
+    jvp: Callable[..., Any],
     transposed: Callable[..., Any],
     by_operations: Callable[..., list[Any]],
     target: Callable[[Any, Any, Sequence[Any]], str],
@@ -54,7 +54,7 @@ def _primitive(
     ----------
     name : name of the primitive
     shapes : core shapes of arguments and results
-    moved : forward derivative
+    jvp : forward derivative
     transposed : backward derivative
     by_operations : evaluation with JAX's own operations
     target : name of the kernel in XLA
@@ -97,7 +97,7 @@ def _primitive(
     primitive.def_impl(evaluated)
     primitive.def_abstract_eval(shaped)
     batching.primitive_batchers[primitive] = batched
-    ad.primitive_jvps[primitive] = moved
+    ad.primitive_jvps[primitive] = jvp
     ad.primitive_transposes[primitive] = transposed
     mlir.register_lowering(primitive, mlir.lower_fun(by_operations, multiple_results=True))
     mlir.register_lowering(primitive, mlir.lower_fun(by_kernel, multiple_results=True), platform="cpu")
@@ -116,10 +116,10 @@ def _call_shapes(of: DifferentiableFunction, arguments: Sequence[Any]) -> Shapes
     return [array.shape for array in of.inputs], [array.shape for array in of.outputs]
 
 
-def _call_moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: DifferentiableFunction, native: bool) -> Any:
+def _call_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, of: DifferentiableFunction, native: bool) -> Any:
     results = call(of, native, *primals)
-    moved = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
-    return results, call(of.along(moved), native, *primals, *(tangents[k] for k in moved))
+    wrt = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
+    return results, call(of.along(wrt), native, *primals, *(tangents[k] for k in wrt))
 
 
 def _call_transposed(weights: Sequence[Any], *arguments: Any, of: DifferentiableFunction, native: bool) -> list[Any]:
@@ -139,7 +139,7 @@ def _call_by_operations(*arguments: Any, of: DifferentiableFunction, native: boo
 _CALL = _primitive(
     "appell_call",
     _call_shapes,
-    _call_moved,
+    _call_jvp,
     _call_transposed,
     _call_by_operations,
     lambda of, kind, arguments: function_target(of.function, kind),
@@ -165,16 +165,16 @@ def _scan_shapes(of: DifferentiableScan, arguments: Sequence[Any]) -> Shapes:
     return cores, [(steps, *array.shape) for array in of.outputs]
 
 
-def _scan_moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: DifferentiableScan, native: bool) -> Any:
+def _scan_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, of: DifferentiableScan, native: bool) -> Any:
     results = scan(of, native, *primals)
-    moved = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
+    wrt = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
     held = range(of.carried, of.carried + of.held)
     driven = range(of.carried + of.held, len(primals))
     states = [_before(of, primals[k], results[k], len(of.inputs[k].shape)) for k in range(of.carried)]
     arguments = [ad.instantiate_zeros(tangents[k]) for k in range(of.carried)]
-    arguments += [primals[k] for k in held] + [tangents[k] for k in held if k in moved]
-    arguments += [*states, *(primals[k] for k in driven), *(tangents[k] for k in driven if k in moved)]
-    return results, scan(of.along(moved), native, *arguments)
+    arguments += [primals[k] for k in held] + [tangents[k] for k in held if k in wrt]
+    arguments += [*states, *(primals[k] for k in driven), *(tangents[k] for k in driven if k in wrt)]
+    return results, scan(of.along(wrt), native, *arguments)
 
 
 def _before(of: DifferentiableScan, first: Any, after: Any, rank: int) -> Any:
@@ -220,7 +220,7 @@ def _scan_by_operations(*arguments: Any, of: DifferentiableScan, native: bool) -
 _SCAN = _primitive(
     "appell_scan",
     _scan_shapes,
-    _scan_moved,
+    _scan_jvp,
     _scan_transposed,
     _scan_by_operations,
     lambda of, kind, arguments: scan_target(of.scan, kind, _steps(of, arguments), of.backward),
@@ -250,7 +250,15 @@ def best_cut(batch: Shape, batches: Sequence[Shape]) -> int:
 
 
 def folded(x: Any, core: Shape, batch: Shape, cut: int) -> Any:
-    """Return an argument with two batch axes, each of length 1 if all samples along it share the argument."""
+    """Return an argument with two batch axes, each of length 1 if all samples along it share the argument.
+
+    Parameters
+    ----------
+    x : argument with all batch axes
+    core : its core shape
+    batch : common batch shape
+    cut : axis at which the batch is divided
+    """
     shape, axes = x.shape[: len(batch)], []
     for part, full in ((shape[:cut], batch[:cut]), (shape[cut:], batch[cut:])):
         axes.append(part if _is_foldable(part, full) else full)

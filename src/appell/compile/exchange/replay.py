@@ -26,7 +26,14 @@ ARITHMETIC: dict[Op, Callable[..., Any]] = {  # the same in all libraries
 
 
 def replay(tape: Tape, table: Table, scalars: Sequence[Any]) -> list[Any]:
-    """Return the results of a tape on scalar inputs."""
+    """Return the results of a tape on scalar inputs.
+
+    Parameters
+    ----------
+    tape : tape to evaluate
+    table : function of each instruction
+    scalars : scalar inputs, in order
+    """
     constant = table.get(Op.CONST, float)
     values: list[Any] = []
     for op, *operands in tape.nodes:

@@ -47,22 +47,22 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
 
     @staticmethod
     def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
-        moved = [k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
-        gradients = iter(Call.apply(ctx.of.pulled_back(moved), *ctx.saved_tensors, *weights))
-        return (None, *(next(gradients) if k in moved else None for k in range(len(ctx.of.inputs))))
+        wrt = [k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
+        gradients = iter(Call.apply(ctx.of.pulled_back(wrt), *ctx.saved_tensors, *weights))
+        return (None, *(next(gradients) if k in wrt else None for k in range(len(ctx.of.inputs))))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> tuple[Any, ...]:
-        moved = [k for k, tangent in enumerate(tangents) if tangent is not None]
-        return Call.apply(ctx.of.along(moved), *ctx.saved_tensors, *(tangents[k] for k in moved))
+        wrt = [k for k, tangent in enumerate(tangents) if tangent is not None]
+        return Call.apply(ctx.of.along(wrt), *ctx.saved_tensors, *(tangents[k] for k in wrt))
 
     @staticmethod
     def vmap(info: Any, axes: Sequence[Any], of: DifferentiableFunction, *tensors: Any) -> tuple[Any, Any]:
-        moved = [
+        batched = [
             x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
             for x, axis in zip(tensors, axes[1:], strict=True)
         ]
-        return Call.apply(of, *moved), (0,) * len(of.outputs)
+        return Call.apply(of, *batched), (0,) * len(of.outputs)
 
 
 # without it `apply` determines the signature in every call, which takes longer than a kernel

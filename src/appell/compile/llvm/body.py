@@ -70,7 +70,16 @@ class BodyCode:
 
 
 def tape_body(tape: Tape, lanes: Lanes, fused: bool, form: Form, prefetch: bool = False) -> BodyCode:
-    """Return the body of a tape; with `prefetch` it may prefetch lines of the arrays that results are written to."""
+    """Return the body of a tape; with `prefetch` it may prefetch lines of the arrays that results are written to.
+
+    Parameters
+    ----------
+    tape : fused tape
+    lanes : registers of samples
+    fused : whether the machine has fused multiply-adds
+    form : options of code generation
+    prefetch : whether destinations of results are known
+    """
     (pieces, spills), outputs = allocate(tape, lanes, form.chunk), slots(tape)
     steps = sum(map(len, pieces))
     data = (2 * (tape.input_size + len(outputs)) + spills.size) * lanes.bytes  # with rows of the user's arrays
@@ -307,7 +316,15 @@ def nonfinite_samples(emit: Emitter, inputs: int) -> Value:
 def overwrite_nonfinite(
     emit: Emitter, nonfinite: Value, count: int, slot: Callable[[Index], Index] = lambda k: k
 ) -> None:
-    """Overwrite all results of the samples of `nonfinite_samples` with NaN: `count` registers of %outputs."""
+    """Overwrite all results of the samples of `nonfinite_samples` with NaN: `count` registers of %outputs.
+
+    Parameters
+    ----------
+    emit : emitter of the function
+    nonfinite : result of `nonfinite_samples`
+    count : number of results
+    slot : maps the index of a result to its register
+    """
 
     def overwrite() -> None:
         mask = emit.integer("icmp ne", nonfinite, emit.pattern(0))

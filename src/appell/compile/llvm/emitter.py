@@ -91,16 +91,20 @@ class Emitter:
         return f"{name}{self._labels}"
 
     def enter(self, label: str) -> None:
+        """Start the block of a label."""
         self.lines.append(f"{label}:")
         self.block = label
 
     def jump(self, label: str) -> None:
+        """Emit an unconditional branch."""
         self.lines.append(f"br label %{label}")
 
     def branch(self, condition: Value, then: str, otherwise: str) -> None:
+        """Emit a conditional branch."""
         self.lines.append(f"br i1 {condition}, label %{then}, label %{otherwise}")
 
     def phi(self, kind: str, *sources: tuple[Value, str]) -> Value:
+        """Emit a phi instruction; `sources` are pairs of a value and the block it comes from."""
         return self.value(f"phi {kind} " + ", ".join(f"[ {value}, %{block} ]" for value, block in sources))
 
     # memory
@@ -112,6 +116,7 @@ class Emitter:
         return name
 
     def times(self, index: Index, factor: int) -> Index:
+        """Return index · factor, computed now if the index is known."""
         return index * factor if isinstance(index, int) else self.value(f"mul i64 {index}, {factor}")
 
     def address(self, pointer: Value, offset: Index) -> Value:
@@ -124,6 +129,7 @@ class Emitter:
         return self.value(f"load {self.lanes.real}, ptr {at}, align {self.lanes.bytes}")
 
     def store(self, value: Value, block: Value, index: Index = 0) -> None:
+        """Store a register in an aligned block."""
         at = self.address(block, self.times(index, self.lanes.bytes))
         self.do(f"store {self.lanes.real} {value}, ptr {at}, align {self.lanes.bytes}")
 
@@ -148,6 +154,7 @@ class Emitter:
     # arithmetic
 
     def constant(self, value: float) -> Value:
+        """Return a register with a constant in every lane."""
         if self.constants is None:
             return self.lanes.constant(value)
         content, in_memory = self.constants.operand(value)
@@ -174,6 +181,7 @@ class Emitter:
         return self._intrinsic("sqrt", x)
 
     def absolute(self, x: Value) -> Value:
+        """Return |x|."""
         return self._intrinsic("fabs", x)
 
     def fma(self, x: Value, y: Value, z: Value) -> Value:
@@ -203,6 +211,7 @@ class Emitter:
     # bits
 
     def pattern(self, value: int) -> Value:
+        """Return a register with the same bits in every lane."""
         return self.lanes.pattern(value)
 
     def bits(self, x: Value) -> Value:
@@ -234,9 +243,11 @@ class Emitter:
         return self.value(f"fcmp {predicate} {self.lanes.real} {x}, {y}")
 
     def both(self, one: Value, other: Value) -> Value:
+        """Return where both conditions hold."""
         return self.value(f"and <{self.lanes.width} x i1> {one}, {other}")
 
     def select(self, condition: Value, x: Value, y: Value) -> Value:
+        """Return x where the condition holds, else y."""
         return self.value(f"select <{self.lanes.width} x i1> {condition}, {self.lanes.real} {x}, {self.lanes.real} {y}")
 
     def any_bit(self, bits: Value) -> Value:

@@ -54,14 +54,30 @@ def body(formula: Formula, lanes: Lanes, fused: bool, form: Form, prefetch: bool
 
 
 def loop_kernel(formula: Formula, format: Format, fused: bool, form: Form) -> str:
-    """Return the module of the ufunc's loop."""
+    """Return the module of the ufunc's loop.
+
+    Parameters
+    ----------
+    formula : fused formula
+    format : number format
+    fused : whether the machine has fused multiply-adds
+    form : options of code generation
+    """
     lanes = Lanes(format, form.register)
     code = body(formula, lanes, fused, form, prefetch=True)
     return module(formula, code.text, _loop(formula, Emitter(lanes, fused), code))
 
 
 def single_kernel(formula: Formula, format: Format, fused: bool, form: Form) -> str:
-    """Return the module of the function for one sample."""
+    """Return the module of the function for one sample.
+
+    Parameters
+    ----------
+    formula : fused formula
+    format : number format
+    fused : whether the machine has fused multiply-adds
+    form : options of code generation
+    """
     lanes = Lanes(format, form.register)
     return module(formula, body(formula, lanes, fused, form).text, _single(formula, Emitter(lanes, fused)))
 

@@ -57,6 +57,7 @@ class Lanes:
 
     @property
     def integer_bits(self) -> int:
+        """Bits of one number."""
         return 8 * self.itemsize
 
     @property

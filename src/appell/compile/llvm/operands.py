@@ -45,10 +45,12 @@ class CoreAxes:
 
     @property
     def operands(self) -> tuple[Axes, ...]:
+        """Axes of all inputs, then of all outputs."""
         return self.inputs + self.outputs
 
     @property
     def signature(self) -> str:
+        """Signature in NumPy's notation."""
         sides = (",".join(f"({','.join(map(str, axes))})" for axes in side) for side in (self.inputs, self.outputs))
         return "->".join(sides)
 

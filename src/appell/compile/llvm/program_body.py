@@ -112,6 +112,14 @@ def stage_functions(
     """Return the function @name(frame) that runs all iterations of a stage, and the functions and tables it uses.
 
     Slots of a `large` frame are not in the L1 cache, so they are prefetched before they are written.
+
+    Parameters
+    ----------
+    name : name of the function
+    stage : loop of a program
+    emitter : returns the emitter of a new function
+    chunk : steps per function
+    large : whether the frame exceeds the L1 cache
     """
     emit = emitter()
     lanes, several = emit.lanes, len(stage.steps) > 1
@@ -286,7 +294,16 @@ def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
 
 
 def vectorised_functions(name: str, stage: Stage, lanes: Lanes, fused: bool, chunk: int) -> list[str]:
-    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads."""
+    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads.
+
+    Parameters
+    ----------
+    name : name of the function
+    stage : loop of a program
+    lanes : registers of the kernel, one number each
+    fused : whether the machine has fused multiply-adds
+    chunk : steps per function
+    """
     [step] = stage.steps
     emit = Emitter(_wide(lanes), fused)
     shape = row_shape(step, several=False, lanes=lanes)
@@ -390,7 +407,15 @@ class _Gathered:
 
 
 def program_body(program: Program, lanes: Lanes, fused: bool, form: Form) -> str:
-    """Return all functions and constants of the body of a program."""
+    """Return all functions and constants of the body of a program.
+
+    Parameters
+    ----------
+    program : fused program
+    lanes : registers of samples
+    fused : whether the machine has fused multiply-adds
+    form : options of code generation
+    """
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
     if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):

@@ -52,7 +52,16 @@ _MAX_UNROLLED_REGISTERS = 40  # more are copied in a loop
 
 
 def scan_kernel(formula: Formula, format: Format, fused: bool, form: Form, carried: int, held: int) -> str:
-    """Return the module of the loop of a scan: the first inputs are carried, the next ones held, the others driven."""
+    """Return the module of the loop of a scan: the first inputs are carried, the next ones held, the others driven.
+
+    Parameters
+    ----------
+    formula : fused formula of one step
+    format : number format
+    fused : whether the machine has fused multiply-adds
+    form : options of code generation
+    carried, held : numbers of carried and held inputs
+    """
     lanes = Lanes(format, form.register)
     code = body(formula, lanes, fused, form)
     blocks = 1 if code.long else interleaved_blocks(formula)
@@ -134,9 +143,9 @@ class _State:
     def _block(self, side: int, registers: int, block: Index) -> Value:
         return self.emit.address(self.first[side], self.emit.times(block, registers * self.emit.lanes.bytes))
 
-    def _copy(self, source: Value, target: Value, here: Iterable[int], there: Iterable[int]) -> None:
+    def _copy(self, source: Value, target: Value, from_slots: Iterable[int], to_slots: Iterable[int]) -> None:
         emit, width = self.emit, self.emit.lanes.bytes
-        for first, to, length in _runs(zip(here, there, strict=True)):
+        for first, to, length in _runs(zip(from_slots, to_slots, strict=True)):
             pointers = emit.address(source, first * width), emit.address(target, to * width)
 
             def one(k: Index, of: tuple[Value, Value] = pointers) -> None:

@@ -66,10 +66,12 @@ class Group:
 
     @property
     def defines(self) -> list[int]:
+        """Sines and cosines that the group computes."""
         return [node for angle in self.angles for node in angle.sines + angle.cosines]
 
     @property
     def uses(self) -> list[int]:
+        """Angles of the group."""
         return [angle.node for angle in self.angles]
 
 
@@ -176,10 +178,12 @@ class SpillPlan:
 
 
 def step_defines(step: Step) -> list[int]:
+    """Return the nodes that a step computes."""
     return step.defines if isinstance(step, Group) else [step]
 
 
 def step_uses(tape: Tape, step: Step) -> list[int] | tuple[int, ...]:
+    """Return the nodes that a step reads."""
     return step.uses if isinstance(step, Group) else operands(tape, step)
 
 
@@ -187,6 +191,12 @@ def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan
     """Simulate the registers along the schedule; every chunk has one entry more than steps, for evictions at its end.
 
     A schedule that is not divided is left to LLVM.
+
+    Parameters
+    ----------
+    tape : fused tape
+    chunks : its schedule, divided into functions
+    lanes : registers of samples
     """
     spills = SpillPlan()
     if len(chunks) == 1:
@@ -249,7 +259,14 @@ def _uses(tape: Tape, chunks: list[list[Step]]) -> dict[int, list[int]]:
 
 
 def allocate(tape: Tape, lanes: Lanes, chunk: int) -> tuple[list[list[Step]], SpillPlan]:
-    """Return the chunks of a tape and their spills, in the cheapest order."""
+    """Return the chunks of a tape and their spills, in the cheapest order.
+
+    Parameters
+    ----------
+    tape : fused tape
+    lanes : registers of samples
+    chunk : steps per function
+    """
 
     def plan(steps: list[Step]) -> tuple[list[list[Step]], SpillPlan]:
         pieces = chunks(steps, chunk)
@@ -274,20 +291,20 @@ def _depth_first(tape: Tape, results: Sequence[int]) -> list[Step]:
     return _grouped(tape, _in_order(tape, _moved_to_uses(tape, visited)))
 
 
-def _in_order(tape: Tape, wanted: Sequence[int], key: Callable[[int], int] | None = None) -> list[int]:
+def _in_order(tape: Tape, roots: Sequence[int], key: Callable[[int], int] | None = None) -> list[int]:
     """Return the wanted nodes, each after its operands that are not yet in the order, largest key first."""
-    seen = bytearray(len(tape))
+    is_placed = bytearray(len(tape))
     order: list[int] = []
-    for root in wanted:
+    for root in roots:
         waiting = [root]
         while waiting:
             node = waiting[-1]
-            if seen[node] or tape.nodes[node][0] <= INPUT:
+            if is_placed[node] or tape.nodes[node][0] <= INPUT:
                 waiting.pop()
                 continue
-            missing = [k for k in operands(tape, node) if not seen[k] and tape.nodes[k][0] > INPUT]
+            missing = [k for k in operands(tape, node) if not is_placed[k] and tape.nodes[k][0] > INPUT]
             if not missing:
-                seen[node] = 1
+                is_placed[node] = 1
                 order.append(waiting.pop())
             else:
                 waiting.append(max(missing, key=key) if key else missing[0])

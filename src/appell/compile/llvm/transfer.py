@@ -45,7 +45,16 @@ def prefetched_lines(tape: Tape, lanes: Lanes) -> list[tuple[int, int, int]]:
 def store_destinations(
     emit: Emitter, layouts: Sequence[OperandLayout], samples: LaneSamples, table: Value, cached: Value
 ) -> None:
-    """Write the table of a block; rows that are not packed get an address that is in the cache anyway."""
+    """Write the table of a block; rows that are not packed get an address that is in the cache anyway.
+
+    Parameters
+    ----------
+    emit : emitter of the kernel
+    layouts : memory layouts of the results
+    samples : samples of the block
+    table : address of the table
+    cached : address that is in the cache
+    """
     for number, layout in enumerate(layouts):
         if layout.packed is not None:
             [first, *_] = samples.rows(emit, layout)
@@ -69,6 +78,7 @@ class LinePrefetch:
         self._destinations, self._rows = {}, {}
 
     def after_step(self, emit: Emitter) -> None:
+        """Emit the prefetches that are due after one more step."""
         self._step += 1
         until = len(self._lines) * self._step // self._steps
         for number, row, byte in self._lines[self._line : until]:
@@ -92,7 +102,15 @@ MAX_UNROLLED_ELEMENTS = 40  # longer transfers are loops, so that the code of a 
 
 
 def gather(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Value) -> None:
-    """Read the samples of one input into the block."""
+    """Read the samples of one input into the block.
+
+    Parameters
+    ----------
+    emit : emitter of the kernel
+    layout : memory layout of the input
+    samples : samples of the block
+    block : address of the input block
+    """
     lanes = emit.lanes
     first = emit.address(block, layout.operand.slots[0] * lanes.bytes)
 
@@ -121,19 +139,28 @@ def gather(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Va
     if layout.same is None:
         _choose(emit, layout, samples, packed, column, scattered, squares=False)
         return
-    same, different, moved = (emit.label(name) for name in ("same", "own", "brought"))
+    same, different, done = (emit.label(name) for name in ("same", "own", "brought"))
     emit.branch(layout.same, same, different)
     emit.enter(same)
     emit.repeat(layout.operand.array.size, broadcast, unroll=layout.operand.array.size <= MAX_UNROLLED_ELEMENTS)
-    emit.jump(moved)
+    emit.jump(done)
     emit.enter(different)
     _choose(emit, layout, samples, packed, column, scattered, squares=False)
-    emit.jump(moved)
-    emit.enter(moved)
+    emit.jump(done)
+    emit.enter(done)
 
 
 def scatter(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Value, prefetched: bool = False) -> None:
-    """Write the samples of one output from the block; `prefetched` says that its lines are in the L1 cache."""
+    """Write the samples of one output from the block; `prefetched` says that its lines are in the L1 cache.
+
+    Parameters
+    ----------
+    emit : emitter of the kernel
+    layout : memory layout of the output
+    samples : samples of the block
+    block : address of the output block
+    prefetched : whether the lines of the output are in the L1 cache
+    """
     lanes, operand = emit.lanes, layout.operand
 
     def get(element: Index, plus: int = 0) -> Value:

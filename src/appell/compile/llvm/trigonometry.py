@@ -159,6 +159,7 @@ class Reduced:
 
 
 def beyond_mask(lanes: Lanes, fused: bool) -> int:
+    """Return the bits of `Reduced.beyond` that are set where k is too large."""
     return -(2 << limit(lanes, fused))
 
 

@@ -81,7 +81,14 @@ def _entry() -> Code:
 
 
 def make_builtin(name: str, arrays: list[np.ndarray], code: Code) -> Callable[[], None]:
-    """Return a built-in function without arguments that runs the kernel on the arrays."""
+    """Return a built-in function without arguments that runs the kernel on the arrays.
+
+    Parameters
+    ----------
+    name : name of the function
+    arrays : arguments, then results
+    code : kernel for one sample
+    """
     addresses = np.array([code.address, *(array.ctypes.data for array in arrays)], dtype=np.uintp)
     entry = _entry()
     return builtin(name, entry.address, METH_NOARGS, (None, addresses, *arrays, code, entry))
@@ -133,7 +140,14 @@ class Bound:
 
 
 def bind(formula: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
-    """Bind a formula to new arrays of zeros; the kernel is loaded or compiled unless it is given."""
+    """Bind a formula to new arrays of zeros; the kernel is loaded or compiled unless it is given.
+
+    Parameters
+    ----------
+    formula : fused formula
+    dtype : float64 or float32
+    kernel : code for one sample
+    """
     operands = (*formula.inputs, *formula.outputs)
     names = [array.name for array in operands]
     invalid = {name for name in names if names.count(name) > 1 or not name.isidentifier() or hasattr(Bound, name)}

@@ -457,6 +457,12 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
 
     Return None where this is not possible: a scalar result would have to be a NumPy scalar instead of an array, and a
     Python without the global interpreter lock has another object layout.
+
+    Parameters
+    ----------
+    formula : fused formula
+    ufunc : its ufunc, with the loop for float64 loaded
+    otherwise : called for all other calls
     """
     arrays = (*formula.inputs, *formula.outputs)
     scalars = any(not array.shape for array in formula.outputs)

@@ -83,7 +83,16 @@ def _constructor():
 
 
 def gufunc(functions, data, types, inputs: int, outputs: int, name, doc, signature: bytes, owner: object) -> np.ufunc:
-    """Return a ufunc with one loop per entry of `functions`; `owner` keeps alive what the other arguments point to."""
+    """Return a ufunc with one loop per entry of `functions`; `owner` keeps alive what the other arguments point to.
+
+    Parameters
+    ----------
+    functions, data, types : loops, their data and type codes, as `ctypes` arrays
+    inputs, outputs : numbers of arguments and results
+    name, doc : `ctypes` string buffers
+    signature : core axes
+    owner : object that keeps the others alive
+    """
     ufunc = _constructor()(
         functions, data, types, len(functions), inputs, outputs, _NO_IDENTITY, name, doc, 0, signature
     )

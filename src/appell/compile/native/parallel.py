@@ -85,6 +85,7 @@ class Batch(NamedTuple):
 
     @property
     def samples(self) -> int:
+        """Number of samples."""
         return prod(self.shape)
 
     @property
@@ -93,17 +94,17 @@ class Batch(NamedTuple):
         return sum(map(prod, self.cores))
 
     def blocks(self, pieces: int, grain: int = 1) -> Iterator[Block]:
-        """About `pieces` blocks: the longest axis is divided, and further ones if it is too short.
+        """Return about `pieces` blocks: the longest axis is divided, and further ones if it is too short.
 
         A long axis is divided at multiples of `grain`.
         """
         cuts = [1] * len(self.shape)
         while prod(cuts) < pieces:
             longest = max(range(len(cuts)), key=lambda axis: self.shape[axis] / cuts[axis])
-            wanted = min(self.shape[longest], cuts[longest] * -(-pieces // prod(cuts)))
-            if wanted == cuts[longest]:
+            divisions = min(self.shape[longest], cuts[longest] * -(-pieces // prod(cuts)))
+            if divisions == cuts[longest]:
                 break
-            cuts[longest] = wanted
+            cuts[longest] = divisions
         return product(*(_slices(size, parts, grain) for size, parts in zip(self.shape, cuts, strict=True)))
 
     def part(self, operand: Any, core: tuple[int, ...]) -> Callable[[Block], Any]:
@@ -164,7 +165,13 @@ def _sized(core: tuple[Any, ...], sizes: tuple[int, ...], known: Mapping[Any, in
 def results_of(
     ufunc: np.ufunc, arguments: Sequence[Any], options: Mapping[str, Any], batch: Batch
 ) -> tuple[np.ndarray, ...] | None:
-    """Return the arrays for the results, given or new; None if a given one cannot be written block by block."""
+    """Return the arrays for the results, given or new; None if a given one cannot be written block by block.
+
+    Parameters
+    ----------
+    ufunc, arguments, options : the call
+    batch : its batch
+    """
     out = options.get("out")
     outs: tuple[Any, ...] = out if isinstance(out, tuple) else (out,) * (ufunc.nout if out is None else 1)
     if len(outs) != ufunc.nout:
@@ -213,8 +220,8 @@ def _are_same(one: np.ndarray, core: tuple[int, ...], other: Any, its_core: tupl
     """Return whether a sample of one array is the same sample of the other, as in `f(x, out=x)`."""
     if type(other) is not np.ndarray or (one.dtype, core) != (other.dtype, its_core):
         return False
-    here, there = (each.__array_interface__["data"] for each in (one, other))
-    return (here, one.shape, one.strides) == (there, other.shape, other.strides)
+    data, other_data = (each.__array_interface__["data"] for each in (one, other))
+    return (data, one.shape, one.strides) == (other_data, other.shape, other.strides)
 
 
 def _slices(size: int, parts: int, grain: int) -> list[slice]:

@@ -122,9 +122,11 @@ class StateEmitter(Emitter):
     # ---- cells
 
     def get(self, name: str) -> Value:
+        """Load the value of a cell."""
         return self.value(f"load {_kind(name)}, ptr {self._cell(name)}, align 8")
 
     def put(self, name: str, value: Value) -> None:
+        """Store a value in a cell."""
         self.do(f"store {_kind(name)} {value}, ptr {self._cell(name)}, align 8")
 
     def _cell(self, name: str) -> Value:
@@ -137,6 +139,7 @@ class StateEmitter(Emitter):
         return self.value(f"{operation} double {x}, {y}")
 
     def choose(self, condition: Value, x: Value, y: Value) -> Value:
+        """Return x if the condition holds, else y."""
         return self.value(f"select i1 {condition}, double {x}, double {y}")
 
     def smaller(self, x: Value, y: Value) -> Value:
@@ -144,6 +147,7 @@ class StateEmitter(Emitter):
         return self.choose(self.double("fcmp olt", x, y), x, y)
 
     def larger(self, x: Value, y: Value) -> Value:
+        """Return the larger of two numbers; y if x is NaN."""
         return self.choose(self.double("fcmp ogt", x, y), x, y)
 
     # ---- states
@@ -154,6 +158,7 @@ class StateEmitter(Emitter):
         self.repeat(self.get("registers"), lambda k: body(self.address(work, self.times(k, size)), k), unroll=False)
 
     def slope(self, block: Value, j: int) -> Value:
+        """Load slope j from a block."""
         return self.load(block, SLOPES + j)
 
     def sum(self, block: Value, row: Row) -> Value:
@@ -168,6 +173,7 @@ class StateEmitter(Emitter):
         return self.fma(a, x, total) if total else self.mul(a, x)
 
     def lanes_sum(self, register: Value) -> Value:
+        """Return the sum of all lanes of a register."""
         total = self.value(f"extractelement {DOUBLES.real} {register}, i32 0")
         for k in range(1, DOUBLES.width):
             total = self.double("fadd", total, self.value(f"extractelement {DOUBLES.real} {register}, i32 {k}"))
@@ -195,7 +201,13 @@ NEWTON_STEPS = 6  # from an initial guess within 6 % to the last bit
 
 
 def attempt(emit: StateEmitter, t: Value, h: Value, end: Value) -> Value:
-    """Emit a step from t to `end` of length h: its slopes and the new state; return the error."""
+    """Emit a step from t to `end` of length h: its slopes and the new state; return the error.
+
+    Parameters
+    ----------
+    emit : emitter of the driver
+    t, h, end : start, length and end of the step
+    """
     tableau = emit.tableau
     for i in range(1, tableau.last):
         stage(emit, t, h, end, tableau.nodes[i], tableau.stages[i], i)
@@ -206,14 +218,23 @@ def attempt(emit: StateEmitter, t: Value, h: Value, end: Value) -> Value:
 def stage(
     emit: StateEmitter, t: Value, h: Value, end: Value, node: float, row: Row, slope: int, keep: bool = False
 ) -> None:
-    """Emit the computation of a slope; with `keep`, its state is stored as the new state."""
+    """Emit the computation of a slope; with `keep`, its state is stored as the new state.
+
+    Parameters
+    ----------
+    emit : emitter of the driver
+    t, h, end : start, length and end of the step
+    node, row : time and coefficients of the slope
+    slope : index of the slope
+    keep : whether the state of this slope is the new state
+    """
     state, length = emit.get("state"), emit.splat(h)
 
     def move(block: Value, register: Index) -> None:
-        moved = emit.fma(length, emit.sum(block, row), emit.load(block, Y))
-        emit.store(moved, state, register)
+        new = emit.fma(length, emit.sum(block, row), emit.load(block, Y))
+        emit.store(new, state, register)
         if keep:
-            emit.store(moved, block, NEW)
+            emit.store(new, block, NEW)
 
     emit.each(move)
     inside = emit.smaller(emit.double("fadd", t, emit.double("fmul", h, number(node))), end)

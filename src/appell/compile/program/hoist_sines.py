@@ -124,8 +124,8 @@ def _joined(step: FrameStep, count: int, iterations: range) -> FrameStep:
         for op, *operands in tape.nodes:
             if op == Op.INPUT:
                 number = operands[0]
-                moved = number + k * read if number < read else number + (count - 1) * read + k * columns
-                nodes.append((op, moved))
+                index = number + k * read if number < read else number + (count - 1) * read + k * columns
+                nodes.append((op, index))
             else:
                 nodes.append((op, *operands) if op == Op.CONST else (op, *(j + shift for j in operands)))
         results += [j + shift for j in tape.results]

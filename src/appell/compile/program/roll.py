@@ -344,9 +344,9 @@ class StraightCode:
     def _loaded(self, time: int) -> set[int]:
         """Determine which nodes are computed at a time, and return those that must be loaded from an earlier time."""
         loaded: set[int] = set()
-        wanted = [node for _, node in self.stores[time]]
-        while wanted:
-            node = wanted.pop()
+        pending = [node for _, node in self.stores[time]]
+        while pending:
+            node = pending.pop()
             op, *operands = self._nodes[node]
             if op == Op.INPUT:
                 leaf = self._leaves[operands[0]]
@@ -357,7 +357,7 @@ class StraightCode:
                 leaf.block.reads.append(time if overwritten is None else overwritten - 1)
             elif op != Op.CONST and node not in self._computed_at:
                 self._computed_at[node] = time
-                wanted += operands
+                pending += operands
             elif op != Op.CONST and self._computed_at[node] < time:
                 loaded.add(node)
         return loaded
@@ -379,10 +379,10 @@ class StraightCode:
         """Return the straight code of one time; the starts of all blocks must be known."""
         stores = sorted((block.start + offset, node) for (block, offset), node in self.stores[time])
         loaded: dict[int, int] = {}  # slot by node
-        wanted = [node for _, node in stores]
+        pending = [node for _, node in stores]
         computed: set[int] = set()
-        while wanted:
-            node = wanted.pop()
+        while pending:
+            node = pending.pop()
             if node in computed or node in loaded:
                 continue
             slot = self._slot(node, time)
@@ -390,7 +390,7 @@ class StraightCode:
                 loaded[node] = slot
             else:
                 computed.add(node)
-                wanted += self._nodes[node][1:] if self._nodes[node][0] > Op.INPUT else ()
+                pending += self._nodes[node][1:] if self._nodes[node][0] > Op.INPUT else ()
         slots = sorted(set(loaded.values()))
         numbers = {slot: k for k, slot in enumerate(slots)}
         content = {node: self._nodes[node] for node in computed}

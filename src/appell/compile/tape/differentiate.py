@@ -27,7 +27,14 @@ from appell.errors import TraceError
 
 
 def seed(inputs: Sequence[Array], wrt: str, tangent: Tape | None = None) -> Tape:
-    """Return the seed of one argument: one row per scalar input of all arguments, one column per direction."""
+    """Return the seed of one argument: one row per scalar input of all arguments, one column per direction.
+
+    Parameters
+    ----------
+    inputs : arguments of the tape
+    wrt : name of one of them
+    tangent : directions of an argument that is not a vector space; by default its elements
+    """
     position = [array.name for array in inputs].index(wrt)
     array, start = inputs[position], sum(array.size for array in inputs[:position])
     rows = sum(array.size for array in inputs)
@@ -77,7 +84,15 @@ def _square_sum(b: Graph, x: Sequence[int]) -> int:
 
 
 def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
-    """Return the derivatives of the results along the columns of each seed (see `jacobian`), in one forward sweep."""
+    """Return the derivatives of the results along the columns of each seed (see `jacobian`), in one forward sweep.
+
+    Parameters
+    ----------
+    tape : tape to differentiate
+    name : name of the new tape
+    wrt : seeds
+    outputs : names and shapes of the derivatives
+    """
     graph = Graph()
     directions = _seed(graph, wrt)
     index: list[int] = []
@@ -120,7 +135,15 @@ def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterat
 
 
 def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
-    """Return the same derivatives, by one backward sweep per result."""
+    """Return the same derivatives, by one backward sweep per result.
+
+    Parameters
+    ----------
+    tape : tape to differentiate
+    name : name of the new tape
+    wrt : seeds
+    outputs : names and shapes of the derivatives
+    """
     graph = Graph()
     index = graph.splice(tape)
     directions = _seed(graph, wrt)

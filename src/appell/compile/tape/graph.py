@@ -72,9 +72,11 @@ class Graph:
         return index
 
     def const(self, value: float) -> int:
+        """Return the node of a constant."""
         return self.node((CONST, float(value) + 0.0))  # + 0.0 turns -0.0 into 0.0
 
     def input(self, number: int) -> int:
+        """Return the node of a scalar input."""
         return self.node((INPUT, number))
 
     def value(self, x: int) -> float | None:
@@ -95,6 +97,7 @@ class Graph:
     atan2 = _binary(Op.ATAN2)
 
     def select(self, condition: int, if_positive: int, otherwise: int) -> int:
+        """Return the node of `if_positive` if `condition` > 0, else `otherwise`."""
         for rule in self.rules[_SELECT][self.nodes[condition][0]][self.nodes[if_positive][0]]:
             rewritten = rule(self, condition, if_positive, otherwise)
             if rewritten is not None:
@@ -125,7 +128,15 @@ class Graph:
         results: Sequence[int],
         order: Sequence[int] | None = None,
     ) -> Tape:
-        """Return the nodes that the results depend on as a tape, in the order of their creation or in `order`."""
+        """Return the nodes that the results depend on as a tape, in the order of their creation or in `order`.
+
+        Parameters
+        ----------
+        name : name of the tape
+        inputs, outputs : names and shapes of arguments and results
+        results : nodes of all scalar results
+        order : nodes in the order of computation
+        """
         nodes, indices = renumber(self.nodes, needed(self.nodes, results) if order is None else order, results)
         return verify(Tape(name, tuple(inputs), tuple(outputs), nodes, indices))
 

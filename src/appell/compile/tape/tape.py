@@ -1,7 +1,7 @@
 """A tape: straight-line arithmetic in single-assignment form, the common input of all code generators.
 
     tape inverse_dynamics (q[2], v[2], a[2]) -> (tau[2])
-      v0 = input 0          q[0]
+      v0 = input 0         q[0]
       v1 = sin v0
       v2 = const 0.5
       v3 = mul v2 v1

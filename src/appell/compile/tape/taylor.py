@@ -33,21 +33,27 @@ class Taylor:
         self._along = trace("along", self._motion, lambda q, v, a: {"seed": [[x] for x in [*v, *a, *[0.0] * nq]]})
 
     def value(self, q):
+        """Return x(q)."""
         return inline(self._value, q)[0]
 
     def rate(self, q, v):
+        """Return ẋ for q̇ = v."""
         return inline(self._rate, q, v, [0.0] * len(v))[0]
 
     def second_rate(self, q, v, a):
+        """Return ẍ for q̇ = v and v̇ = a."""
         return inline(self._second_rate, q, v, a)[0]
 
     def partials(self, q):
+        """Return ∂x/∂q; the coordinates are the last axis."""
         return inline(self._partials, q)[0]
 
     def partial_rates(self, q, v):
+        """Return the time derivative of ∂x/∂q for q̇ = v."""
         return inline(self._partial_rates, q, v, [0.0] * len(v))[0]
 
     def pullback(self, q, weights):
+        """Return ⟨∂x/∂qₖ, weights⟩ for every coordinate."""
         return inline(self._pullback, q, weights)[0]
 
     # ---- tapes, each made on first use

@@ -3,7 +3,7 @@
 >>> from appell.compile.tape.tape import Array
 >>> print(trace("area", [Array("r", ())], lambda r: {"area": 3.0 * r * r}))
 tape area (r) -> (area)
-  v0 = input 0          r
+  v0 = input 0         r
   v1 = const 3.0
   v2 = mul v1 v0
   v3 = mul v0 v2
@@ -202,14 +202,26 @@ def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[st
 
 
 def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
-    """Record the operations of a function in a graph and return them as a tape."""
+    """Record the operations of a function in a graph and return them as a tape.
+
+    Parameters
+    ----------
+    graph : empty graph
+    name, inputs, function : as for `trace`
+    """
     return graph.tape(name, inputs, *recorded(graph, name, inputs, function))
 
 
 def recorded(
     graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]
 ) -> tuple[list[Array], list[int]]:
-    """Run a function on the inputs of a graph; return its results as arrays, and the nodes of their scalars."""
+    """Run a function on the inputs of a graph; return its results as arrays, and the nodes of their scalars.
+
+    Parameters
+    ----------
+    graph : graph in which operations are recorded
+    name, inputs, function : as for `trace`
+    """
     arguments = split([Traced(graph, graph.input(k)) for k in range(sum(array.size for array in inputs))], inputs)
     outputs, results = [], []
     for label, value in function(*arguments).items():
