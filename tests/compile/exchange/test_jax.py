@@ -59,7 +59,7 @@ def test_float32_is_computed_in_float32_and_mixed_arguments_by_the_rules_of_jax(
         assert np.array_equal(exported(*arguments), function(*single))  # JAX has converted float64 to float32
 
 
-def test_batches_broadcast_as_those_of_the_compiled_function():
+def test_batches_broadcast_as_in_the_compiled_function():
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     exported, rng = function.to_jax(), np.random.default_rng(2)
     for batches in [
@@ -84,7 +84,7 @@ def test_vmap_adds_an_axis_anywhere_without_copies():
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_every_instruction_gives_what_the_compiled_function_gives(native):
+def test_every_instruction_agrees_with_the_compiled_function(native):
     function, rng = Function.of("every_op", EVERY_OP, every_op), np.random.default_rng(4)
     arguments = [rng.uniform(-2.0, 2.0, (50, *array.shape)) for array in function.inputs]
     for result, expected in zip(function.to_jax(native=native)(*arguments), function(*arguments), strict=True):
@@ -201,11 +201,11 @@ def test_an_exported_function_accepts_names_and_can_be_pickled():
     again = pickle.loads(pickle.dumps(exported))
     assert np.array_equal(again(q, a=a, v=v), function(q, v, a))
     assert xla.function_target(again.function, np.float64) == xla.function_target(function, np.float64)
-    assert "kernel in JAX of <Function inverse_dynamics(q[2], v[2], a[2])" in repr(again)
+    assert "JAX kernel of <Function inverse_dynamics(q[2], v[2], a[2])" in repr(again)
     assert again.__name__ == "inverse_dynamics"
 
 
-def test_other_devices_get_operations_of_jax():
+def test_other_devices_use_operations_of_jax():
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     traced = jax.jit(jax.grad(lambda *x: function.to_jax()(*x).sum())).trace(*np.ones((3, 2)))
     assert "appell" in traced.lower(lowering_platforms=("cpu",)).as_text()
@@ -214,16 +214,18 @@ def test_other_devices_get_operations_of_jax():
     assert "custom_call" not in text
 
 
-def test_an_interface_that_was_not_tried_is_refused_or_gone_round(monkeypatch, caplog):
+def test_an_untested_interface_is_rejected_or_replaced_by_operations_of_jax(monkeypatch, caplog):
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     monkeypatch.setattr(xla, "TESTED_VERSIONS", ((7, 1),))
     xla.interface.cache_clear()
     try:
-        with pytest.raises(CompileError, match=r"has version 0\.\d+; kernels have been tried with 7\.1"):
+        with pytest.raises(CompileError, match=r"has version 0\.\d+; kernels have been tested with versions 7\.1"):
             function.to_jax(native=True)
         with caplog.at_level(logging.WARNING, logger="appell"):
             assert not function.to_jax().native
-        assert "runs in JAX's own operations: the foreign-function interface of jaxlib" in caplog.text
+        assert (
+            "runs with JAX's own operations, which are slower: the foreign-function interface of jaxlib" in caplog.text
+        )
     finally:
         xla.interface.cache_clear()
 

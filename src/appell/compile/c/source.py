@@ -137,7 +137,7 @@ _HEADER = """\
  * Arrays of one call must not overlap. An argument that is not finite makes all results of its sample NaN.
  *
  * The results have the same bits as the function that appell compiles on a machine with fused multiply-adds. Compile
- * with -ffp-contract=off, and for a target that has fused multiply-adds (x86: -mfma, or an -march that includes them);
+ * with -ffp-contract=off, and for a target that has fused multiply-adds (x86: -mfma or -march=native);
  * otherwise the library function fma() is called, which is slow.
  *
  * @counts@
