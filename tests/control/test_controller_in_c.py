@@ -65,5 +65,5 @@ def test_the_code_is_named_after_the_model_and_states_the_law():
     assert code.name == "puma_control"
     assert "law 'tracking'" in code.header
     assert "float integral[6];\n    float before[6];\n} puma_control_state;" in code.header
-    with pytest.raises(ArgumentError, match="no identifier of C"):
+    with pytest.raises(ArgumentError, match="not an identifier of C"):
         ap.control.Design(ap.load("puma"), gains).to_c("my law")

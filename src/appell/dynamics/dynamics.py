@@ -28,7 +28,7 @@ from appell.dynamics import constraints, frames, motion
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
-from appell.formulate.systems import Choice, Maker
+from appell.formulate.systems import FormulationChoice, EquationsFactory
 from appell.model.body import inertias_of
 from appell.model.frame import Frame
 from appell.model.robot import refuse_unconstrained
@@ -123,11 +123,11 @@ class Dynamics:
     ):
         axes = frames.known_reference(reference)
         names = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
-        self._set(system, Choice(formulation, inertia, forward, friction, rotors, axes, looped), names)
+        self._set(system, FormulationChoice(formulation, inertia, forward, friction, rotors, axes, looped), names)
 
-    def _set(self, system: System, choice: Choice, wrenches: tuple[str, ...]) -> None:
+    def _set(self, system: System, choice: FormulationChoice, wrenches: tuple[str, ...]) -> None:
         self.system, self.choice, self.wrenches = system, choice, wrenches
-        self._make = Maker(system, choice, Taylor)
+        self._make = EquationsFactory(system, choice, Taylor)
         self._wrench_frames = tuple(system.frame(name) for name in wrenches)
         if twice := [name for name in wrenches if wrenches.count(name) > 1]:
             raise ArgumentError(

@@ -177,8 +177,8 @@ def lacks_a_name(t, q, v):
 @pytest.mark.parametrize(
     ("law", "line", "why"),
     [
-        (branches, "if q[0] > 0.0:", "Python asked a traced scalar for its value"),
-        (leaves_the_trace, "return [math.exp(x) for x in scaled]", "Python asked a traced scalar for its value"),
+        (branches, "if q[0] > 0.0:", "the value of a traced scalar is needed"),
+        (leaves_the_trace, "return [math.exp(x) for x in scaled]", "the value of a traced scalar is needed"),
         (lacks_a_name, "return [unheard_of * x for x in q]", "name 'unheard_of' is not defined"),
     ],
 )
