@@ -1,4 +1,4 @@
-"""The rule for writing files: check the target before the work, write whole files, overwrite nothing unasked."""
+"""The rule for writing files: check the target first, write complete files, do not overwrite by default."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PENDULUM = ap.load("pendulum")
         ("a\0b.csv", "cannot be written: .*null"),
     ],
 )
-def test_a_target_that_cannot_be_written_is_refused_by_name(name, message, tmp_path):
+def test_a_target_that_cannot_be_written_is_rejected_with_its_name(name, message, tmp_path):
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "there.csv").write_text("kept")
     with pytest.raises(ap.ArgumentError, match=message):
@@ -38,7 +38,7 @@ def test_endings_are_accepted_in_upper_case_and_files_are_replaced_on_request(tm
     assert check_target(str(target), (".csv",), overwrite=True) == target
 
 
-def _break_off(target, error):
+def _fail_while_writing(target, error):
     with replacing(target, "the report") as part:
         part.write_text("half")
         raise error
@@ -48,9 +48,9 @@ def test_a_file_is_replaced_only_when_the_new_one_is_complete(tmp_path):
     target = tmp_path / "a.txt"
     write_text(target, "old")
     with pytest.raises(KeyboardInterrupt):
-        _break_off(target, KeyboardInterrupt)
+        _fail_while_writing(target, KeyboardInterrupt)
     with pytest.raises(ap.ArgumentError, match=r"the report cannot be written to .*No space left"):
-        _break_off(target, OSError(28, "No space left on device"))
+        _fail_while_writing(target, OSError(28, "No space left on device"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert target.read_text() == "old"
 
@@ -67,7 +67,7 @@ def test_a_file_is_replaced_only_when_the_new_one_is_complete(tmp_path):
         ("a.gif", lambda path, **options: RECORD.movie(path, PENDULUM, slower=1.0, size=(120, 120), **options)),
     ],
 )
-def test_nothing_that_writes_a_file_overwrites_one_unasked(name, write, tmp_path):
+def test_writers_do_not_overwrite_files_by_default(name, write, tmp_path):
     path = tmp_path / name
     path.write_text("kept")
     with pytest.raises(ap.ArgumentError, match="already exists"):

@@ -1,4 +1,4 @@
-"""The bar that long work shows."""
+"""Progress bars of long computations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def terminal(**options) -> Console:
     return Console(file=StringIO(), force_terminal=True, width=100, **options)
 
 
-def test_only_work_that_lasts_shows_a_bar_and_only_on_a_terminal():
+def test_a_bar_is_shown_after_a_delay_and_on_terminals_only():
     def shown(delay, is_terminal, enabled=None, **environ):
         console = Console(file=StringIO(), force_terminal=is_terminal, width=80, _environ=environ)
         with Bar("simulate", 2.0, "s", enabled=enabled, delay=delay, console=console) as bar:
@@ -30,14 +30,14 @@ def test_only_work_that_lasts_shows_a_bar_and_only_on_a_terminal():
     assert not shown(delay=0.0, is_terminal=True, TERM="dumb")
 
 
-def test_a_run_with_a_bar_is_the_same_run(monkeypatch):
+def test_a_bar_does_not_change_a_simulation(monkeypatch):
     monkeypatch.setattr(bars, "DELAY_S", 0.0)
     dyn = ap.Dynamics(ap.load("pendulum"))
-    plain, watched = (ap.simulate(dyn, until=0.5, progress=progress) for progress in (False, True))
-    assert (plain.q == watched.q).all()
+    plain, with_bar = (ap.simulate(dyn, until=0.5, progress=progress) for progress in (False, True))
+    assert (plain.q == with_bar.q).all()
 
 
-def test_it_shows_what_is_done_of_how_much_and_the_rate(monkeypatch):
+def test_a_bar_shows_progress_total_and_rate(monkeypatch):
     console, clock = terminal(), iter(range(1000))
     with Bar("sweep [of arms]", 4000, "jobs", start=0.0, delay=0.0, console=console) as bar:
         monkeypatch.setattr(bar.progress, "get_time", lambda: float(next(clock)))
@@ -48,7 +48,7 @@ def test_it_shows_what_is_done_of_how_much_and_the_rate(monkeypatch):
     assert "sweep [of arms]" in shown
     assert "3,000 of 4,000 jobs" in shown
     assert " jobs/s" in shown
-    assert "\x1b[2K" in shown  # it is taken away again
+    assert "\x1b[2K" in shown  # it is erased at the end
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_it_shows_what_is_done_of_how_much_and_the_rate(monkeypatch):
         (3.0, "", ""),
     ],
 )
-def test_a_rate_is_so_many_a_second_or_seconds_each(speed, unit, text):
+def test_a_rate_is_shown_per_second_or_in_seconds_per_unit(speed, unit, text):
     assert rate_text(speed, unit) == text
 
 
-def test_the_bar_of_inner_work_hides_the_outer_one_while_it_lasts():
+def test_an_inner_bar_hides_the_outer_one():
     console = terminal()
     with Bar("outer", 2.0, "turns", delay=0.0, console=console) as outer:
         with Bar("inner", delay=0.0, console=console) as inner:
@@ -79,12 +79,12 @@ def test_the_bar_of_inner_work_hides_the_outer_one_while_it_lasts():
     assert bars._active == []
 
 
-def test_an_error_takes_all_bars_down():
+def test_an_error_removes_all_bars():
     console = terminal()
     with pytest.raises(ZeroDivisionError), Bar("a", delay=0.0, console=console), Bar("b", delay=0.0):
         raise ZeroDivisionError
     assert bars._active == []
 
 
-def test_counted_items_are_the_items():
+def test_counted_yields_the_items():
     assert list(counted([3, 1, 2], unit="items")) == [3, 1, 2]

@@ -1,4 +1,4 @@
-"""Numbers that carry their rate, against the compiler's derivatives and differences with 40 digits."""
+"""Dual numbers, compared with the compiler's derivatives and with differences in 40 digits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exact import derivative, exact
 
 
 def everything(q):
-    """Uses every operation that a scalar has."""
+    """Use every operation of a scalar."""
     x, y, z = q
     smooth = [ap.sin(x) * ap.cos(y) - z / (2.0 + x * x), ap.sqrt(1.0 + y * y) + 3.0 / (z * z + 1.0), -x + 2.0 - y]
     powers = [x**3 + y**1 - (1.0 + z * z) ** 0.5, (2.0 + x * x) ** -2, +x - 1.0]
@@ -21,7 +21,7 @@ def everything(q):
     return [smooth, powers, angles, chosen]
 
 
-def test_rates_are_those_of_the_compiler():
+def test_rates_agree_with_those_of_the_compiler():
     rng = np.random.default_rng(1)
     function = ap.Function.of("everything", {"q": 3}, lambda q: {"all": everything(q)})
     for _ in range(20):
@@ -38,24 +38,24 @@ def test_slopes_of_slopes_are_second_derivatives():
         return ap.sin(q[0] * q[1]) / (1.0 + q[2] * q[2]) + ap.sqrt(2.0 + q[0]) * q[2]
 
     q, v = rng.uniform(-1.0, 1.0, 3), rng.normal(size=3)
-    found = value_and_rate(lambda at: slopes(function, at), q.tolist(), v.tolist())[1]
-    wanted = derivative(lambda at: slopes(function, at), lambda at: exact(v), exact(q))
-    np.testing.assert_allclose(found, [float(x) for x in wanted], rtol=1e-13)
+    computed = value_and_rate(lambda at: slopes(function, at), q.tolist(), v.tolist())[1]
+    expected = derivative(lambda at: slopes(function, at), lambda at: exact(v), exact(q))
+    np.testing.assert_allclose(computed, [float(x) for x in expected], rtol=1e-13)
 
 
-def test_what_does_not_change_smoothly_has_no_rate():
+def test_roundings_have_rate_zero():
     x = Dual(2.7, 1.0)
     assert (nearest(x).value, nearest(x).rate) == (3.0, 0.0)
     assert (floor(x).value, floor(x).rate) == (2.0, 0.0)
 
 
-def test_a_rate_is_traced_like_any_scalar():
+def test_a_rate_can_be_traced():
     def rate(q):
         return {"rate": value_and_rate(lambda x: x[0] * x[0], q, [3.0])[1]}
 
     assert ap.Function.of("rate", {"q": 1}, rate)(np.array([5.0])) == 30.0
 
 
-def test_what_is_no_scalar_is_left_to_others():
+def test_operations_with_other_types_raise_a_type_error():
     with pytest.raises(TypeError):
         Dual(1.0, 0.0) * "x"

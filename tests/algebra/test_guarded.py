@@ -1,4 +1,4 @@
-"""Small linear systems on a tape against NumPy's, and what becomes of singular ones."""
+"""Small linear systems, compared with NumPy, and singular systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def solver(n, limit=1e10):
 
 
 @pytest.mark.parametrize("n", range(1, 8))
-def test_solutions_are_numpys(n):
+def test_solutions_agree_with_numpy(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(200, n, n)), rng.normal(size=(200, n))
     theirs = np.linalg.solve(A, b[..., None])[..., 0]
@@ -28,7 +28,7 @@ def test_solutions_are_numpys(n):
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 6])
-def test_a_zero_where_the_pivot_would_be_is_no_obstacle(n):
+def test_a_zero_in_the_pivot_position_is_handled_by_pivoting(n):
     rng = np.random.default_rng(n)
     A = np.roll(np.eye(n), 1, axis=0) + 0.1 * np.tril(rng.normal(size=(n, n)), -2)
     b = rng.normal(size=n)
@@ -37,7 +37,7 @@ def test_a_zero_where_the_pivot_would_be_is_no_obstacle(n):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
-def test_a_singular_system_gives_nan_and_no_other_sample_does(n):
+def test_only_the_samples_with_singular_systems_give_nan(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(3, n, n)), rng.normal(size=(3, n))
     A[1, -1] = A[1, 0] if n > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Rotations, poses and symmetric tensors against NumPy."""
+"""Rotations, poses and symmetric tensors, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_quaternion_of_any_length_gives_a_rotation(rng):
         assert np.linalg.det(R) == pytest.approx(1.0)
 
 
-def test_rotation_about_an_axis_leaves_it_and_turns_by_the_angle(rng):
+def test_a_rotation_about_an_axis_keeps_the_axis_and_rotates_by_the_angle(rng):
     axis = rng.normal(size=3)
     axis = Vec3.of((axis / np.linalg.norm(axis)).tolist())
     R = array(about_axis(axis, 0.7))
@@ -51,7 +51,7 @@ def test_rotation_about_an_axis_leaves_it_and_turns_by_the_angle(rng):
 
 
 @pytest.mark.parametrize("axis", range(3))
-def test_turning_a_tensor_is_r_s_rt_however_it_is_factored(rng, axis):
+def test_a_rotated_tensor_is_r_s_rt_for_any_factors(rng, axis):
     S, v = symmetric(rng), vector(rng)
     for placement in (
         IDENTITY,
@@ -66,7 +66,7 @@ def test_turning_a_tensor_is_r_s_rt_however_it_is_factored(rng, axis):
         np.testing.assert_allclose(array(R.T @ v), full.T @ array(v), atol=1e-15)
 
 
-def test_roll_pitch_yaw_turn_about_fixed_axes_in_that_order():
+def test_roll_pitch_and_yaw_rotate_about_fixed_axes_in_this_order():
     R = array(Pose.from_rpy(Vec3(0.1, 0.2, 0.3)).rotation)
     x, y, z = (array(about_axis(UNITS[k], angle)) for k, angle in enumerate((0.1, 0.2, 0.3)))
     np.testing.assert_allclose(R, z @ y @ x, atol=1e-15)
@@ -91,7 +91,7 @@ def test_matrix_identities(rng):
     np.testing.assert_allclose(array(axial_of_product(M, S)), array(axial(M @ S)), atol=1e-14)
 
 
-def test_scalar_functions_of_numbers_are_those_of_math():
+def test_scalar_functions_of_numbers_agree_with_math():
     assert sqrt(2.0) == math.sqrt(2.0)
     assert atan2(1.0, -1.0) == math.atan2(1.0, -1.0)
     assert (select(1e-300, "yes", "no"), select(0.0, "yes", "no")) == ("yes", "no")

@@ -1,4 +1,4 @@
-"""Limits and roundings: as floats, traced and compiled, all three the same."""
+"""Limits and roundings give the same results for floats and in compiled code."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ VALUES = [-2048.5, -3.5, -2.5, -1.0, -0.5, -0.49, 0.0, 0.49, 0.5, 1.5, 2.5, 7.0,
 
 
 @pytest.mark.parametrize(("name", "meaning"), [("nearest", round), ("floor", math.floor), ("magnitude", abs)])
-def test_rounding_means_the_same_for_floats_and_in_compiled_code(name, meaning):
+def test_rounding_is_the_same_for_floats_and_in_compiled_code(name, meaning):
     function = getattr(scalar, name)
     compiled = Function.of(name, {"x": ()}, lambda x: {"y": function(x)})
-    scaled = Function.of(name, {"x": ()}, lambda x: {"y": function(0.5 * x)})  # a product that fuses
+    scaled = Function.of(name, {"x": ()}, lambda x: {"y": function(0.5 * x)})  # a product that may be fused
     for x in VALUES:
         assert function(x) == compiled(x) == meaning(x)
         assert scaled(x) == meaning(0.5 * x)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_the_nearest_whole_number_is_numpys_for_values_of_all_sizes(kind):
+def test_the_nearest_integer_agrees_with_numpy_for_values_of_all_sizes(kind):
     draw = np.random.default_rng(0)
     largest = np.finfo(kind).maxexp - 1
     sizes = np.ldexp(draw.uniform(1, 2, 4000), draw.integers(-largest, largest, 4000)).astype(kind)
@@ -45,18 +45,18 @@ def test_the_nearest_whole_number_is_numpys_for_values_of_all_sizes(kind):
 
 
 @pytest.mark.parametrize("x", [2.5, -0.3, 1e300, math.inf, -math.inf, 7, np.float32(3.5)])
-def test_the_nearest_whole_number_of_a_number_is_numpys(x):
+def test_the_nearest_integer_of_a_python_number_agrees_with_numpy(x):
     assert scalar.nearest(x) == np.rint(x)
     assert np.signbit(scalar.nearest(x)) == np.signbit(np.rint(x))
 
 
-def test_clamp_keeps_what_is_inside_and_cuts_what_is_not():
+def test_clamp_limits_values_to_the_interval():
     compiled = Function.of("clamp", {"x": ()}, lambda x: {"y": scalar.clamp(x, -1.0, 2.0)})
     x = np.linspace(-3.0, 3.0, 61)
     np.testing.assert_array_equal(compiled(x), np.clip(x, -1.0, 2.0))
 
 
-def test_the_largest_of_several_is_found():
+def test_largest_is_the_maximum():
     compiled = Function.of("largest", {"x": 4}, lambda x: {"y": scalar.largest(x)})
     x = np.random.default_rng(0).normal(size=(50, 4))
     np.testing.assert_array_equal(compiled(x), x.max(axis=1))

@@ -1,4 +1,4 @@
-"""The factorisation from the leaves up: right, and without work where branches do not meet."""
+"""LDLᵀ factorisation from the leaves: correct, and without operations between branches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from appell.compile.tape.tape import Array
 from appell.compile.tape.trace import trace
 
 
-def test_the_solution_is_that_of_numpy():
+def test_the_solution_agrees_with_numpy():
     rng = np.random.default_rng(1)
     root = rng.normal(size=(7, 7))
     H, b = root @ root.T + np.eye(7), rng.normal(size=7)
@@ -18,7 +18,7 @@ def test_the_solution_is_that_of_numpy():
 
 
 def solution(pattern):
-    """The tape of solving with a matrix whose zeros are literal."""
+    """Return the tape of solving with a matrix that has literal zeros."""
     n = len(pattern)
 
     def body(h, b):
@@ -28,7 +28,7 @@ def solution(pattern):
     return trace("solve", [Array("h", (n, n)), Array("b", (n,))], body)
 
 
-def test_two_branches_cost_twice_one_branch():
+def test_two_branches_take_twice_the_operations_of_one():
     one = np.ones((4, 4), bool)
     two = np.kron(np.eye(2, dtype=bool), one)
     single, double = count(solution(one)), count(solution(two))

@@ -1,4 +1,4 @@
-"""Cholesky, Gauss-Jordan and LDLᵀ solve what they should; recorded arithmetic differentiates."""
+"""Cholesky, Gauss-Jordan and LDLᵀ solvers, and gradients by recorded arithmetic."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_a_solver_solves_a_positive_definite_system(name, n):
     rng = np.random.default_rng(n)
     root = rng.normal(size=(n, n))
     matrix, right = root @ root.T + np.eye(n), rng.normal(size=n)
-    found = SOLVERS[name].solve(matrix.tolist(), right.tolist())
-    assert np.allclose(found, np.linalg.solve(matrix, right), rtol=1e-10)
+    solution = SOLVERS[name].solve(matrix.tolist(), right.tolist())
+    assert np.allclose(solution, np.linalg.solve(matrix, right), rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["ldl", "cholesky"])
-def test_zeros_between_branches_cost_nothing(name):
-    """An arrow matrix, as of a star of n branches: eliminated from the leaves, it fills no zero."""
+def test_zeros_between_branches_take_no_operations(name):
+    """An arrow matrix, like that of a star of n branches, has no fill-in if eliminated from the leaves."""
 
     def solve(diagonal, arm, right):
         n = len(diagonal)
@@ -39,7 +39,7 @@ def test_zeros_between_branches_cost_nothing(name):
     assert work(12) - work(11) == work(6) - work(5)
 
 
-def test_the_gradient_of_a_polynomial_is_that_of_calculus():
+def test_the_gradient_of_a_polynomial_is_exact():
     def f(x):
         u, v, w = x
         return 3.0 * u * v - (w - 2.0) * w * u + (1.0 - v) + (-u) * 0.5 + 0.0 * v
@@ -49,7 +49,7 @@ def test_the_gradient_of_a_polynomial_is_that_of_calculus():
     assert np.allclose(gradient(f, [u, v, w]), expected, rtol=1e-14)
 
 
-def test_the_gradient_goes_through_vectors():
+def test_the_gradient_of_a_function_of_vectors():
     fixed = Vec3(1.0, 2.0, 3.0)
 
     def f(x):

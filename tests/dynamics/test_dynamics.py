@@ -1,4 +1,4 @@
-"""The class `Dynamics`: its functions, their signatures, what it refuses, and what its repr says."""
+"""The class `Dynamics`: its functions, their signatures, invalid arguments, and its repr."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def formula(name: str):
     return getattr(motion, name, None) or getattr(constraints, name)
 
 
-# ---- the catalogue
+# ---- functions
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -60,7 +60,7 @@ def test_every_function_of_a_frame_is_a_method():
         assert "{" not in function.__doc__
 
 
-def test_a_function_of_your_own_takes_its_arguments_from_its_formula():
+def test_a_user_defined_function_takes_its_arguments_from_its_formula():
     dyn = ap.Dynamics(ap.load("planar-2r"), wrenches=["tool"])
 
     def power(equations, q, v, tau, wrenches):
@@ -82,7 +82,7 @@ def test_an_unknown_argument_of_a_formula_is_named():
 
 
 @pytest.mark.parametrize("names", [["tool", "tool"], ["tool", "upper", "tool"]])
-def test_a_frame_named_twice_among_the_wrenches_is_refused(names):
+def test_a_frame_named_twice_in_wrenches_is_rejected(names):
     with pytest.raises(ap.ArgumentError, match=r"wrenches of robot 'planar-2r' names frame 'tool' 2 times"):
         ap.Dynamics(ap.load("planar-2r"), wrenches=names)
 
@@ -93,13 +93,13 @@ def test_a_wrench_acts_on_a_frame_whatever_the_name_of_the_frame(function, refer
     puma, rng = ap.load("puma"), np.random.default_rng(0)
     pose = puma.frame("tool").pose
     names = {"usual": [f"frame{k}" for k, _ in enumerate(NAMES_OF_ARGUMENTS)], "odd": NAMES_OF_ARGUMENTS}
-    found = {}
+    tapes = {}
     for label, frame_names in names.items():
         robot = puma.with_frames([ap.Frame(name, "link6", pose) for name in frame_names])
         derived = getattr(ap.Dynamics(robot, wrenches=frame_names, reference=reference), function).jacobian("q", "v")
-        found[label] = derived.tape
+        tapes[label] = derived.tape
     arguments = rng.uniform(-1.0, 1.0, (3, 6)), rng.uniform(-1.0, 1.0, (len(NAMES_OF_ARGUMENTS), 6))
-    values = {label: evaluate(tape, *arguments[0], *arguments[1]) for label, tape in found.items()}
+    values = {label: evaluate(tape, *arguments[0], *arguments[1]) for label, tape in tapes.items()}
     for usual, odd in zip(values["usual"], values["odd"], strict=True):
         np.testing.assert_array_equal(odd, usual)
 
@@ -107,7 +107,7 @@ def test_a_wrench_acts_on_a_frame_whatever_the_name_of_the_frame(function, refer
 # ---- repr
 
 
-def test_the_repr_says_which_terms_the_equations_have():
+def test_the_repr_states_the_terms_of_the_equations():
     puma = ap.load("puma")
     assert repr(ap.Dynamics(puma)) == "Dynamics(puma (6 links, nq=6, nv=6), 'gibbs-appell', rigid bodies only)"
     assert repr(ap.Dynamics(puma, friction=True)).endswith("'gibbs-appell', with friction)")

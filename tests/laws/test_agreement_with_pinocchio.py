@@ -1,7 +1,7 @@
-"""Every entry of the catalogue against Pinocchio, on the zoo and on random trees with all kinds of joints.
+"""All functions of `Dynamics` compared with Pinocchio, on the zoo and on random trees with all kinds of joints.
 
 Errors are relative to the largest entry. Rounding alone allows about 1e-15 times the number of links; forward dynamics
-and derivatives also carry the condition number of the inertia matrix, on both sides.
+and derivatives also depend on the condition number of the inertia matrix, on both sides.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from appell.dynamics import Dynamics
 from appell_lab.references.oracle import Oracle, relative_error
 from robots import random_motion, random_tree, zoo
 
-EXACT, SOLVED = 1e-12, 1e-11
+EXACT, SOLVED = 1e-12, 1e-11  # relative tolerances: of sums, and of solutions of linear systems
 
 ZOO = {robot.name: robot for robot in zoo()}
 TREES = {  # 40 trees of up to 30 links, half of them on a floating base
     f"tree{seed}": (seed, 1 + (seed * 29) // 39, "floating" if seed % 2 else "fixed") for seed in range(40)
 }
-SOME_TREES = list(TREES)[:28:3]  # of up to 21 links and on both bases; a larger one takes seconds to trace
+SOME_TREES = list(TREES)[:28:3]  # up to 21 links, on both bases; larger trees take seconds to trace
 REFERENCES = ("LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED")
 
 
@@ -102,7 +102,7 @@ def test_derivatives_of_forward_dynamics(name):
 
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_poses_and_jacobians_of_frames(case, reference):
-    """By the tape; `test_frames` has them compiled."""
+    """Evaluated by the interpreter; `test_frames` uses compiled functions."""
     robot, dyn, oracle, (q, v, _) = case
     for frame in {robot.frame_names[0], robot.link_names[-1], robot.frame_names[-1]}:
         assert relative_error(interpreted(dyn.pose(frame), q), oracle.pose(frame, q)) <= EXACT
@@ -115,8 +115,8 @@ def test_poses_and_jacobians_of_frames(case, reference):
 
 
 @pytest.mark.parametrize("name", ["puma", *list(TREES)[::4]])
-def test_rotors_are_an_armature(name):
-    """Reflected rotor inertias, mimics' too; articulated bodies take them into their recursion."""
+def test_rotors_agree_with_pinocchios_armature(name):
+    """Reflected rotor inertias, including those of mimic joints; the articulated-body recursion contains them."""
     robot = ZOO[name] if name in ZOO else random_tree(*TREES[name][:2], base=TREES[name][2], actuators=True)
     oracle, (q, v, a) = Oracle(robot, rotors=True), random_motion(robot, np.random.default_rng(7))
     for formulation in ("gibbs-appell", "newton-euler"):

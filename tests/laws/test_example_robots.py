@@ -1,7 +1,7 @@
-"""Every URDF of example-robot-data that Pinocchio loads, on a fixed and on a floating base, judged by its own reading.
+"""All URDFs of example-robot-data that Pinocchio loads, on a fixed and a floating base, compared with Pinocchio.
 
-Pinocchio gives a mimic joint a coordinate of its own unless told otherwise; so do we here. Bodies that cannot exist are
-accepted, because Pinocchio accepts them.
+By default Pinocchio gives a mimic joint its own coordinate; this test does the same (mimic=False). Bodies that cannot
+exist are accepted, because Pinocchio accepts them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from appell.errors import ModelWarning
 from appell_lab.references.oracle import Oracle, relative_error
 from robots import example_cases, random_motion
 
-EXACT, SOLVED = 1e-12, 1e-11
+EXACT, SOLVED = 1e-12, 1e-11  # relative tolerances: of sums, and of solutions of linear systems
 CASES = example_cases()
 
 
-def test_the_package_is_there_to_judge_by():
+def test_example_robot_data_is_installed():
     assert len(CASES) >= 130
 
 
@@ -52,7 +52,7 @@ def test_agrees_with_pinocchio(name):
     for ours, theirs in zip(answer(dyn.inverse_dynamics.jacobian("q", "v", "a"), q, v, a), derivatives, strict=True):
         assert np.abs(ours - theirs).max() <= SOLVED * scale
 
-    # forward dynamics is as exact as the inertia matrix allows; some files' bodies make it singular
+    # forward dynamics is as accurate as the inertia matrix allows; it is singular for the bodies of some files
     condition = np.linalg.cond(M)
     if condition < 1e12:
         tolerance = max(SOLVED, 1e-15 * condition)

@@ -1,4 +1,4 @@
-"""Functions of frames: one rule for all of them, and Pinocchio's velocities and accelerations."""
+"""Functions of frames: their common signature, and velocities and accelerations compared with Pinocchio."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from robots import random_tree
 
 LOCAL_WORLD_ALIGNED = "LOCAL_WORLD_ALIGNED"
 REFERENCES = ("LOCAL", "WORLD", LOCAL_WORLD_ALIGNED)
-KINDS = {"pose": 1, "jacobian": 1, "jacobian_rate": 2, "velocity": 2, "acceleration": 3}  # arrays they take
+KINDS = {"pose": 1, "jacobian": 1, "jacobian_rate": 2, "velocity": 2, "acceleration": 3}  # number of arguments
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("seed", range(3))
-def test_frames_move_as_pinocchio_says(seed, reference):
+def test_velocities_and_accelerations_of_frames_agree_with_pinocchio(seed, reference):
     robot = random_tree(seed, 6, base=("fixed", "floating", "planar")[seed])
-    judge, rng = Oracle(robot), np.random.default_rng(seed)
+    oracle, rng = Oracle(robot), np.random.default_rng(seed)
     q, (v, a) = robot.random_configuration(rng), rng.normal(size=(2, robot.nv))
     frame, dyn, axes = robot.frames[0].name, ap.Dynamics(robot), getattr(pin, reference)
-    pin.forwardKinematics(judge.model, judge.data, judge.q(q), judge.G @ v, judge.G @ a)
-    pin.updateFramePlacements(judge.model, judge.data)
-    number = judge.model.getFrameId(frame)
-    velocity = pin.getFrameVelocity(judge.model, judge.data, number, axes).vector
+    pin.forwardKinematics(oracle.model, oracle.data, oracle.q(q), oracle.G @ v, oracle.G @ a)
+    pin.updateFramePlacements(oracle.model, oracle.data)
+    number = oracle.model.getFrameId(frame)
+    velocity = pin.getFrameVelocity(oracle.model, oracle.data, number, axes).vector
     np.testing.assert_allclose(dyn.velocity(frame, reference)(q, v), velocity, atol=1e-11)
     theirs = pin.getFrameClassicalAcceleration if reference == LOCAL_WORLD_ALIGNED else pin.getFrameAcceleration
-    acceleration = theirs(judge.model, judge.data, number, axes).vector
+    acceleration = theirs(oracle.model, oracle.data, number, axes).vector
     np.testing.assert_allclose(dyn.acceleration(frame, reference)(q, v, a), acceleration, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["puma", "delta", "agile-wrist"])
 @pytest.mark.parametrize("reference", REFERENCES)
-def test_velocity_and_acceleration_are_those_of_the_jacobian(name, reference):
+def test_velocity_and_acceleration_agree_with_the_jacobian(name, reference):
     system = ap.load(name)
     dyn, frame = ap.Dynamics(system), system.frame_names[-1]
     q, (v, a) = system.start + 0.01, np.random.default_rng(0).normal(size=(2, system.nv))
@@ -54,36 +54,36 @@ def test_velocity_and_acceleration_are_those_of_the_jacobian(name, reference):
     np.testing.assert_allclose(dyn.acceleration(frame, reference)(q, v, a), J @ a + rate @ v, atol=1e-12)
 
 
-def test_what_stands_on_the_world_does_not_move():
+def test_a_frame_on_the_world_does_not_move():
     robot = ap.load("puma").with_frames([ap.Frame("post", None)])
     assert not ap.Dynamics(robot).velocity("post", np.ones(6), np.ones(6)).any()
     assert not ap.Dynamics(robot).acceleration("post", np.ones(6), np.ones(6), np.ones(6)).any()
 
 
-def test_a_velocity_costs_less_than_a_jacobian():
+def test_a_velocity_takes_fewer_operations_than_a_jacobian():
     dyn = ap.Dynamics(ap.load("panda"))
     frame = dyn.system.frame_names[-1]
     assert dyn.velocity(frame).count().mul < 0.6 * dyn.jacobian(frame).count().mul
 
 
 @pytest.mark.parametrize(("kind", "arrays"), KINDS.items())
-def test_a_name_gives_the_function_and_arrays_its_value(kind, arrays):
+def test_a_name_returns_the_function_and_arrays_its_value(kind, arrays):
     dyn = ap.Dynamics(ap.load("planar-2r"))
     frame, at = dyn.system.frame_names[-1], np.random.default_rng(0).normal(size=(arrays, 4, 2))
-    ask = getattr(dyn, kind)
-    assert isinstance(ask(frame), ap.Function)
-    assert ask(frame) is ask(frame)
-    np.testing.assert_array_equal(ask(frame, *at), ask(frame)(*at))
+    method = getattr(dyn, kind)
+    assert isinstance(method(frame), ap.Function)
+    assert method(frame) is method(frame)
+    np.testing.assert_array_equal(method(frame, *at), method(frame)(*at))
     with pytest.raises(ap.ArgumentError, match=rf'(?s)frame of {kind} of robot .* is a ndarray.*dyn\.{kind}\("'):
-        ask(*at)
+        method(*at)
     if kind != "pose":
-        np.testing.assert_array_equal(ask(frame, *at, reference="WORLD"), ask(frame, "WORLD")(*at))
-        np.testing.assert_array_equal(ask(frame, "WORLD", *at), ask(frame, "WORLD")(*at))
+        np.testing.assert_array_equal(method(frame, *at, reference="WORLD"), method(frame, "WORLD")(*at))
+        np.testing.assert_array_equal(method(frame, "WORLD", *at), method(frame, "WORLD")(*at))
         with pytest.raises(ap.ArgumentError, match=r"no reference 'WRLD'\. Did you mean 'WORLD'"):
-            ask(frame, "WRLD")
+            method(frame, "WRLD")
 
 
-# ---- prescribed motions and turning planes
+# ---- prescribed motions and rotating planes
 
 
 def driven_five_bar() -> System:
@@ -99,7 +99,7 @@ def driven_puma() -> System:
     )
 
 
-def disk_on_a_turning_plane() -> System:
+def disk_on_a_rotating_plane() -> System:
     base = constrained("rolling-disk")
     (row,) = base.constraints
     return base.tree.with_loops(replace(row, turning=0.7), home=base.start)
@@ -108,8 +108,8 @@ def disk_on_a_turning_plane() -> System:
 RHEONOMIC: dict[str, Callable[[], System]] = {
     "a five-bar with a prescribed crank": driven_five_bar,
     "an arm with two prescribed joints": driven_puma,
-    "a ball on a turning plane": lambda: constrained("ball-on-turntable"),
-    "a disk on a turning plane": disk_on_a_turning_plane,
+    "a ball on a rotating plane": lambda: constrained("ball-on-turntable"),
+    "a disk on a rotating plane": disk_on_a_rotating_plane,
 }
 
 
@@ -123,16 +123,17 @@ class Motion:
         self.s = rng.normal(size=(len(system.prescribed), 3)) * (0.0, 1.0, 1.0)  # s = 0 where the loops are closed
 
     def given(self, t: float) -> list[np.ndarray]:
-        """(s, ṡ, s̈) of every motion, as the last argument of functions; no argument if no motion is prescribed."""
-        s, rate, gain = self.s.T
-        moved = np.stack([s + rate * t + gain * t * t / 2, rate + gain * t, gain], axis=-1)
-        return [moved.ravel()] if moved.size else []
+        """Return (s, ṡ, s̈) of every motion as the last argument of functions; empty without prescribed motions."""
+        s, rate, acceleration = self.s.T
+        position = s + rate * t + acceleration * t * t / 2
+        values = np.stack([position, rate + acceleration * t, acceleration], axis=-1)
+        return [values.ravel()] if values.size else []
 
     def velocity(self, t: float) -> np.ndarray:
         return self.v + self.a * t
 
     def configuration(self, t: float) -> np.ndarray:
-        """q(t) by one step of the classical Runge-Kutta method, with an error of the order of t⁵."""
+        """Return q(t) by one step of the classical Runge-Kutta method, with an error of order t⁵."""
 
         def slope(time, change):
             return self.rate(self.q + change, self.velocity(time), *self.given(time))
@@ -155,11 +156,11 @@ def test_rates_of_frames_agree_with_finite_differences_of_a_motion_that_depends_
         return (value(step) - value(-step)) / (2 * step)  # error of the order of step²
 
     jacobian_rate = change(lambda t: J(motion.configuration(t), *motion.given(t)))
-    found = dyn.jacobian_rate(frame, reference)(motion.q, motion.v, *motion.given(0.0))
-    np.testing.assert_allclose(found, jacobian_rate, rtol=1e-6, atol=1e-6)
+    computed = dyn.jacobian_rate(frame, reference)(motion.q, motion.v, *motion.given(0.0))
+    np.testing.assert_allclose(computed, jacobian_rate, rtol=1e-6, atol=1e-6)
     acceleration = change(lambda t: V(motion.configuration(t), motion.velocity(t), *motion.given(t)))
-    found = dyn.acceleration(frame, reference)(motion.q, motion.v, motion.a, *motion.given(0.0))
-    np.testing.assert_allclose(found, acceleration, rtol=1e-6, atol=1e-6)
+    computed = dyn.acceleration(frame, reference)(motion.q, motion.v, motion.a, *motion.given(0.0))
+    np.testing.assert_allclose(computed, acceleration, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("make", RHEONOMIC.values(), ids=RHEONOMIC)
@@ -168,24 +169,24 @@ def test_velocities_agree_with_finite_differences_of_poses_in_a_motion_that_depe
     dyn, frame, step = ap.Dynamics(system), system.frame_names[-1], 2e-5
     motion = Motion(dyn, np.random.default_rng(2))
     pose = dyn.pose(frame)
-    places = [pose(motion.configuration(t), *motion.given(t))[:3, 3] for t in (-step, step)]
+    positions = [pose(motion.configuration(t), *motion.given(t))[:3, 3] for t in (-step, step)]
     V = dyn.velocity(frame, LOCAL_WORLD_ALIGNED)(motion.q, motion.v, *motion.given(0.0))
-    np.testing.assert_allclose(V[:3], (places[1] - places[0]) / (2 * step), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(V[:3], (positions[1] - positions[0]) / (2 * step), rtol=1e-6, atol=1e-6)
 
 
-# ---- who keeps them
+# ---- lifetime, copies and pickles
 
 
-def test_functions_of_frames_are_kept_by_their_dynamics_however_many_and_go_with_it():
+def test_functions_of_frames_are_created_once_and_freed_with_their_dynamics():
     robot = ap.load("puma").with_frames([ap.Frame(f"point{k}", "link6") for k in range(200)])
     dyn = ap.Dynamics(robot)
     first = [dyn.pose(f"point{k}") for k in range(200)]
     assert all(dyn.pose(f"point{k}") is function for k, function in enumerate(first))
-    gone = weakref.ref(robot), weakref.ref(dyn), weakref.ref(first[0])
+    references = weakref.ref(robot), weakref.ref(dyn), weakref.ref(first[0])
     dyn.jacobian("tool")(np.zeros(6))
     del robot, dyn, first
     gc.collect()
-    assert [reference() for reference in gone] == [None] * 3
+    assert [reference() for reference in references] == [None] * 3
 
 
 def torques(dyn):
@@ -206,7 +207,7 @@ def test_dynamics_can_be_copied_and_pickled_after_use(copied):
     np.testing.assert_array_equal(other.mass_matrix(q), dyn.mass_matrix(q))
 
 
-def test_dynamics_travel_to_another_process():
+def test_dynamics_can_be_sent_to_another_process():
     dyn = ap.Dynamics(ap.load("puma"))
     here = torques(dyn)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -215,8 +216,12 @@ def test_dynamics_travel_to_another_process():
 
 @pytest.mark.parametrize("name", ["five-bar", "delta"])
 def test_dynamics_of_a_changed_mechanism_can_be_copied_and_pickled(name):
-    made = ap.load(name)
-    system = made.with_payload(0.3).with_gravity((1.0, 2.0, -3.0)).with_frames([ap.Frame("mark", made.body_names[0])])
+    original = ap.load(name)
+    system = (
+        original.with_payload(0.3)
+        .with_gravity((1.0, 2.0, -3.0))
+        .with_frames([ap.Frame("mark", original.body_names[0])])
+    )
     system = system.with_actuators(lambda *_: ap.Actuator(stiffness=2.0, rotor_inertia=1e-3))
     dyn, q = ap.Dynamics(system, rotors=True), system.start
     dyn.gravity(q)
@@ -228,7 +233,7 @@ def test_dynamics_of_a_changed_mechanism_can_be_copied_and_pickled(name):
         assert other.system.bodies == system.bodies
 
 
-def test_a_mechanism_that_left_its_recipe_is_not_taken_for_it():
+def test_a_mechanism_with_replaced_parts_is_not_pickled_as_the_original():
     delta, other = ap.load("delta"), make_delta(arm=0.35)
     mixed = replace(delta, parts=other.parts, driven=other.driven, reaches=other.reaches, pins=())
     with pytest.raises((pickle.PicklingError, AttributeError)):
@@ -239,7 +244,7 @@ def test_a_mechanism_that_left_its_recipe_is_not_taken_for_it():
     )
 
 
-def test_a_function_has_the_name_by_which_schedulers_call_it():
+def test_a_function_has_a_name_for_task_schedulers():
     dyn = ap.Dynamics(ap.load("puma"))
     assert dyn.inverse_dynamics.__name__ == "inverse_dynamics"
     assert pickle.loads(pickle.dumps(dyn.pose("tool"))).__name__ == "pose_tool"

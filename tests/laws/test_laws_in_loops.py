@@ -1,6 +1,6 @@
-"""The laws of motion for inverse and forward dynamics written as loops over links, on trees with everything on.
+"""The laws of motion for inverse and forward dynamics as loops over links, on trees with friction and rotors.
 
-The judges are straight code: the Gibbs function differentiated, the energy along the motion, the inertia matrix.
+The references are straight code: the differentiated Gibbs function, the energy along the motion, the inertia matrix.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from appell.model.robot import Robot
 from systems import driven, motion_of, systems
 
 TREES = {name: system for name, system in systems(trees=4).items() if isinstance(system, Robot)}
-ON = {"friction": True, "rotors": True, "looped": True}
+ALL_TERMS = {"friction": True, "rotors": True, "looped": True}
 
 
 @pytest.fixture(params=TREES, scope="module")
@@ -24,7 +24,7 @@ def robot(request):
 
 @pytest.fixture(params=["bare", "driven"], scope="module")
 def dyn(request, robot):
-    return Dynamics(robot, looped=True) if request.param == "bare" else Dynamics(driven(robot), **ON)
+    return Dynamics(robot, looped=True) if request.param == "bare" else Dynamics(driven(robot), **ALL_TERMS)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_forces_grow_with_acceleration_by_the_inertia_matrix(dyn, motion):
     np.testing.assert_allclose(M, answer(dyn.mass_matrix, q), rtol=0, atol=1e-12 * scale)
 
 
-def test_power_is_the_rate_of_energy_and_what_friction_takes(dyn, motion):
+def test_power_is_the_rate_of_energy_plus_the_loss_by_friction(dyn, motion):
     q, v, a = motion
     by_q, by_v = (answer(dyn.energy.jacobian(name), q, v) for name in ("q", "v"))  # of T and of U
     change = sum(by_q) @ v + sum(by_v) @ a
@@ -63,7 +63,7 @@ def test_power_is_the_rate_of_energy_and_what_friction_takes(dyn, motion):
 
 
 def _offsets(dyn):
-    """The constant forces of drives, which are neither energy nor friction."""
+    """Return the constant forces of actuators, which are neither energy nor friction."""
     nv = dyn.system.nv
     if not dyn.choice.friction:
         return np.zeros(nv)

@@ -1,4 +1,4 @@
-"""Laws of constrained robots at any state: what rows hold back, what they cost, and that no choice of ours matters."""
+"""Laws of constrained robots: constraint forces, their power, and independence of the choice of velocities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from constrained_cases import CASES, constrained
 from systems import displacement
 
 NAMES = [name for name in CASES if "states" in CASES[name] and "model" in CASES[name]]
-MOVED = ("ball-on-turntable",)  # whose plate turns, so that b is not zero
+MOVING = ("ball-on-turntable",)  # its plate rotates, so b is not zero
 
 
 @pytest.fixture(params=NAMES, scope="module")
@@ -21,7 +21,7 @@ def dyn(request):
 
 @pytest.fixture
 def state(dyn):
-    """q on the loops, v, the tree's w, forces along it, and the accelerations and multipliers that follow."""
+    """Return a closed q, v, w of the tree, forces along w, and the resulting accelerations and multipliers."""
     rng, system = np.random.default_rng(12), dyn.system
     q, v = system.random_configuration(rng, within_limits=False), rng.normal(size=system.nv)
     w, tau = answer(dyn.tree_velocity, q, v), rng.normal(size=system.tree.nv)
@@ -34,11 +34,11 @@ def close(ours, theirs, scale, rtol=1e-11):
 
 
 def rows_of(dyn, q, w):
-    """K and b."""
+    """Return K and b."""
     return answer(dyn.row_rates.jacobian("w"), q, w), answer(dyn.row_rates, q, 0.0 * w)
 
 
-def test_the_basis_keeps_the_rows(dyn, state):
+def test_velocities_along_the_basis_satisfy_the_rows(dyn, state):
     q, _, w, *_ = state
     K, b = rows_of(dyn, q, w)
     N = answer(dyn.basis, q)
@@ -47,36 +47,36 @@ def test_the_basis_keeps_the_rows(dyn, state):
     assert np.linalg.matrix_rank(K, 1e-9) == dyn.system.rank
 
 
-def test_no_force_of_a_constraint_is_felt_along_the_basis(dyn, state):
+def test_constraint_forces_vanish_along_the_basis(dyn, state):
     """Nᵀ(M a + h - τ) = 0 with the terms of the tree, and M a + h - τ is Kᵀλ."""
     q, v, w, tau, a, multipliers = state
-    gained = answer(dyn.tree_acceleration, q, v, a)
-    forces = answer(Dynamics(dyn.system.tree).inverse_dynamics, q, w, gained)
+    acceleration = answer(dyn.tree_acceleration, q, v, a)
+    forces = answer(Dynamics(dyn.system.tree).inverse_dynamics, q, w, acceleration)
     K, _ = rows_of(dyn, q, w)
     close(answer(dyn.basis, q).T @ (forces - tau), 0.0, forces)
     close(forces - tau, K.T @ multipliers, forces, rtol=1e-10)
 
 
-def test_constraints_work_only_where_they_are_moved(dyn, state):
-    """w·Kᵀλ = -b·λ, and the energy gains w·τ - b·λ."""
+def test_only_moving_constraints_do_work(dyn, state):
+    """w·Kᵀλ = -b·λ, and dE/dt = w·τ - b·λ."""
     q, v, w, tau, a, multipliers = state
     K, b = rows_of(dyn, q, w)
     close(w @ K.T @ multipliers, -b @ multipliers, np.abs(K) @ np.abs(w) * np.abs(multipliers))
-    assert b.any() == (dyn.system.name in MOVED)
+    assert b.any() == (dyn.system.name in MOVING)
     (T_q, U_q), (T_v, _) = (answer(dyn.energy.jacobian(name), q, v) for name in ("q", "v"))
-    moved = displacement(dyn, q, v)
-    gained = T_q @ moved + U_q @ moved + T_v @ a
-    terms = [T_q @ moved, U_q @ moved, T_v @ a]
-    close(gained, w @ tau - b @ multipliers, terms, rtol=1e-10)
+    rate = displacement(dyn, q, v)
+    power = T_q @ rate + U_q @ rate + T_v @ a
+    terms = [T_q @ rate, U_q @ rate, T_v @ a]
+    close(power, w @ tau - b @ multipliers, terms, rtol=1e-10)
 
 
-def test_drifts_are_the_rates_of_the_rows(dyn, state):
-    """d(K w + b)/dt = 0 along the motion, by the derivative of the tape."""
+def test_row_rates_stay_zero_along_the_motion(dyn, state):
+    """d(K w + b)/dt = 0, by the derivative of the tape."""
     q, v, w, _, a, _ = state
-    changed = answer(dyn.row_rates.jacobian("q"), q, w)
+    by_q = answer(dyn.row_rates.jacobian("q"), q, w)
     K, _ = rows_of(dyn, q, w)
-    gained = answer(dyn.tree_acceleration, q, v, a)
-    close(changed @ displacement(dyn, q, v) + K @ gained, 0.0, np.abs(K) @ np.abs(gained))
+    acceleration = answer(dyn.tree_acceleration, q, v, a)
+    close(by_q @ displacement(dyn, q, v) + K @ acceleration, 0.0, np.abs(K) @ np.abs(acceleration))
 
 
 def test_gaps_stay_closed(dyn, state):
@@ -88,16 +88,16 @@ def test_gaps_stay_closed(dyn, state):
     close(slope @ displacement(dyn, q, v), 0.0, slope)
 
 
-def test_elimination_and_multipliers_find_the_same_motion(dyn, state):
+def test_elimination_and_multipliers_give_the_same_motion(dyn, state):
     q, v, w, tau, a, _ = state
-    gained = answer(dyn.constrained_acceleration, q, w, tau)
-    close(answer(dyn.tree_acceleration, q, v, a), gained, gained)
-    for way in ("elimination", "schur"):
-        close(answer(Dynamics(dyn.system, forward=way).forward_dynamics, q, v, tau), a, a)
+    acceleration = answer(dyn.constrained_acceleration, q, w, tau)
+    close(answer(dyn.tree_acceleration, q, v, a), acceleration, acceleration)
+    for method in ("elimination", "schur"):
+        close(answer(Dynamics(dyn.system, forward=method).forward_dynamics, q, v, tau), a, a)
 
 
-def test_another_choice_of_velocities_moves_alike(dyn, state):
-    """Those that are found without a wish, and rows of one's own: combinations of the old ones."""
+def test_the_motion_does_not_depend_on_the_choice_of_independent_velocities(dyn, state):
+    """Compare with the velocities that are chosen by default."""
     q, v, w, tau, a, _ = state
     system = dyn.system
     other = Dynamics(system.tree.with_loops(*system.constraints, home=system.start))
@@ -107,7 +107,7 @@ def test_another_choice_of_velocities_moves_alike(dyn, state):
     close(answer(dyn.tree_acceleration, q, v, a), theirs, theirs, rtol=1e-10)
 
 
-def test_mobility_is_what_rows_leave_of_the_inverse_inertia(dyn, state):
+def test_mobility_is_the_constrained_inverse_of_the_inertia_matrix(dyn, state):
     q, _, w, *_ = state
     P, (K, _) = answer(dyn.mobility, q), rows_of(dyn, q, w)
     M = answer(Dynamics(dyn.system.tree).mass_matrix, q)
@@ -123,11 +123,11 @@ def test_a_batch_gives_the_bits_of_its_samples(dyn, state):
     np.testing.assert_array_equal(batch, alone)
 
 
-def test_a_mechanism_in_flight_keeps_its_momentum():
+def test_a_free_floating_mechanism_conserves_its_momentum():
     dyn = Dynamics(constrained("floating-fourbar").with_gravity((0.0, 0.0, 0.0)))
     rng, system = np.random.default_rng(3), dyn.system
     q, v = system.random_configuration(rng, within_limits=False), rng.normal(size=system.nv)
-    tau = np.concatenate([np.zeros(6), rng.normal(size=3)])  # at its joints, none at its base
+    tau = np.concatenate([np.zeros(6), rng.normal(size=3)])  # at its joints, not at its base
     a = dyn.forward_dynamics(q, v, tau)
     momentum = dyn.momentum(q, v)
     terms = dyn.momentum.jacobian("q")(q, v) @ displacement(dyn, q, v), dyn.momentum.jacobian("v")(q, v) @ a

@@ -1,4 +1,4 @@
-"""Laws of mechanics that need no judge: definitions, symmetries and balances, on every system.
+"""Laws of mechanics: definitions, symmetries and balances, on every system.
 
 Trees, mechanisms and constrained robots, each bare and with actuators that have gears, rotors, friction, offsets and
 springs. Forces along the coordinates are Q = Jᵀτ, with J the actuator Jacobian, the identity for a tree.
@@ -14,12 +14,12 @@ from appell.dynamics import Dynamics
 from systems import displacement, driven, motion_of, systems, tree_of
 
 SYSTEMS = systems()
-HEAVY = ("stewart-gough", "whipple-bicycle")  # thirteen bodies, six rows of wheels: derivatives take seconds to trace
-ON = {"friction": True, "rotors": True}
+SLOW_SYSTEMS = ("stewart-gough", "whipple-bicycle")  # derivatives take seconds to trace
+ALL_TERMS = {"friction": True, "rotors": True}
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.slow] * (name in HEAVY)) for name in SYSTEMS], scope="module"
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW_SYSTEMS)) for name in SYSTEMS], scope="module"
 )
 def bare(request):
     return SYSTEMS[request.param]
@@ -27,7 +27,7 @@ def bare(request):
 
 @pytest.fixture(params=["bare", "driven"], scope="module")
 def dyn(request, bare):
-    return Dynamics(bare) if request.param == "bare" else Dynamics(driven(bare), **ON)
+    return Dynamics(bare) if request.param == "bare" else Dynamics(driven(bare), **ALL_TERMS)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_the_bias_is_inverse_dynamics_without_acceleration(dyn, motion):
     close(generalized(dyn, q, answer(dyn.inverse_dynamics, q, v, np.zeros_like(v))), h, h)
 
 
-def test_forward_dynamics_undoes_inverse_dynamics(dyn, motion):
+def test_forward_dynamics_is_the_inverse_of_inverse_dynamics(dyn, motion):
     q, v, a = motion
     close(answer(dyn.forward_dynamics, q, v, answer(dyn.inverse_dynamics, q, v, a)), a, a, rtol=1e-10)
 
@@ -113,40 +113,40 @@ def test_the_rate_of_the_inertia_matrix_less_twice_coriolis_is_skew(dyn, motion)
     close(rate, C + C.T, C)
 
 
-def test_the_energy_gains_what_the_forces_give_and_friction_does_not_take(dyn, motion):
+def test_the_rate_of_energy_is_the_power_of_the_forces_less_the_loss_by_friction(dyn, motion):
     q, v, a = motion
     lost = answer(dyn.friction, q, v) + answer(dyn.gravity, q) - answer(Dynamics(dyn.system).gravity, q)  # and offsets
     power = v @ (generalized(dyn, q, answer(dyn.inverse_dynamics, q, v, a)) - lost)
     (T_q, U_q), (T_v, _) = (answer(dyn.energy.jacobian(name), q, v) for name in ("q", "v"))
-    moved = displacement(dyn, q, v)
-    assert T_q @ moved + U_q @ moved + T_v @ a == pytest.approx(power, rel=1e-10, abs=1e-10 * np.abs(T_v @ a))
+    rate = displacement(dyn, q, v)
+    assert T_q @ rate + U_q @ rate + T_v @ a == pytest.approx(power, rel=1e-10, abs=1e-10 * np.abs(T_v @ a))
 
 
-def test_friction_opposes_motion_and_nothing_rubs_at_rest(dyn, motion):
+def test_friction_opposes_motion_and_is_zero_at_rest(dyn, motion):
     q, v, _ = motion
     assert v @ answer(dyn.friction, q, v) >= 0.0
     np.testing.assert_array_equal(answer(dyn.friction, q, 0.0 * v), 0.0)
 
 
-def test_actuators_count_only_on_request(bare, motion):
+def test_friction_and_rotors_are_included_only_on_request(bare, motion):
     q, v, _ = motion
     ours, theirs = Dynamics(driven(bare, springs=False)), Dynamics(bare)
     tau, M = answer(theirs.inverse_dynamics, *motion), answer(theirs.mass_matrix, q)
     close(answer(ours.inverse_dynamics, *motion), tau, tau)
     close(answer(ours.mass_matrix, q), M, M)
-    rough = Dynamics(driven(bare), **ON)
+    rough = Dynamics(driven(bare), **ALL_TERMS)
     assert np.abs(answer(rough.bias, q, v) - answer(Dynamics(bare).bias, q, v)).max() > 1e-3
 
 
-def test_springs_count_without_being_asked_for_and_pull_to_their_rest(bare, motion):
-    """Judged by Hooke's law at every drive, brought to the coordinates by the slope of its position."""
+def test_springs_are_always_included_and_obey_hookes_law(bare, motion):
+    """Compare with Hooke's law at every actuator, mapped to the coordinates by the gradient of its position."""
     q = motion[0]
     sprung, slack = Dynamics(driven(bare)), Dynamics(driven(bare, springs=False))
     energy, forces = 0.0, np.zeros(bare.nv)
-    for name, own in sprung.system.drives.items():
+    for name, actuator in sprung.system.drives.items():
         position, slope = drive_position(sprung, name, q)
-        energy += 0.5 * own.stiffness * (position - own.rest) ** 2
-        forces += own.stiffness * (position - own.rest) * slope
+        energy += 0.5 * actuator.stiffness * (position - actuator.rest) ** 2
+        forces += actuator.stiffness * (position - actuator.rest) * slope
     scale = [1.0, *forces, *answer(slack.gravity, q)]
     close(answer(sprung.gravity, q) - answer(slack.gravity, q), forces, scale)
     (_, with_springs), (_, without) = (answer(dyn.energy, q, 0.0 * motion[1]) for dyn in (sprung, slack))
@@ -154,7 +154,7 @@ def test_springs_count_without_being_asked_for_and_pull_to_their_rest(bare, moti
 
 
 def drive_position(dyn, name, q):
-    """θ of a drive and ∂θ/∂q; nothing for one of several axes."""
+    """Return θ of an actuator and ∂θ/∂q; zero for joints with several axes."""
     system, tree = dyn.system, tree_of(dyn.system)
     if tree is None:
         k = system.actuator_names.index(name)
@@ -168,7 +168,7 @@ def drive_position(dyn, name, q):
 
 
 @pytest.mark.parametrize("switch", ["friction", "rotors"])
-def test_each_switch_gives_consistent_equations_alone(bare, motion, switch):
+def test_friction_or_rotors_alone_give_consistent_equations(bare, motion, switch):
     q, v, a = motion
     dyn = Dynamics(driven(bare), **{switch: True})
     tau = answer(dyn.inverse_dynamics, q, v, a)
@@ -177,7 +177,7 @@ def test_each_switch_gives_consistent_equations_alone(bare, motion, switch):
     close(answer(dyn.forward_dynamics, q, v, tau), a, a, rtol=1e-10)
 
 
-def test_momentum_is_that_of_the_bodies_one_by_one(bare, motion):
+def test_momentum_is_the_sum_over_the_bodies(bare, motion):
     q, v, _ = motion
     dyn, linear, angular = Dynamics(bare), np.zeros(3), np.zeros(3)
     com = answer(dyn.center_of_mass, q)
@@ -216,7 +216,7 @@ def test_the_rate_of_the_jacobian_is_its_derivative_along_the_motion(bare, motio
 
 
 @pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
-def test_a_wrench_on_a_frame_works_through_the_jacobian(bare, motion, reference):
+def test_a_wrench_on_a_frame_acts_through_the_jacobian(bare, motion, reference):
     frame, (q, v, a) = bare.frame_names[-1], motion
     dyn = Dynamics(bare, wrenches=[frame], reference=reference)
     wrench = np.random.default_rng(5).normal(size=6)
@@ -226,8 +226,8 @@ def test_a_wrench_on_a_frame_works_through_the_jacobian(bare, motion, reference)
     close(answer(dyn.forward_dynamics, q, v, pushed, wrench), a, a, rtol=1e-10)
 
 
-def test_points_move_as_the_jacobian_and_its_rate_say(bare, motion):
-    """Contact asks the equations for points; frames give the same by another way."""
+def test_point_motions_agree_with_the_jacobian_and_its_rate(bare, motion):
+    """Contacts use `point_motions` of the equations; functions of frames must agree."""
     from appell.compile.function import Function
     from appell.compile.tape.tape import Array
     from appell.compile.tape.trace import trace
@@ -239,26 +239,26 @@ def test_points_move_as_the_jacobian_and_its_rate_say(bare, motion):
         (point,) = dyn.equations.point_motions([frame], q, v)
         return {"x": list(point.position), "u": list(point.velocity), "w": list(point.drift), "J": point.J}
 
-    made = Function(trace("point", [Array("q", (bare.nq,)), Array("v", (bare.nv,))], body))
-    x, u, w, J = answer(made, q, v)
-    whole = dyn.jacobian(frame.name, "LOCAL_WORLD_ALIGNED")(q)
+    function = Function(trace("point", [Array("q", (bare.nq,)), Array("v", (bare.nv,))], body))
+    x, u, w, J = answer(function, q, v)
+    full = dyn.jacobian(frame.name, "LOCAL_WORLD_ALIGNED")(q)
     close(x, dyn.pose(frame.name)(q)[:3, 3], [1.0, *x])
-    close(J, whole[:3], [1.0, *np.ravel(J)])
-    close(u, whole[:3] @ v, [1.0, *u])
+    close(J, full[:3], [1.0, *np.ravel(J)])
+    close(u, full[:3] @ v, [1.0, *u])
     close(w, answer(dyn.jacobian_rate(frame.name, "LOCAL_WORLD_ALIGNED"), q, v)[:3] @ v, [1.0, *w], rtol=1e-11)
 
 
-def test_formulations_agree_with_actuators_switched_on(bare, motion):
-    """Rotors enter articulated bodies inside the recursion, and everything else from outside."""
+def test_formulations_agree_with_friction_and_rotors(bare, motion):
+    """Rotors are part of the articulated-body recursion; all other terms are added outside it."""
     q, v, a = motion
     system = driven(bare)
     tree = tree_of(bare)
     names = ("newton-euler", "kane") if tree else ("explicit",) * (bare.design is not None)
-    ours = Dynamics(system, **ON)
+    ours = Dynamics(system, **ALL_TERMS)
     tau = answer(ours.inverse_dynamics, q, v, a)
     for name in names:
         forward = "ldl" if tree is bare and any(link.joint.mimic for link in tree.links) else None
-        other = Dynamics(system, name, forward=forward, **ON)
+        other = Dynamics(system, name, forward=forward, **ALL_TERMS)
         close(answer(other.inverse_dynamics, q, v, a), tau, tau)
         close(answer(other.mass_matrix, q), answer(ours.mass_matrix, q), answer(ours.mass_matrix, q))
         close(answer(other.forward_dynamics, q, v, tau), a, a, rtol=1e-10)

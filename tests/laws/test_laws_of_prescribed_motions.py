@@ -1,4 +1,4 @@
-"""Laws of robots with prescribed motions and turning planes, where w = N v + n(q, t) with n not zero.
+"""Laws of robots with prescribed motions and rotating planes, where w = N v + n(q, t) with n not zero.
 
 Everything is compared with finite differences along the motion q(t), v(t), s(t) through one state. Central differences
 with step H leave an error of H² times third derivatives, a few units here: 1e-7 with the tolerances below.
@@ -32,12 +32,12 @@ def driven_arm():
     return arm.with_loops(*(ap.Prescribed(ap.Gear({name: 1.0})) for name in arm.velocity_names[:2]))
 
 
-def turning_plane():
-    """A ball on a plane that turns."""
+def rotating_plane():
+    """A ball on a rotating plane."""
     return constrained("ball-on-turntable")
 
 
-ROBOTS = {"loop": driven_five_bar, "arm": driven_arm, "plane": turning_plane}
+ROBOTS = {"loop": driven_five_bar, "arm": driven_arm, "plane": rotating_plane}
 
 
 class State:
@@ -80,7 +80,7 @@ def close(ours, theirs, rtol=2e-6):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=rtol * max(1.0, np.abs(theirs).max()))
 
 
-def test_the_rate_of_a_robot_is_that_of_its_equations_and_of_its_motion(state):
+def test_the_rate_of_a_robot_agrees_with_its_equations_and_its_motion(state):
     q, v, prescribed = state.q.tolist(), state.v.tolist(), state.motions(0.0)
     rate = state.robot.rate(q, v, prescribed.tolist())
     np.testing.assert_array_equal(rate, state.equations().rate(q, v))
@@ -89,18 +89,18 @@ def test_the_rate_of_a_robot_is_that_of_its_equations_and_of_its_motion(state):
     close(rate, state.dyn.coordinate_rate(state.q, state.v, *given), rtol=1e-13)
 
 
-def test_the_motion_keeps_its_constraints(state):
+def test_the_motion_satisfies_its_constraints(state):
     """Closing the loops at a later time moves the configuration by an amount of second order only."""
-    ways = []
+    corrections = []
     for t in (H, -H):
         q = np.array(state.at(t)[0])
-        ways.append(state.robot.tree.difference(q, state.robot.assembled(q, state.motions(t).tolist())))
-    assert np.abs(ways[0] - ways[1]).max() / (2.0 * H) < 1e-6
+        corrections.append(state.robot.tree.difference(q, state.robot.assembled(q, state.motions(t).tolist())))
+    assert np.abs(corrections[0] - corrections[1]).max() / (2.0 * H) < 1e-6
     rates = state.equations().row_rates(state.q.tolist(), state.w.tolist())
     close(rates, np.zeros(len(rates)), rtol=1e-12)
 
 
-def test_a_step_of_zero_moves_nothing(state):
+def test_a_step_of_zero_does_not_change_the_configuration(state):
     close(state.robot.integrate(state.q, np.zeros(state.robot.nv)), state.q, rtol=1e-12)
 
 
@@ -111,11 +111,11 @@ def test_integrate_follows_the_basis_at_fixed_time(state):
 
 
 def test_difference_is_the_inverse_of_integrate_along_the_independent_velocities(state):
-    """To second order in the step, because loops are closed by the shortest way; where wheels roll, for part of it."""
+    """To second order in the step, because loops are closed along the shortest path; for rolling wheels, in part."""
     known = [state.robot.tree.velocity_names[k] for k in state.robot.map.positions]
-    places = [known.index(name) for name in state.robot.velocity_names]
+    indices = [known.index(name) for name in state.robot.velocity_names]
     ends = [state.robot.integrate(state.q, t * state.v) for t in (H, -H)]
-    close(state.robot.difference(ends[1], ends[0])[places] / (2.0 * H), state.v)
+    close(state.robot.difference(ends[1], ends[0])[indices] / (2.0 * H), state.v)
 
 
 def test_tangents_are_the_directions_of_integrate(state):
@@ -132,9 +132,9 @@ def test_accelerations_of_the_tree_are_the_rates_of_its_velocities(state):
     close(state.equations().tree_acceleration(q, v, a), state.slope(lambda e, q, v: e.tree_velocity(q, v)))
 
 
-def test_points_accelerate_as_their_drift_says(state):
+def test_accelerations_of_points_agree_with_their_drift(state):
     """p̈ = J a + drift, by the rates of their velocities; these by the rates of their positions."""
-    off_origin = Pose(translation=Vec3(0.1, 0.2, 0.3))  # where a link's own joint moves it too
+    off_origin = Pose(translation=Vec3(0.1, 0.2, 0.3))  # a point that the joint of its link moves
     frames = [Frame("point", name, off_origin) for name in state.robot.body_names]
     points = state.equations().point_motions(frames, state.q.tolist(), state.v.tolist())
     velocities = [list(point.velocity) for point in points]
@@ -145,22 +145,22 @@ def test_points_accelerate_as_their_drift_says(state):
 
 
 @pytest.mark.parametrize("name", ["five-bar", "rod-leg", "snakeboard", "floating-fourbar"])
-def test_points_of_constrained_robots_at_rest_in_time_have_the_same_drift(name):
-    test_points_accelerate_as_their_drift_says(State(constrained(name)))
+def test_accelerations_of_points_of_other_constrained_robots_agree_with_their_drift(name):
+    test_accelerations_of_points_agree_with_their_drift(State(constrained(name)))
 
 
 @pytest.mark.parametrize("rotors", [False, True])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_bias_is_the_sum_of_its_shares_and_coriolis_keeps_its_skew_law(name, rotors):
+def test_the_bias_is_the_sum_of_its_parts_and_the_coriolis_matrix_has_its_skew_property(name, rotors):
     """h = C v + g + f + d, and dM/dt - 2C is skew along the motion."""
     state = State(ROBOTS[name](), rotors)
     e, q, v = state.equations(), state.q.tolist(), state.v.tolist()
     C = np.array(e.coriolis(q, v))
-    shares = C @ v + e.gravity(q) + e.friction_forces(q, v) + e.drift(q, v)
-    close(e.bias(q, v), shares, rtol=1e-11)
+    parts = C @ v + e.gravity(q) + e.friction_forces(q, v) + e.drift(q, v)
+    close(e.bias(q, v), parts, rtol=1e-11)
     left = state.slope(lambda e, q, v: e.mass_matrix(q)) - 2.0 * C
     close(left + left.T, np.zeros_like(left), rtol=2e-6 * max(1.0, np.abs(C).max()))
-    assert np.abs(e.drift(q, v)).max() > 1e-3  # or this law would say no more than that of other robots
+    assert np.abs(e.drift(q, v)).max() > 1e-3  # the drift is not negligible in this test
 
 
 def test_other_robots_have_no_drift():
@@ -174,15 +174,15 @@ def test_other_robots_have_no_drift():
 def test_the_mass_matrix_is_the_second_derivative_of_the_gibbs_function(state):
     e, q, v, a = state.equations(), state.q.tolist(), state.v.tolist(), state.a.tolist()
     M, n = np.array(e.mass_matrix(q)), state.robot.nv
-    still = np.array(e.forces(q, v, [0.0] * n, {}))
-    columns = [np.array(e.forces(q, v, unit, {})) - still for unit in np.eye(n).tolist()]
+    at_zero = np.array(e.forces(q, v, [0.0] * n, {}))
+    columns = [np.array(e.forces(q, v, unit, {})) - at_zero for unit in np.eye(n).tolist()]
     close(np.transpose(columns), M, rtol=1e-10)
     S = [e.gibbs_function(q, v, (state.a + H * unit).tolist()) for unit in (*np.eye(n), *-np.eye(n))]
     close((np.array(S[:n]) - S[n:]) / (2.0 * H), e.forces(q, v, a, {}))
 
 
-def test_energy_is_gained_from_actuators_and_from_what_moves_the_constraints(state):
-    """dE/dt = w·(B τ - f) - b·λ, with b·λ the power of prescribed motions and turning planes."""
+def test_the_power_of_actuators_and_moving_constraints_is_the_rate_of_energy(state):
+    """dE/dt = w·(B τ - f) - b·λ, with b·λ the power of prescribed motions and rotating planes."""
     e, q, v = state.equations(), state.q.tolist(), state.v.tolist()
     tau = np.random.default_rng(7).normal(size=state.robot.nu)
     state.a = np.array(e.acceleration(q, v, tau.tolist(), {}))
@@ -198,16 +198,16 @@ def test_energy_is_gained_from_actuators_and_from_what_moves_the_constraints(sta
     close([gained], [state.w @ (given - passive) - b @ multipliers])
 
 
-def test_prescribed_motions_have_names_of_their_own():
+def test_prescribed_motions_have_names():
     assert driven_arm().prescribed == tuple(ap.load("puma").velocity_names[:2])
     arm = ap.load("puma")
-    place = Dynamics(arm).pose(arm.link_names[-1], arm.start)[:3, 3]
-    tip = arm.with_loops(ap.Prescribed(ap.Point(arm.link_names[-1], Pose(translation=Vec3.of(place))), name="tip"))
+    position = Dynamics(arm).pose(arm.link_names[-1], arm.start)[:3, 3]
+    tip = arm.with_loops(ap.Prescribed(ap.Point(arm.link_names[-1], Pose(translation=Vec3.of(position))), name="tip"))
     assert tip.prescribed == ("tip.x", "tip.y", "tip.z")
 
 
 @pytest.mark.parametrize("name", ["five-bar", "fourbar-grashof", "slider-crank"])
-def test_the_witness_of_a_row_is_its_block_s_distance_from_singularity(name):
+def test_the_witness_of_a_row_is_the_distance_of_its_block_from_singularity(name):
     """1 / (|A⁻¹| |A| at the samples) in Frobenius' norm, by NumPy."""
     robot = constrained(name)
     dyn, motions = Dynamics(robot), robot.map

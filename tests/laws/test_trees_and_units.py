@@ -1,4 +1,4 @@
-"""Laws of trees alone, and the few facts that fix signs."""
+"""Laws of trees, and the conventions that fix signs."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def close(ours, theirs, scale, rtol=1e-12):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=rtol * np.max(np.abs(scale)))
 
 
-def test_a_body_on_a_fixed_joint_moves_like_the_same_body_lumped_by_hand():
-    """A second body at a turned and shifted place of a link: assembled from parts, or added up as a rigid body."""
+def test_a_body_on_a_fixed_joint_is_lumped_into_its_parent():
+    """A second body at another pose of a link: assembled from parts, or lumped by hand."""
     rng = np.random.default_rng(4)
-    first, second, place = random_body(rng), random_body(rng), random_pose(rng)
+    first, second, pose = random_body(rng), random_body(rng), random_pose(rng)
     parts = [
         Part("arm", None, Revolute((0, 0, 1)), "hinge", body=first),
-        Part("tool", "arm", None, "weld", placement=place, body=second),
+        Part("tool", "arm", None, "weld", placement=pose, body=second),
     ]
     links, frames, *_ = assemble(parts, [FramePart("tip", "tool", Pose())], Flaws("described"))
     described = Robot("described", links, frames)
-    moved = second.moved(place)
+    moved = second.moved(pose)
     arms = [(body.mass, np.array(list(body.com))) for body in (first, moved)]
     mass = sum(m for m, _ in arms)
     com = sum(m * c for m, c in arms) / mass
@@ -62,26 +62,26 @@ def test_friction_of_a_joint_acts_on_it_or_on_its_leader(name):
     rough = robot.with_actuators(lambda name, _: Actuator(friction=Friction(viscous=0.3, coulomb=0.2)))
     smooth = answer(Dynamics(robot).inverse_dynamics, q, v, a)
     tau = answer(Dynamics(rough, friction=True).inverse_dynamics, q, v, a)
-    drag = np.zeros(robot.nv)
+    friction = np.zeros(robot.nv)
     for link in robot.links:
         rate = link.joint.scale * v[robot.span(link.joint)[1]]
-        drag[robot.span(link.joint)[1]] += link.joint.scale * (0.3 * rate + 0.2 * np.sign(rate))
-    close(tau - smooth, drag, tau)
+        friction[robot.span(link.joint)[1]] += link.joint.scale * (0.3 * rate + 0.2 * np.sign(rate))
+    close(tau - smooth, friction, tau)
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_rotor_is_felt_with_the_square_of_its_gear(name):
+def test_the_reflected_inertia_of_a_rotor_is_proportional_to_the_square_of_its_gear(name):
     robot = driven(TREES[name])
     M = answer(Dynamics(robot, rotors=True).mass_matrix, robot.start)
     extra = np.zeros(robot.nv)
     for link in robot.links:
-        own = link.joint.actuator
-        extra[robot.span(link.joint)[1]] += link.joint.scale**2 * own.gear**2 * own.rotor_inertia
+        actuator = link.joint.actuator
+        extra[robot.span(link.joint)[1]] += link.joint.scale**2 * actuator.gear**2 * actuator.rotor_inertia
     close(M - answer(Dynamics(robot).mass_matrix, robot.start), np.diag(extra), M)
 
 
 def test_gravity_points_down():
-    """A horizontal pendulum of 2 kg with its centre at 0.5 m needs +9.81 N m to be held against (0, 0, -9.81)."""
+    """A horizontal pendulum of 2 kg with its centre at 0.5 m needs +9.81 N m against gravity (0, 0, -9.81)."""
     body = Body(2.0, Vec3(0.5, 0.0, 0.0), Mat3.symmetric(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
     arm = Robot("arm", (Link("rod", None, Joint("hinge", Revolute(Vec3(0.0, -1.0, 0.0))), body),), (Frame("f", "rod"),))
     assert Dynamics(arm).gravity([0.0])[0] == pytest.approx(9.81, rel=1e-15)
@@ -92,8 +92,8 @@ LENGTHS = {"d": [5e-323, 1e-308, 1e-170, 0.3, 1.7, 1e155, 1e200, 1e308], "f": [2
 
 
 @pytest.mark.parametrize(("code", "length"), [(code, length) for code in "df" for length in LENGTHS[code]])
-def test_quaternions_of_any_length_mean_the_same_attitude(code, length):
-    """In every function of q. The shortest are even multiples of the smallest number, since q̇ is half a product."""
+def test_quaternions_of_any_length_describe_the_same_orientation(code, length):
+    """In every function of q. The shortest are even multiples of the smallest number, because q̇ has a factor ½."""
     robot, dyn = BALLS.system, BALLS
     q, v, a = random_motion(robot, np.random.default_rng(0))
     assert robot.quaternions
@@ -127,7 +127,7 @@ def test_a_quaternion_scaled_by_a_power_of_two_gives_the_same_bits():
     np.testing.assert_array_equal(tau, np.broadcast_to(BALLS.inverse_dynamics(q, v, a), tau.shape))
 
 
-def test_a_quaternion_of_zeros_is_no_attitude():
+def test_a_quaternion_of_zeros_gives_nan():
     robot = BALLS.system
     q, v, a = random_motion(robot, np.random.default_rng(0))
     zero = q.copy()
@@ -138,7 +138,7 @@ def test_a_quaternion_of_zeros_is_no_attitude():
     assert np.isnan(tau[1]).any()
 
 
-def test_a_catalogue_is_freed_when_nobody_holds_it():
+def test_dynamics_without_references_are_garbage_collected():
     import gc
     import weakref
 

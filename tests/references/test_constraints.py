@@ -1,7 +1,7 @@
-"""Constrained robots against numbers that were computed with 50 digits; what is there, says `constrained_cases`.
+"""Constrained robots compared with numbers computed with 50 digits; `constrained_cases` describes the data.
 
-Numbers of the reference are exact at the printed doubles, so 1e-12 of the largest entry of its kind is what rounding
-leaves; poses near a singularity cost no more here.
+The reference numbers are exact at the given doubles, so the tolerance of 1e-12, relative to the largest entry, covers
+rounding only, also near singularities.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def case(request):
 
 
 def every_state(*names):
-    """All states of which the reference has certain numbers."""
-    having = [(name, k) for name, k in STATES if set(names) <= set(state(name, k))]
-    return pytest.mark.parametrize("case", having, indirect=True, ids=[f"{name}-{k}" for name, k in having])
+    """Parametrise a test with all states for which the reference has the given numbers."""
+    states = [(name, k) for name, k in STATES if set(names) <= set(state(name, k))]
+    return pytest.mark.parametrize("case", states, indirect=True, ids=[f"{name}-{k}" for name, k in states])
 
 
 def close(ours, theirs, rtol=EXACT, least=0.0):
-    """Within a part of the largest entry; `least` is the size of what cancelled where all entries are small."""
+    """Compare relative to the largest entry; `least` is the size of the terms that cancelled."""
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=rtol * max(np.abs(theirs).max(), least))
 
 
 @every_state()
-def test_loops_are_closed_and_velocities_keep_them(case):
+def test_loops_are_closed_and_velocities_satisfy_them(case):
     dyn, given = case
     if any(any(constraint.holonomic) for constraint in dyn.system.constraints):
         assert np.abs(answer(dyn.gap, given["q"])).max() <= 1e-15
@@ -48,7 +48,7 @@ def test_loops_are_closed_and_velocities_keep_them(case):
 
 
 @every_state("rank")
-def test_there_are_as_many_rows_of_as_much_rank(case):
+def test_number_and_rank_of_the_rows(case):
     dyn, given = case
     assert dyn.system.rank == given["rank"]
     assert len(dyn.system.row_names) == given.get("rows", given["rank"])
@@ -79,23 +79,23 @@ def test_forces_of_the_constraints_along_the_velocities(case):
     multipliers = answer(dyn.constraint_multipliers, q, w, given["tau"])
     size = np.abs(answer(Dynamics(dyn.system.tree).bias, q, w)).max()
     close(K.T @ multipliers, given["generalized_constraint_force"], least=size)
-    own = answer(dyn.constraint_forces, q, independent_part(dyn.system, w), given["tau"])
-    close(K.T @ own, given["generalized_constraint_force"], least=size)
+    multipliers = answer(dyn.constraint_forces, q, independent_part(dyn.system, w), given["tau"])
+    close(K.T @ multipliers, given["generalized_constraint_force"], least=size)
 
 
 @every_state("closure_forces")
 def test_forces_in_the_closures(case):
-    """Points and wheels in world axes, the others as they are counted."""
+    """Points and wheels in world axes, other closures as multipliers."""
     dyn, given = case
     q, u, tau = given["q"], independent_part(dyn.system, given["v"]), given["tau"]
     multipliers = dict(zip(dyn.system.row_names, answer(dyn.constraint_forces, q, u, tau), strict=True))
-    found = []
+    forces = []
     for constraint in dyn.system.constraints:
         if constraint.kind in ("point", "rolling"):
-            found += answer(dyn.constraint_wrench(constraint.name), q, u, tau)[:3].tolist()
+            forces += answer(dyn.constraint_wrench(constraint.name), q, u, tau)[:3].tolist()
         else:
-            found += [value for name, value in multipliers.items() if name.startswith(f"{constraint.name}.")]
-    close(found, given["closure_forces"])
+            forces += [value for name, value in multipliers.items() if name.startswith(f"{constraint.name}.")]
+    close(forces, given["closure_forces"])
 
 
 @every_state("reduced_inertia")
@@ -122,10 +122,10 @@ def test_energies(case):
 def test_forces_of_a_motion(case):
     dyn, given = case
     q, u = given["q"], independent_part(dyn.system, given["v"])
-    wanted = given["inverse_dynamics"]
-    a = independent_part(dyn.system, wanted["a"])
-    close(answer(dyn.tree_acceleration, q, u, a), wanted["a"])
-    close(answer(dyn.generalized_forces, q, u, a), wanted["tau_independent"])
+    expected = given["inverse_dynamics"]
+    a = independent_part(dyn.system, expected["a"])
+    close(answer(dyn.tree_acceleration, q, u, a), expected["a"])
+    close(answer(dyn.generalized_forces, q, u, a), expected["tau_independent"])
 
 
 @pytest.mark.parametrize("k", [0, 1])
@@ -134,17 +134,17 @@ def test_forces_of_a_motion(case):
     [("delta-loops", "inverse_dynamics", "tau_actuated"), ("five-bar", "redundant_actuation", "smallest_tau")],
 )
 def test_torques_at_motors(name, motion, torques, k):
-    """Three motors for the Delta's three freedoms; three for the two of a five-bar, which share the work."""
+    """Three motors for the three degrees of freedom of a Delta; three for the two of a five-bar."""
     given = state(name, k)
-    wanted = given[motion]
-    dyn = Dynamics(constrained(name, tuple(wanted["actuated"])))
-    u, a = (independent_part(dyn.system, w) for w in (given["v"], wanted["a"]))
-    close(answer(dyn.inverse_dynamics, given["q"], u, a), wanted[torques])
+    expected = given[motion]
+    dyn = Dynamics(constrained(name, tuple(expected["actuated"])))
+    u, a = (independent_part(dyn.system, w) for w in (given["v"], expected["a"]))
+    close(answer(dyn.inverse_dynamics, given["q"], u, a), expected[torques])
 
 
 @pytest.mark.parametrize("k", [0, 1])
-def test_the_pin_of_the_five_bar_moves_as_a_point_of_its_own(k):
-    """Its position, velocity, acceleration and its inertia matrix, seen from the pin."""
+def test_motion_and_inertia_of_the_pin_of_the_five_bar(k):
+    """Position, velocity and acceleration of the pin, and the inertia matrix in its coordinates."""
     given = state("five-bar", k)
     dyn, pin = dynamics("five-bar"), given["pin"]
     q, u = given["q"], independent_part(dyn.system, given["v"])
@@ -161,45 +161,45 @@ def test_the_pin_of_the_five_bar_moves_as_a_point_of_its_own(k):
 # ---- impacts: v⁺ = v⁻ + P Jᵀ f, with the mobility P of the constrained tree
 
 
-def struck(dyn, q, w, J, normal, restitution):
-    """(velocities after, impulse) of a smooth wall that meets a point with Jacobian J on the tree's velocities."""
+def after_impact(dyn, q, w, J, normal, restitution):
+    """Return velocities and impulse after the impact of a smooth wall on a point with Jacobian J along w."""
     row = normal @ J
-    give = answer(dyn.mobility, q) @ row
-    impulse = -(1.0 + restitution) * (row @ w) / (row @ give)
-    return w + give * impulse, impulse
+    change = answer(dyn.mobility, q) @ row
+    impulse = -(1.0 + restitution) * (row @ w) / (row @ change)
+    return w + change * impulse, impulse
 
 
 @pytest.mark.parametrize("k", [0, 1])
-def test_the_pin_of_the_five_bar_meets_a_wall(k):
+def test_an_impact_of_the_pin_of_the_five_bar(k):
     given, dyn = state("five-bar", k), dynamics("five-bar")
-    q, wanted = given["q"], given["impact"]
+    q, expected = given["q"], given["impact"]
     J = Dynamics(dyn.system.tree).jacobian("0/a", "LOCAL_WORLD_ALIGNED")(q)[:2]
-    after, impulse = struck(dyn, q, given["v"], J, np.array(wanted["normal"]), wanted["restitution"])
-    close(after, wanted["v_after"])
-    close([impulse], [wanted["wall_impulse"]])
+    after, impulse = after_impact(dyn, q, given["v"], J, np.array(expected["normal"]), expected["restitution"])
+    close(after, expected["v_after"])
+    close([impulse], [expected["wall_impulse"]])
 
 
-def test_the_sleigh_meets_a_wall():
-    wanted, dyn = CASES["chaplygin-sleigh"]["impact"], dynamics("chaplygin-sleigh")
-    x, y = wanted["point"]
-    J = np.array([[1.0, 0.0, -y], [0.0, 1.0, x]])  # of a point on a body that stands along the axes
-    q = np.array([0.0, 0.0, wanted["heading"]])
-    before = np.array(wanted["v_before"])
-    after, impulse = struck(dyn, q, before, J, np.array(wanted["wall_normal"]), wanted["restitution"])
-    close(after, wanted["v_after"])
-    close([impulse], [wanted["wall_impulse"]])
+def test_an_impact_of_the_sleigh():
+    expected, dyn = CASES["chaplygin-sleigh"]["impact"], dynamics("chaplygin-sleigh")
+    x, y = expected["point"]
+    J = np.array([[1.0, 0.0, -y], [0.0, 1.0, x]])  # of a point on a body aligned with the axes
+    q = np.array([0.0, 0.0, expected["heading"]])
+    before = np.array(expected["v_before"])
+    after, impulse = after_impact(dyn, q, before, J, np.array(expected["wall_normal"]), expected["restitution"])
+    close(after, expected["v_after"])
+    close([impulse], [expected["wall_impulse"]])
 
 
 # ---- steady motions, equilibria
 
 
 @pytest.mark.parametrize("steady", CASES["rolling-disk"]["steady"], ids=lambda steady: f"theta={steady['theta']}")
-def test_a_disk_rolls_round_steadily(steady):
-    dyn, none = dynamics("rolling-disk"), np.zeros(6)
+def test_a_disk_rolls_steadily_in_a_circle(steady):
+    dyn, no_forces = dynamics("rolling-disk"), np.zeros(6)
     q, u = np.array(steady["q"]), independent_part(dyn.system, steady["v"])
-    a = answer(dyn.forward_dynamics, q, u, none)
+    a = answer(dyn.forward_dynamics, q, u, no_forces)
     close(answer(dyn.tree_acceleration, q, u, a), steady["a"])
-    force = answer(dyn.constraint_wrench("closure 0"), q, u, none)[:3]
+    force = answer(dyn.constraint_wrench("closure 0"), q, u, no_forces)[:3]
     close(force, steady["contact_force"])
 
 
@@ -210,12 +210,12 @@ FOUR_BARS = ("fourbar-grashof", "fourbar-non-grashof")
     ("name", "k"), [(name, k) for name in FOUR_BARS for k in range(len(CASES[name]["equilibria"]))]
 )
 def test_a_four_bar_rests_at_its_equilibria(name, k):
-    """No acceleration at rest, and the slope of gravity along the loop is the stiffness."""
-    wanted, dyn = CASES[name]["equilibria"][k], dynamics(name)
-    q = np.array(wanted["q"])
+    """There is no acceleration at rest, and the slope of gravity along the loop is the stiffness."""
+    expected, dyn = CASES[name]["equilibria"][k], dynamics(name)
+    q = np.array(expected["q"])
     (gravity,), (inertia,) = answer(dyn.gravity, q), answer(dyn.mass_matrix, q)
-    assert abs(gravity) <= 1e-13 * abs(wanted["stiffness"])
-    close(inertia, [wanted["inertia"]])
+    assert abs(gravity) <= 1e-13 * abs(expected["stiffness"])
+    close(inertia, [expected["inertia"]])
     slope = answer(dyn.gravity.jacobian("q"), q)
-    close(slope.ravel(), [wanted["stiffness"]])
-    close(-slope.ravel() / inertia, [wanted["eigenvalue_squared"]])
+    close(slope.ravel(), [expected["stiffness"]])
+    close(-slope.ravel() / inertia, [expected["eigenvalue_squared"]])

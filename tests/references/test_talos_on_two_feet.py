@@ -1,4 +1,4 @@
-"""Talos with both feet welded to the ground, against an own reader and recursion at 30 digits."""
+"""Talos with both feet welded to the ground, compared with an independent reader and recursion in 30 digits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from appell_lab.bench.loop_robots import FEET, fixed_feet
 from appell_lab.bench.subject import find
 from constrained_cases import CASES
 
-EXACT = 1e-12  # of the largest entry; accelerations span 1e4, and the reference agrees with Pinocchio to 1e-15
+EXACT = 1e-12  # relative to the largest entry; accelerations span 1e4, and the reference agrees with Pinocchio to 1e-15
 STATES = CASES["talos-two-feet"]["states"]
 
 
 def rearranged(robot, joints, values):
-    """Values of the reference, whose joints stand in another order, in that of our q or v."""
+    """Return values of the reference in the joint order of q or v of appell."""
     spans = {link.joint.name: [s.stop - s.start for s in robot.span(link.joint)] for link in robot.links}
     which = 0 if len(values) == robot.nq else 1
     cuts = np.cumsum([spans[name][which] for name in joints])[:-1]
@@ -50,10 +50,10 @@ def test_wrenches_on_the_soles(case):
     dyn, q, w, tau, _, soles, given = case
     names = dyn.system.tree.velocity_names
     u = w[[names.index(name) for name in dyn.system.velocity_names]]
-    for foot, wanted in given["foot_wrenches_on_the_robot_in_sole_axes"].items():
+    for foot, expected in given["foot_wrenches_on_the_robot_in_sole_axes"].items():
         force, moment = np.split(answer(dyn.constraint_wrench(foot), q, u, tau), 2)
         R = soles[foot][:3, :3]
-        close([*(R.T @ force), *(R.T @ moment)], wanted)
+        close([*(R.T @ force), *(R.T @ moment)], expected)
 
 
 def close(ours, theirs, least=0.0):

@@ -91,7 +91,7 @@ def _results(chain: Chain) -> list[list]:
         [compound.R(j, k) for j, k in pairs if j],
         [x for pair in turning for x in pair],
         gains,
-        [x for own in outboard for x in (own.p, own.Q, own.chi)],
+        [x for terms in outboard for x in (terms.p, terms.Q, terms.chi)],
         list(right_side(chain, compound, outboard).values()),
         [*lines.values(), *turns.values()],
         [row for block in inertia(chain, compound, lines, turns).values() for row in block],

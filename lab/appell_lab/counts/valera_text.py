@@ -83,7 +83,7 @@ class Craig:
         return Acceleration(parent_omega + v * Z, alpha, R.T @ (parent.acc + by_crosses(parent, link.s)))
 
     def arms(self, links: Sequence[SymbolLink], i: int) -> tuple[Vec3, Vec3]:
-        """Return the vectors from the reference point of the moments of link i to its centre of mass and the next link."""
+        """Return the vectors from the reference point of link i to its centre of mass and to the next link."""
         return links[i].com, links[i + 1].s if i + 1 < len(links) else ZERO
 
 
@@ -113,7 +113,7 @@ class Paul:
         return Acceleration(omega, alpha, at_parent.acc + by_crosses(at_parent, link.s))
 
     def arms(self, links: Sequence[SymbolLink], i: int) -> tuple[Vec3, Vec3]:
-        """Return the vectors from the reference point of the moments of link i to its centre of mass and the next link."""
+        """Return the vectors from the reference point of link i to its centre of mass and to the next link."""
         return links[i].s + links[i].com, links[i].s
 
 

@@ -26,9 +26,9 @@ import numpy as np
 from appell.model.robot import Robot
 from appell_lab.references.peer_tree import ONE_AXIS, Numbers, central_inertia
 
-LONG, COMPLEX = np.longdouble, np.clongdouble
-STEP = LONG(2.0) ** -300  # its square is negligible beside any number, and does not underflow
-_XY, _Z = np.array([1, 1, 0], LONG), np.array([0, 0, 1], LONG)
+LONG_DOUBLE, LONG_COMPLEX = np.longdouble, np.clongdouble
+STEP = LONG_DOUBLE(2.0) ** -300  # its square is negligible beside any number, and does not underflow
+_XY, _Z = np.array([1, 1, 0], LONG_DOUBLE), np.array([0, 0, 1], LONG_DOUBLE)
 
 
 class LinkState(NamedTuple):
@@ -45,39 +45,39 @@ class LongTree:
     """A tree given as plain numbers, in the layout of q and v of the robot of appell."""
 
     def __init__(self, links: Sequence[Numbers], gravity: Sequence[float], robot: Robot):
-        self.links, self.gravity = links, np.array(gravity, LONG)
+        self.links, self.gravity = links, np.array(gravity, LONG_DOUBLE)
         self.nv, self.spans = robot.nv, [robot.span(link.joint) for link in robot.links]
         self.twists = [_twists(link) for link in links]
 
     def inverse_dynamics(self, q, v, a) -> np.ndarray:
         """Return the joint forces, one row per sample."""
-        return self._forces(q, v, a, np.zeros((1, 3 * self.nv), LONG))[0].real
+        return self._forces(q, v, a, np.zeros((1, 3 * self.nv), LONG_DOUBLE))[0].real
 
     def inverse_derivatives(self, q, v, a) -> list[np.ndarray]:
         """Return ∂τ/∂q along the twists of the joints, ∂τ/∂v and ∂τ/∂a = M, each (samples, forces, directions)."""
-        steps = STEP * np.eye(3 * self.nv, dtype=LONG)
+        steps = STEP * np.eye(3 * self.nv, dtype=LONG_DOUBLE)
         derivatives = np.moveaxis(self._forces(q, v, a, steps).imag / STEP, 0, -1)
         return np.split(derivatives, 3, axis=-1)
 
     def forward_dynamics(self, q, v, tau) -> np.ndarray:
         """Return the accelerations caused by the forces."""
-        zeros = np.zeros(np.shape(v), LONG)
+        zeros = np.zeros(np.shape(v), LONG_DOUBLE)
         M = self.inverse_derivatives(q, v, zeros)[2]
-        return _solve(M, np.asarray(tau, LONG) - self.inverse_dynamics(q, v, zeros))
+        return _solve(M, np.asarray(tau, LONG_DOUBLE) - self.inverse_dynamics(q, v, zeros))
 
     def _forces(self, q, v, a, steps) -> np.ndarray:
         """Return τ by direction and sample; a row of `steps`, times i, is added to (q, v, a)."""
         q_steps, v_steps, a_steps = np.split(steps, 3, axis=-1)
-        v = np.asarray(v, LONG) + 1j * v_steps[:, None, :]
-        a = np.asarray(a, LONG) + 1j * a_steps[:, None, :]
+        v = np.asarray(v, LONG_DOUBLE) + 1j * v_steps[:, None, :]
+        a = np.asarray(a, LONG_DOUBLE) + 1j * a_steps[:, None, :]
         shape = (*v.shape[:2], 3)
-        zero, one = np.zeros(shape, COMPLEX), np.broadcast_to(np.eye(3, dtype=COMPLEX), (*shape, 3))
+        zero, one = np.zeros(shape, LONG_COMPLEX), np.broadcast_to(np.eye(3, dtype=LONG_COMPLEX), (*shape, 3))
         world = LinkState(one, zero, zero, zero, zero - self.gravity)
         states: list[LinkState] = []
         for k, link in enumerate(self.links):
             base = world if link["parent"] < 0 else states[link["parent"]]
             (coordinates, velocities), (rate, offset) = self.spans[k], _mimic(link)
-            position = rate * np.asarray(q, LONG)[:, coordinates] + offset
+            position = rate * np.asarray(q, LONG_DOUBLE)[:, coordinates] + offset
             step, speed, acceleration = (rate * x[..., velocities] for x in (1j * q_steps[:, None, :], v, a))
             states.append(self._state(k, base, position, step, speed, acceleration))
         return self._joint_forces(states, a)
@@ -85,9 +85,9 @@ class LongTree:
     def _state(self, k: int, base: LinkState, q, step, v, a) -> LinkState:
         """Return the state of a link from that of its parent."""
         link, (Sl, Sw) = self.links[k], self.twists[k]
-        placement, rotation = _quaternion(np.array(link["turn"], LONG)), _joint_rotation(link, q)
+        placement, rotation = _quaternion(np.array(link["turn"], LONG_DOUBLE)), _joint_rotation(link, q)
         displacement = _joint_displacement(link, q) + _times(rotation, step @ Sl)
-        d = _times(base.R, np.array(link["xyz"], LONG) + _times(placement, displacement))
+        d = _times(base.R, np.array(link["xyz"], LONG_DOUBLE) + _times(placement, displacement))
         R = base.R @ placement @ (rotation + rotation @ _skew(step @ Sw))
         s, w = _times(R, v @ Sl), _times(R, v @ Sw)
         al = base.al + _times(R, a @ Sw) + np.cross(base.w, w)  # (1)
@@ -96,10 +96,10 @@ class LongTree:
 
     def _joint_forces(self, states: Sequence[LinkState], a) -> np.ndarray:
         """Return the joint forces for the given states of all links."""
-        tau = np.zeros(a.shape, COMPLEX)
+        tau = np.zeros(a.shape, LONG_COMPLEX)
         for k, (link, body) in enumerate(zip(self.links, states, strict=True)):
-            c = _times(body.R, np.array(link["com"], LONG))
-            inertia = body.R @ central_inertia(link).astype(LONG) @ np.swapaxes(body.R, -1, -2)
+            c = _times(body.R, np.array(link["com"], LONG_DOUBLE))
+            inertia = body.R @ central_inertia(link).astype(LONG_DOUBLE) @ np.swapaxes(body.R, -1, -2)
             F = link["mass"] * (body.a + np.cross(body.al, c) + np.cross(body.w, np.cross(body.w, c)))  # (3)
             N = _times(inertia, body.al) + np.cross(body.w, _times(inertia, body.w))
             velocities, rate = self.spans[k][1], _mimic(link)[0]
@@ -133,13 +133,13 @@ def _mimic(link: Numbers) -> tuple[float, float]:
 
 
 def _axis(link: Numbers) -> np.ndarray:
-    axis = np.array(link["axis"], LONG)
+    axis = np.array(link["axis"], LONG_DOUBLE)
     return axis / np.sqrt((axis**2).sum())
 
 
 def _twists(link: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """Return S_l and S_w transposed, by which a row of joint velocities is multiplied."""
-    one, zero = np.eye(3, dtype=LONG), np.zeros((3, 3), LONG)
+    one, zero = np.eye(3, dtype=LONG_DOUBLE), np.zeros((3, 3), LONG_DOUBLE)
     if link["kind"] in ONE_AXIS:
         axis = _axis(link)[None]
         return (axis, 0 * axis) if link["kind"] == "prismatic" else (0 * axis, axis)
@@ -154,7 +154,7 @@ def _joint_displacement(link: Numbers, q: np.ndarray) -> np.ndarray:
         return q * _axis(link)
     if link["kind"] == "planar":
         return q * _XY
-    return q[:, :3] if link["kind"] == "floating" else np.zeros((len(q), 3), LONG)
+    return q[:, :3] if link["kind"] == "floating" else np.zeros((len(q), 3), LONG_DOUBLE)
 
 
 def _joint_rotation(link: Numbers, q: np.ndarray) -> np.ndarray:
@@ -171,11 +171,11 @@ def _quaternion(turn: np.ndarray) -> np.ndarray:
     turn = turn / np.sqrt((turn**2).sum(axis=-1, keepdims=True))
     u, w = turn[..., :3], turn[..., 3, None, None]
     square = (u**2).sum(axis=-1)[..., None, None]
-    return (w**2 - square) * np.eye(3, dtype=LONG) + 2 * u[..., :, None] * u[..., None, :] + 2 * w * _skew(u)
+    return (w**2 - square) * np.eye(3, dtype=LONG_DOUBLE) + 2 * u[..., :, None] * u[..., None, :] + 2 * w * _skew(u)
 
 
 def _skew(u: np.ndarray) -> np.ndarray:
-    return np.cross(np.eye(3, dtype=LONG), u[..., None, :])  # column i of [u] is u × e_i, its row e_i × u
+    return np.cross(np.eye(3, dtype=LONG_DOUBLE), u[..., None, :])  # column i of [u] is u × e_i, its row e_i × u
 
 
 def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

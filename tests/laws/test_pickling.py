@@ -1,4 +1,4 @@
-"""What a user may send to a worker arrives by plain `pickle`, and does there what it does here."""
+"""Objects that users send to workers can be pickled and behave the same afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RNG_SEED = 5
 
 
 def drawn(function: ap.Function) -> list[np.ndarray]:
-    """Arguments of a function, two samples."""
+    """Return random arguments of a function, two samples."""
     rng = np.random.default_rng(RNG_SEED)
     return [rng.uniform(-0.4, 0.4, (2, *array.shape)) for array in function.inputs]
 
@@ -29,7 +29,7 @@ def answer(function: ap.Function) -> Any:
 
 
 def used(system) -> ap.Dynamics:
-    """A catalogue that has been used: functions called, differentiated, of frames, and its equations over scalars."""
+    """Return dynamics after use: functions called and differentiated, functions of frames, equations."""
     dyn = ap.Dynamics(system)
     for function in (dyn.forward_dynamics, dyn.inverse_dynamics, dyn.mass_matrix):
         answer(function)
@@ -69,7 +69,7 @@ def design() -> control.Design:
     return control.Design(arm, control.critical(20.0), period=1e-3)
 
 
-def asked(controller: control.Controller) -> Any:
+def outputs(controller: control.Controller) -> Any:
     controller.reset()
     return controller([0.1, 0.2], [0.3, 0.4], np.ones((3, 2))).copy(), controller.integral
 
@@ -82,16 +82,16 @@ def fitted() -> Any:
 
 
 def bound() -> Any:
-    made = ap.Dynamics(puma()).inverse_dynamics.bind()
-    made.q, made.v, made.a = np.random.default_rng(0).uniform(-1, 1, (3, 6))
-    return made
+    binding = ap.Dynamics(puma()).inverse_dynamics.bind()
+    binding.q, binding.v, binding.a = np.random.default_rng(0).uniform(-1, 1, (3, 6))
+    return binding
 
 
 def series() -> motion.Fourier:
     return motion.Fourier(0.2, np.eye(2), np.ones((2, 2)), [0.1, 0.2])
 
 
-# what it is -> how it is made, and what is asked of it here and there
+# description -> (function that creates the object, function whose result must be the same after pickling)
 CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "a robot": (puma, lambda x: [each.body.parameters for each in x.links]),
     "a robot with free bodies": (lambda: puma().with_free("link6"), lambda x: x.free),
@@ -108,7 +108,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda x: [answer(x), answer(x.jacobian("q", "v"))],
     ),
     "a derivative": (lambda: ap.Dynamics(puma()).inverse_dynamics.jacobian("q"), answer),
-    "a function of one's own": (
+    "a user-defined function": (
         lambda: ap.Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r}),
         answer,
     ),
@@ -117,7 +117,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "a builder's robot": (lambda: ap.load("pendulum"), lambda x: x.joint_names),
     "a plane": (lambda: ap.Plane((0.0, 0.0, 1.0), -1.2), lambda x: x.gap(0.1, 0.2, 0.3)),
     "a sphere": (lambda: ap.Sphere(2.0), lambda x: x.gap(0.1, 0.2, 0.3)),
-    "a surface of one's own": (lambda: ap.Implicit(shape), lambda x: x.gap(0.1, 0.2, 0.3)),
+    "a user-defined surface": (lambda: ap.Implicit(shape), lambda x: x.gap(0.1, 0.2, 0.3)),
     "a contact": (lambda: ap.Contact("all", ap.Circle(2.5), restitution=0.5), lambda x: repr(x)),
     "a record": (fall, columns),
     "a ramp": (lambda: motion.Ramp([0, 1], [3, -1], velocity=[1.0, 2.0], acceleration=[4.0, 2.0]), at),
@@ -133,8 +133,8 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         ),
         at,
     ),
-    "a design": (design, lambda x: asked(control.Controller(x))),
-    "a controller": (lambda: control.Controller(design()), asked),
+    "a design": (design, lambda x: outputs(control.Controller(x))),
+    "a controller": (lambda: control.Controller(design()), outputs),
     "a linear system": (
         lambda: control.linearize(ap.load("pendulum"), [0.0]),
         lambda x: (x.A, x.B, x.states, x.poles),
@@ -152,35 +152,35 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }
 
 
-def assert_same(found: Any, want: Any) -> None:
-    if isinstance(want, (tuple, list)):
-        assert len(found) == len(want)
-        for one, other in zip(found, want, strict=True):
+def assert_same(result: Any, expected: Any) -> None:
+    if isinstance(expected, (tuple, list)):
+        assert len(result) == len(expected)
+        for one, other in zip(result, expected, strict=True):
             assert_same(one, other)
-    elif isinstance(want, np.ndarray):
-        assert found.tobytes() == want.tobytes()
+    elif isinstance(expected, np.ndarray):
+        assert result.tobytes() == expected.tobytes()
     else:
-        assert found == want
+        assert result == expected
 
 
-@pytest.mark.parametrize("what", CASES)
-def test_it_arrives(what):
-    make, ask = CASES[what]
-    sent = make()
-    want = ask(sent)
-    assert_same(ask(pickle.loads(pickle.dumps(sent))), want)
-    assert_same(ask(copy.deepcopy(sent)), want)
+@pytest.mark.parametrize("name", CASES)
+def test_a_pickled_and_a_copied_object_give_the_same_results(name):
+    make, evaluate = CASES[name]
+    original = make()
+    expected = evaluate(original)
+    assert_same(evaluate(pickle.loads(pickle.dumps(original))), expected)
+    assert_same(evaluate(copy.deepcopy(original)), expected)
 
 
-def test_a_binding_that_arrived_has_arrays_of_its_own():
-    made = bound()
-    again = pickle.loads(pickle.dumps(made))
-    again.q[:] = 0.0
-    assert made.q.all()
-    assert repr(again) == repr(made)
+def test_a_pickled_binding_has_its_own_arrays():
+    original = bound()
+    copied = pickle.loads(pickle.dumps(original))
+    copied.q[:] = 0.0
+    assert original.q.all()
+    assert repr(copied) == repr(original)
 
 
-def test_a_ufunc_says_that_it_cannot_travel():
+def test_pickling_a_ufunc_is_an_error_with_its_name():
     function = ap.Dynamics(puma()).gravity
     with pytest.raises((pickle.PicklingError, AttributeError), match="gravity"):
         pickle.dumps(function.ufunc)
@@ -190,7 +190,7 @@ def answers(dyn: ap.Dynamics, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return dyn.gravity(q), dyn.gravity.jacobian("q")(q)
 
 
-def test_dynamics_work_in_a_fresh_process():
+def test_dynamics_work_in_a_new_process():
     dyn = used(puma())
     q = np.random.default_rng(0).uniform(-1, 1, (50, 6))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
