@@ -97,7 +97,7 @@ BAD = {
     ),
     "masses that cancel": (
         lambda: arm().fixed("x", parent="lower", xyz=(3, 0, 0), mass=-1.5, inertia=UNIT).build(),
-        "its total mass is zero",
+        "add up to 0, but their inertias do not",
     ),
     "no moving joint": (lambda: Builder("r").fixed("x").build(), "has no moving joint"),
     "a home that is too long": (lambda: arm(home=(1, 2, 3)).build(), "home of robot 'arm' has 3 numbers"),

@@ -160,10 +160,10 @@ def test_a_robot_with_another_geometry_is_an_error_that_names_the_joint():
         return from_dh(rows)
 
     cases = {
-        "joint 'joint2' turns about an axis 80°": puma_with(_1=DH(-np.radians(80))),
-        "joint 'joint3' turns about an axis 10°": puma_with(_2=DH(np.radians(10), 0.432)),
-        "joint 'joint4' turns about an axis 70°": puma_with(_3=DH(np.radians(70), -0.02, 0.433)),
-        "joint 'joint5' turns about an axis 45°": puma_with(_4=DH(np.radians(45))),
+        "joint 'joint2' has an axis at 80°": puma_with(_1=DH(-np.radians(80))),
+        "joint 'joint3' has an axis at 10°": puma_with(_2=DH(np.radians(10), 0.432)),
+        "joint 'joint4' has an axis at 70°": puma_with(_3=DH(np.radians(70), -0.02, 0.433)),
+        "joint 'joint5' has an axis at 45°": puma_with(_4=DH(np.radians(45))),
         "joint 'joint6' has an axis that misses the wrist centre, on the axis of joint 'joint5', by 0.1 m": puma_with(
             _5=DH(RIGHT, 0.1)
         ),

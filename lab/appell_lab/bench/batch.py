@@ -62,6 +62,7 @@ QUANTITIES = (
 
 
 def quantities(subject: Subject) -> list[Quantity]:
+    """Return the quantities that are measured for a robot."""
     return [quantity for quantity in QUANTITIES if subject.robot.nv <= quantity.max_nv]
 
 

@@ -36,6 +36,7 @@ class TimedStatement:
     names: Mapping[str, object]
 
     def timer(self) -> Timer:
+        """Return a timer of the statement that uses the processor time of the process."""
         return Timer(self.statement, timer=process_time, globals=dict(self.names))
 
 

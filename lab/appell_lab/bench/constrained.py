@@ -38,6 +38,7 @@ class ConstraintPeer:
 
     @property
     def names(self) -> dict[str, object]:
+        """Names and values for a timed statement."""
         return {
             "f": self.function,
             "model": self.model,
@@ -48,6 +49,7 @@ class ConstraintPeer:
         }
 
     def acceleration(self, q, w, force) -> np.ndarray:
+        """Return the accelerations of the tree (nv,) at q and w under generalised forces."""
         return self.function(self.model, self.data, q, w, force, self.contacts, self.terms, self.settings)
 
 

@@ -27,11 +27,13 @@ class ConstantReading(PassiveHardware):
         self.codes = np.zeros(servo.wiring.n)
 
     def read(self, into: np.ndarray) -> bool:
+        """Write the constant reading, with the current time, into the array."""
         into[:] = self._reading
         into[0] = self._clock.time
         return True
 
     def write(self, codes: np.ndarray) -> None:
+        """Store the codes."""
         self.codes[:] = codes
 
 

@@ -47,19 +47,23 @@ class Figure:
 
     @property
     def value_text(self) -> str:
+        """The value with its unit."""
         return in_unit(self.value, self.unit)
 
     @property
     def aim_text(self) -> str:
+        """The aim with its unit and relation; empty if there is none."""
         if self.aim is None:
             return ""
         return f"≥ {self.aim:g}x" if self.unit == "x" else f"≤ {in_unit(self.aim, self.unit)}"
 
     def to_json(self) -> dict[str, Any]:
+        """Return all fields as plain data."""
         return asdict(self) | {"met": self.met}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Figure:
+        """Return the figure of the data from `to_json`."""
         return Figure(**{key: value for key, value in data.items() if key != "met"})
 
 

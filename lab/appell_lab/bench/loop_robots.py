@@ -45,6 +45,7 @@ class LoopRobot:
 
     @cached_property
     def tree(self) -> Robot:
+        """The tree in appell, without constraints."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             return from_pinocchio(self.model, name=self.name, physical=False)
@@ -209,6 +210,7 @@ class Legs:
 
     @property
     def columns(self) -> list[int]:
+        """Indices of the leg joints in v."""
         return [k for leg in self.legs for k in leg]
 
     def with_feet_in_place(self, q: np.ndarray) -> np.ndarray:

@@ -40,10 +40,13 @@ class Report:
         }
 
     def save(self, path: Path) -> None:
+        """Write the report as JSON."""
         save_results(path, self.content)
 
     @staticmethod
     def read(path: Path) -> Report:
+        """Read a report written by `save`."""
+
         def report_of(content: dict[str, Any]) -> Report:
             figures = tuple(Figure.from_json(data) for data in content["figures"])
             keys = ("machine", "versions", "date", "batch", "quick")

@@ -56,6 +56,7 @@ class Start:
 
     @property
     def robot(self) -> str:
+        """Name of the robot; "appell" for the import."""
         return self.subject.name if self.subject else "appell"
 
 

@@ -37,16 +37,19 @@ class Subject:
 
     @cached_property
     def robot(self) -> Robot:
+        """The robot in appell."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             return load_tree(self.source, base=self.base, physical=self.physical, mimic=False)
 
     @cached_property
     def dynamics(self) -> Dynamics:
+        """The functions of the robot."""
         return Dynamics(self.robot)
 
     @cached_property
     def twin(self) -> Twin:
+        """The robot in Pinocchio."""
         return Twin(self)
 
 

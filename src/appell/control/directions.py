@@ -40,7 +40,7 @@ def directions(system: System, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> D
     if not system.is_constrained:
         return Directions(-system.bracket(v), np.eye(system.nv), system.velocity_names)
     tree, free, rows = system.tree, list(system.map.positions), ConstraintRows(dyn)
-    if rows.open_by(q) > GAP_TOLERANCE * max(1.0, rows.loops.size):
+    if rows.largest_gap(q) > GAP_TOLERANCE * max(1.0, rows.loops.size):
         name, size, unit = rows.loops.widest_gap(rows.gap(q))
         raise ArgumentError(
             f"q of {system.owner} violates constraint '{name}' by {size:.4g} {unit}, so it cannot be linearised there.",

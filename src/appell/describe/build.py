@@ -111,7 +111,17 @@ class Builder:
         where: str = "",
         body_where: str = "",
     ) -> Builder:
-        """Set mass (kg), centre of mass (m) and inertia (kg m²) of the root link, for a base that moves."""
+        """Set the inertia of the root link, for a base that moves.
+
+        Parameters
+        ----------
+        mass, com, inertia, body : as in `link`
+        where, body_where : file and line of the link and of the body, for messages
+
+        Returns
+        -------
+        The builder, so that calls can be chained.
+        """
         body = body_from(body, mass, com, inertia, f"root link '{self.root}'", where)
         body_where, massless = body_where or where, mass == 0
         self.parts[0] = replace(self.parts[0], body=body, massless=massless, where=where, body_where=body_where)
@@ -212,9 +222,22 @@ class Builder:
         where: str = "",
         body_where: str = "",
     ) -> Builder:
-        """Add a link that is fixed to its parent; parameters as in `link`.
+        """Add a link that is fixed to its parent.
 
         Its inertia is added to that of the parent, and its pose is kept as a frame of the same name.
+
+        Parameters
+        ----------
+        name : name of the link
+        parent : name of the parent link, moving or fixed; the root by default
+        at, xyz, rpy : pose in the axes of the parent, as in `link`
+        mass, com, inertia, body : inertia of the link, as in `link`
+        joint_name : name of the fixed joint; '<name>_joint' by default
+        where, body_where : file and line of the joint and of the body, for messages
+
+        Returns
+        -------
+        The builder, so that calls can be chained.
         """
         owner = f"link '{name}'"
         self.parts.append(
@@ -241,7 +264,19 @@ class Builder:
         rpy: Iterable[float] | None = None,
         where: str = "",
     ) -> Builder:
-        """Add a named frame to a link, moving or fixed (`on`; the root by default); its pose as in `link`."""
+        """Add a named frame to a link.
+
+        Parameters
+        ----------
+        name : name of the frame
+        on : name of the link, moving or fixed; the root by default
+        at, xyz, rpy : pose in the axes of the link, as in `Builder.link`
+        where : file and line, for messages
+
+        Returns
+        -------
+        The builder, so that calls can be chained.
+        """
         on = self.root if on is None else on
         self.frames.append(FramePart(name, on, pose_from(at, xyz, rpy, f"frame '{name}'", where), where))
         return self

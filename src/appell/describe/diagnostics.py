@@ -32,6 +32,7 @@ class ErrorCollector:
         self.collected: list[AppellError] = []
 
     def add(self, error: AppellError) -> None:
+        """Collect an error, or all parts of a combined one; stop reading if there are too many."""
         self.collected += error.parts or (error,)
         if len(self.collected) >= MAX_ERRORS:
             raise _TooManyErrors

@@ -59,7 +59,19 @@ def closing_angle(a: Scalar, b: Scalar, c: Scalar, branch: int) -> Angle:
 
 
 def check_branches(branches: Sequence[int], legs: int, owner: str) -> tuple[int, ...]:
-    """Return the branches as a tuple; raise ArgumentError unless there is one of +1 and -1 for every leg."""
+    """Return the branches as a tuple of +1 and -1.
+
+    Parameters
+    ----------
+    branches : one of +1 and -1 per leg
+    legs : number of legs
+    owner : name of the mechanism in messages
+
+    Raises
+    ------
+    ArgumentError
+        If there are more or fewer branches than legs, or other values.
+    """
     try:
         signs = tuple(int(b) for b in branches)
     except (TypeError, ValueError):
@@ -81,7 +93,12 @@ def check_positive(owner: str, **sizes: float) -> None:
 
 
 def rotation_zyx(yaw: Scalar, pitch: Scalar, roll: Scalar) -> Mat3:
-    """Return the rotation Rz(yaw) Ry(pitch) Rx(roll); angles in rad."""
+    """Return the rotation Rz(yaw) Ry(pitch) Rx(roll).
+
+    Parameters
+    ----------
+    yaw, pitch, roll : angles, rad
+    """
     (cz, sz), (cy, sy), (cx, sx) = ((cos(t), sin(t)) for t in (yaw, pitch, roll))
     return Mat3.of(
         [
@@ -134,5 +151,10 @@ def disc(mass: float, radius: float, thickness: float = 0.01) -> Body:
 
 
 def diagonal(xx: float, yy: float, zz: float) -> Mat3:
-    """Return the inertia matrix of three principal moments, kg m²."""
+    """Return the inertia matrix of three principal moments.
+
+    Parameters
+    ----------
+    xx, yy, zz : moments, kg m²
+    """
     return Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz)

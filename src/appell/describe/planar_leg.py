@@ -33,6 +33,7 @@ class Links:
     radius: float = 0.01
 
     def bodies(self, owner: str) -> tuple[Body, Body]:
+        """Return both links as bodies; `owner` names the mechanism in errors."""
         check_positive(owner, **{f"links.{name}": size for name, size in vars(self).items()})
         return (
             cylinder(self.first_mass, self.first, self.radius),
@@ -65,6 +66,7 @@ class PlanarLeg:
         return x - self.motor[0], y - self.motor[1]
 
     def theta(self, q: Sequence[Scalar]) -> Angle:
+        """The angle of the motor, by (1)."""
         (x, y), l1, l2 = self.leg_vector(q), self.links.first, self.links.second
         c = (x * x + y * y + (l1 * l1 - l2 * l2)) * (0.5 / l1)
         return closing_angle(x, y, c, self.branch)  # (1)
@@ -75,9 +77,11 @@ class PlanarLeg:
         return Angle(inverse * (x - l1 * theta.cosine), inverse * (y - l1 * theta.sine))
 
     def first(self, q: Sequence[Scalar]) -> Pose:
+        """The pose of the first link relative to the motor."""
         return Pose(self.theta(q).about_z)
 
     def second(self, q: Sequence[Scalar]) -> Pose:
+        """The pose of the second link relative to the motor."""
         theta, l1 = self.theta(q), self.links.first
         return Pose(self.second_direction(q).about_z, Vec3(l1 * theta.cosine, l1 * theta.sine, 0.0))
 
@@ -87,12 +91,14 @@ class PlanarLeg:
         return atan2(one.cosine * two.sine - one.sine * two.cosine, one.cosine * two.cosine + one.sine * two.sine)
 
     def distance(self, q: Sequence[Scalar]) -> Scalar:
+        """The distance from motor to pin, m."""
         x, y = self.leg_vector(q)
         return sqrt(x * x + y * y)
 
     # ---- the parts of the leg in a mechanism
 
     def bodies(self, owner: str) -> list[MovingBody]:
+        """Return both links as moving bodies; `owner` names the mechanism in errors."""
         base = Pose(translation=Vec3(*self.motor, 0.0))
         first, second = self.links.bodies(owner)
         return [
@@ -102,10 +108,12 @@ class PlanarLeg:
 
     @property
     def actuator(self) -> LegJoint:
+        """The motor."""
         return LegJoint(f"theta_{self.name}", lambda q: self.theta(q).value)
 
     @property
     def passive(self) -> LegJoint:
+        """The elbow joint."""
         return LegJoint(f"elbow_{self.name}", self.elbow)
 
     def pins(self) -> list[Pin]:
@@ -120,6 +128,7 @@ class PlanarLeg:
 
     @property
     def reach(self) -> Reach:
+        """The condition that the second link reaches the pin."""
         l1 = self.links.first
         return Reach(
             self.name,
@@ -131,6 +140,7 @@ class PlanarLeg:
 
 
 def on_circle(radius: float, angle: float) -> tuple[float, float]:
+    """Return the point (x, y) of a circle at an angle in rad."""
     return radius * math.cos(angle), radius * math.sin(angle)
 
 
@@ -145,6 +155,6 @@ def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> lis
     return points
 
 
-def turned(angle: Angle, x: float, y: float) -> tuple[Scalar, Scalar]:
+def rotated(angle: Angle, x: float, y: float) -> tuple[Scalar, Scalar]:
     """Rotate the point (x, y) about the origin."""
     return angle.cosine * x - angle.sine * y, angle.sine * x + angle.cosine * y

@@ -41,6 +41,7 @@ def numbers(values: object, size: int, what: str, where: str = "") -> tuple[floa
 
 
 def vector(values: object, what: str, where: str = "") -> Vec3:
+    """Return three finite numbers as a `Vec3`."""
     return Vec3.of(numbers(values, 3, what, where))
 
 

@@ -29,9 +29,11 @@ class Element:
 
     @property
     def where(self) -> str:
+        """File and line of the tag."""
         return f"{self.source or 'the text'}, line {self.line}"
 
     def all(self, tag: str) -> Iterator[Element]:
+        """Yield all children with a tag."""
         return (child for child in self.children if child.tag == tag)
 
     def only(self, tag: str) -> Element | None:
@@ -75,9 +77,11 @@ class Element:
         return tuple(value for value in values if value is not None)
 
     def float(self, key: str, owner: str) -> float:
+        """Return the finite number of an attribute."""
         return self.floats(key, 1, owner)[0]
 
     def error(self, problem: str, expected: str = "", hint: str = "") -> DescriptionError:
+        """Return an error at the line of this tag."""
         return DescriptionError(problem, expected=expected, source=self.where, hint=hint)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.formulate.constrained.assembling import OpenLoops, assemble_loops
+from appell.formulate.constrained.assembly import OpenLoops, assemble_loops
 from appell.model.robot import Robot
 from appell.model.system import System
 
@@ -77,9 +77,10 @@ class ConstraintRows:
     def __init__(self, dyn: Dynamics, prescribed: Sequence[float] | np.ndarray | None = None):
         self.dyn, self.system = dyn, constrained(dyn)
         self.tree, manifold = self.system.tree, self.system.map
-        self.kept = np.array(manifold.partition.kept, int)  # rows that carry forces
-        self.placed = np.array(manifold.placing.kept, int)  # independent position rows, as indices of gaps
-        self.placing = np.array([manifold.holonomic[k] for k in manifold.placing.kept], int)  # as indices of rows
+        active_positions = manifold.position_partition.active
+        self.active_rows = np.array(manifold.partition.active, int)  # indices of rows that carry forces
+        self.position_gaps = np.array(active_positions, int)  # indices of gaps of independent position rows
+        self.position_rows = np.array([manifold.holonomic[k] for k in active_positions], int)  # indices of these rows
         self.holonomic = np.array(manifold.holonomic, int)
         self.labels: tuple[tuple[str, str], ...] = manifold.labels
         names = self.system.prescribed
@@ -89,26 +90,26 @@ class ConstraintRows:
                 f"prescribed has shape {given.shape}; {self.system.owner} has {len(names)} prescribed motions.",
                 expected=f"({3 * len(names)},): position, velocity and acceleration of each",
             )
-        self.given = (given,) if names else ()
+        self.prescribed_values = (given,) if names else ()
 
     def at(self, prescribed: np.ndarray) -> None:
         """Set the values of the prescribed motions."""
-        if self.given:
-            self.given[0][:] = prescribed
+        if self.prescribed_values:
+            self.prescribed_values[0][:] = prescribed
 
     # ---- evaluation
 
     def gap(self, q: np.ndarray) -> np.ndarray:
         """Return φ of all position rows."""
-        return self.dyn.gap(q, *self.given) if len(self.holonomic) else np.zeros((*q.shape[:-1], 0))
+        return self.dyn.gap(q, *self.prescribed_values) if len(self.holonomic) else np.zeros((*q.shape[:-1], 0))
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         """Return K of all rows."""
-        return self.dyn.row_jacobian(q, *self.given)
+        return self.dyn.row_jacobian(q, *self.prescribed_values)
 
     def rates(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Return K w + b of all rows."""
-        return self.dyn.row_rates(q, w, *self.given)
+        return self.dyn.row_rates(q, w, *self.prescribed_values)
 
     def owner(self, row: int) -> str:
         """Return the name of the constraint of a row."""
@@ -118,7 +119,7 @@ class ConstraintRows:
 
     @property
     def loops(self) -> OpenLoops:
-        """The open loops, for `formulate.constrained.assembling`."""
+        """The open loops, for `formulate.constrained.assembly`."""
 
         def gaps(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return self.gap(q), self.jacobian(q)[self.holonomic]
@@ -126,7 +127,7 @@ class ConstraintRows:
         labels = tuple(self.labels[k] for k in self.holonomic)
         return OpenLoops(self.tree, self.system.constraints, gaps, labels)
 
-    def open_by(self, q: np.ndarray) -> float:
+    def largest_gap(self, q: np.ndarray) -> float:
         """Return the largest gap."""
         return float(np.abs(self.gap(q)).max(initial=0.0))
 
@@ -137,21 +138,21 @@ class ConstraintRows:
         columns = np.zeros((self.tree.nv, len(free)))
         columns[free] = np.eye(len(free))
         if len(dependent):
-            K = self.jacobian(q)[self.placing]
+            K = self.jacobian(q)[self.position_rows]
             columns[dependent] = -np.linalg.solve(K[:, dependent], K[:, free])
         return columns
 
     def nearest(self, q: np.ndarray) -> np.ndarray:
         """Close nearly closed configurations (..., nq) by (1); the caller has to check the remaining gap."""
         q, exact = np.array(q, float), self.loops.exact
-        if not len(self.placing):
+        if not len(self.position_rows):
             return q
         for _ in range(NEWTON_STEPS):
             phi = self.gap(q)
             if not np.abs(phi).max(initial=0.0) > exact:
                 break
-            K = self.jacobian(q)[..., self.placing, :]
-            step = np.linalg.pinv(K, rcond=PSEUDOINVERSE_RCOND) @ -phi[..., self.placed, None]
+            K = self.jacobian(q)[..., self.position_rows, :]
+            step = np.linalg.pinv(K, rcond=PSEUDOINVERSE_RCOND) @ -phi[..., self.position_gaps, None]
             q = self.tree.integrate(q, step[..., 0])
         return q
 
@@ -219,7 +220,7 @@ def assemble(
     >>> import appell as ap
     >>> four_bar = ap.load("four-bar")
     >>> ap.kinematics.assemble(four_bar, [1.0, 0.0, 1.5], hold="crank").round(4)
-    array([ 1.    , -0.    ,  1.9028])
+    array([ 1.    , -0.4119,  1.6743])
     """
     rows, q, held = _arguments(robot, q0, hold, prescribed)
     return assemble_loops(rows.loops, q, held)
@@ -257,7 +258,7 @@ def assemblies(
     solutions: list[np.ndarray] = []
     for start in (q, *loops.starts(q, held, tries, SEARCH_RADIUS)):
         root = loops.root(start, held)
-        if loops.good(root) and all(_distance(tree, root.q, other) > DISTINCT_DISTANCE for other in solutions):
+        if loops.is_closed(root) and all(_distance(tree, root.q, other) > DISTINCT_DISTANCE for other in solutions):
             solutions.append(root.q)
     if not solutions:
         return [assemble_loops(loops, q, held)]
@@ -299,7 +300,7 @@ def one_configuration(rows: ConstraintRows, q0) -> np.ndarray:
 
 def _free_motions(rows: ConstraintRows, q: np.ndarray, held: Sequence[str]) -> int:
     """Return the number of motions that the loops allow with these joints held."""
-    K = rows.jacobian(q)[rows.placing][:, rows.loops.longest(held) > 0.0]
+    K = rows.jacobian(q)[rows.position_rows][:, rows.loops.max_step(held) > 0.0]
     return K.shape[1] - int(np.linalg.matrix_rank(K, rtol=FREE_MOTION_RTOL)) if K.size else K.shape[1]
 
 
@@ -340,8 +341,8 @@ def project_velocity(
     free = np.ones(tree.nv, bool)
     for name in (hold,) if isinstance(hold, str) else hold:
         free[tree.span(tree.joint(name))[1]] = False
-    K, M = rows.jacobian(q)[rows.kept], tree_dynamics(dyn).mass_matrix(q)
-    violation = rows.rates(q, w)[rows.kept]
+    K, M = rows.jacobian(q)[rows.active_rows], tree_dynamics(dyn).mass_matrix(q)
+    violation = rows.rates(q, w)[rows.active_rows]
     w[free] += saddle_solve(M[np.ix_(free, free)], K[:, free], np.zeros((int(free.sum()), 1)), -violation)
     violation = np.abs(rows.rates(q, w))
     if violation.max(initial=0.0) > ROW_TOLERANCE * max(1.0, float(np.abs(w).max(initial=0.0))):
@@ -361,7 +362,7 @@ def recharted(system: Any, q: np.ndarray) -> Any:
     """Return the system with independent positions that determine all others at q; unchanged if it has no loops."""
     if not system.is_constrained:
         return system
-    placing = list(system.map.placing.kept)
+    placing = list(system.map.position_partition.active)
     K = OpenLoops.of(system.tree, system.constraints).gaps(q)[1][placing]
     dependent = np.setdiff1d(np.arange(system.tree.nv), system.map.positions)
     if not len(K) or _smallest_singular_value(K[:, dependent]) > CHART_TOLERANCE * _smallest_singular_value(K):
@@ -384,7 +385,14 @@ def close_loops(dyn: Dynamics, q: np.ndarray) -> np.ndarray:
 
 
 def step_along(dyn: Dynamics, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Return the configuration after a step along the directions of derivatives with respect to q."""
+    """Return the configuration after a step, with closed loops.
+
+    Parameters
+    ----------
+    dyn : functions of the system
+    q : closed configuration, (nq,)
+    step : step along the directions of derivatives with respect to q
+    """
     system = dyn.system
     if not system.is_constrained:
         return system.integrate(q, step)

@@ -58,6 +58,7 @@ class Singularity:
 
     @property
     def is_singular(self) -> bool:
+        """Whether the rows are dependent, to rounding."""
         return self.condition >= 1.0 / RANK_TOLERANCE
 
 
@@ -98,14 +99,14 @@ def singularity(robot: Dynamics | System, q=None) -> Singularity:
     rows = ConstraintRows(dyn)
     q = one_configuration(rows, q)
     K = rows.jacobian(q)
-    independent = K[rows.kept]
+    independent = K[rows.active_rows]
     with np.errstate(all="ignore"):
-        actuation = _condition(dyn.actuator_jacobian(q, *rows.given)) if rows.system.nv else 1.0
+        actuation = _condition(dyn.actuator_jacobian(q, *rows.prescribed_values)) if rows.system.nv else 1.0
     if not len(independent):
         return Singularity(1.0, "", "", "", actuation)
     left, sizes, right = np.linalg.svd(independent)
     last = len(sizes) - 1
-    worst = int(rows.kept[int(np.argmax(np.abs(left[:, last])))])
+    worst = int(rows.active_rows[int(np.argmax(np.abs(left[:, last])))])
     motion = rows.tree.velocity_names[int(np.argmax(np.abs(right[last])))]
     condition = float(sizes[0] / sizes[last]) if sizes[last] > 0.0 else np.inf
     return Singularity(condition, *rows.labels[worst], motion, actuation)

@@ -103,9 +103,9 @@ def forward_kinematics(
     --------
     >>> import appell as ap
     >>> dyn = ap.Dynamics(ap.load("delta"))
-    >>> theta = dyn.actuator_positions([0.05, 0.0, -0.7])
+    >>> theta = dyn.actuator_positions([0.05, 0.02, -0.7])
     >>> ap.kinematics.forward_kinematics(dyn, theta).round(6)
-    array([ 0.05, -0.  , -0.7 ])
+    array([ 0.05,  0.02, -0.7 ])
     """
     system = dyn.system
     theta, start = np.asarray(theta, float), np.asarray(system.start if start is None else start, float)
@@ -155,7 +155,14 @@ def _step(dyn: Dynamics, goal: np.ndarray, q: np.ndarray, error: np.ndarray) -> 
 
 
 def position_error(dyn: Dynamics, goal: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return θ - θ(q), angles modulo 2π; `goal` is θ (..., nu)."""
+    """Return the error of the actuator positions, θ - θ(q), angles modulo 2π.
+
+    Parameters
+    ----------
+    dyn : functions of the mechanism
+    goal : θ, (..., nu)
+    q : pose, (..., nq)
+    """
     with np.errstate(invalid="ignore"):
         error = goal - dyn.actuator_positions(q)
     angles = np.array(dyn.system.actuator_units) == "rad"

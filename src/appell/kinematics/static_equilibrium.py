@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.formulate.constrained.assembling import nearest_root
+from appell.formulate.constrained.assembly import nearest_root
 from appell.kinematics.assembly import close_loops, recharted, step_along
 from appell.model.system import System
 
@@ -44,8 +44,8 @@ def equilibrium(system: Dynamics | System, q0=None, tau=None) -> np.ndarray:
     Examples
     --------
     >>> import appell as ap
-    >>> ap.kinematics.equilibrium(ap.load("pendulum"), [0.3]).round(6)
-    array([0.])
+    >>> ap.kinematics.equilibrium(ap.load("pendulum"), tau=[1.0]).round(4)
+    array([0.2053])
     """
     dyn = system if isinstance(system, Dynamics) else Dynamics(system)
     model = dyn.system

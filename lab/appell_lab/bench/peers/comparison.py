@@ -56,10 +56,12 @@ class Comparison:
         return None if self.row.one_call else self.multiplications / self.width * self.peak.best / self.ours.best
 
     def to_json(self) -> dict[str, Any]:
+        """Return all fields as plain data."""
         return asdict(self) | {"best": self.best, "ratio": self.ratio, "fraction": self.fraction}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Comparison:
+        """Return the comparison of the data from `to_json`."""
         fields = {key: value for key, value in data.items() if key not in ("best", "ratio", "fraction")}
         fields |= {key: Timing(**data[key]) for key in ("ours", "anchor", "peak")}
         fields |= {"row": PeerRow(**data["row"]), "shown": tuple(data["shown"])}

@@ -32,6 +32,7 @@ class RobotHandles:
         self._handles: dict[str, ctypes.c_void_p] = {}
 
     def handle(self, driver: ctypes.CDLL, name: str, text: str, program: str) -> ctypes.c_void_p:
+        """Return the driver's handle of a robot; `program` names the driver in messages."""
         if name not in self._handles:
             driver.make.restype, driver.make.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
             handle = driver.make(text.encode())

@@ -46,6 +46,7 @@ class PeerReport:
         return self.machine["doubles"] >= 8
 
     def aim(self, comparison: Comparison) -> float:
+        """Return the required speedup on this machine."""
         return comparison.row.wide if self.wide else comparison.row.narrow
 
     def seconds(self, comparison: Comparison, timing: Timing) -> float:
@@ -66,10 +67,13 @@ class PeerReport:
         }
 
     def save(self, path: Path) -> None:
+        """Write the report as JSON."""
         save_results(path, self.content)
 
     @staticmethod
     def read(path: Path) -> PeerReport:
+        """Read a report written by `save`."""
+
         def report_of(content: dict[str, Any]) -> PeerReport:
             comparisons = tuple(Comparison.from_json(data) for data in content["contests"])
             keys = ("machine", "versions", "peers", "date", "quick")

@@ -66,10 +66,12 @@ class PeerRow:
 
     @property
     def title(self) -> str:
+        """Title in tables."""
         return TITLES[self.quantity] + (", one call" if self.one_call else "")
 
     @property
     def key(self) -> str:
+        """Key in lists of missed aims."""
         return f"{self.robot}/{self.quantity}{'/one_call' if self.one_call else ''}"
 
 

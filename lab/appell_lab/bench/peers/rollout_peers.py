@@ -41,6 +41,7 @@ class DrivenMotions:
 
     @property
     def steps(self) -> int:
+        """Number of steps per motion."""
         return self.torque.shape[1]
 
     @property
@@ -49,6 +50,7 @@ class DrivenMotions:
         return len(self.q) * self.steps
 
     def first(self, count: int) -> DrivenMotions:
+        """Return the first `count` motions."""
         return DrivenMotions(self.q[:count], self.v[:count], np.ascontiguousarray(self.torque[:count]), self.every)
 
     def output_arrays(self) -> tuple[np.ndarray, np.ndarray]:

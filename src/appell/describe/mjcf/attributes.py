@@ -12,6 +12,7 @@ from appell.algebra.vector import Vec3
 
 
 def pose_attributes(pose: Pose) -> dict[str, str]:
+    """Return the attributes pos and quat of a pose; identities are omitted."""
     position = {"pos": numbers_text(pose.translation)} if any(pose.translation) else {}
     return position if pose.rotation == IDENTITY else {**position, "quat": numbers_text(quaternion(pose.rotation))}
 
@@ -32,8 +33,10 @@ def quaternion(R: Mat3) -> tuple[float, float, float, float]:
 
 
 def tag(name: str, end: str = "", /, **attributes: str) -> str:
+    """Return an XML tag; `end` is '/' for a tag without content."""
     return f"<{name}" + "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items()) + f"{end}>"
 
 
 def numbers_text(values: Iterable[float] | Vec3) -> str:
+    """Return numbers with all digits, separated by blanks."""
     return " ".join(repr(float(x)) for x in values)

@@ -27,6 +27,7 @@ class LinkGroup:
 
     @property
     def last(self) -> Link:
+        """The link that has mass."""
         return self.links[-1]
 
     def poses_of_last(self) -> Iterator[tuple[Link, Pose]]:

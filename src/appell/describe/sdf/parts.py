@@ -75,6 +75,7 @@ def axis_of(graph: PoseGraph, name: str, joint: NamedPart, version: float) -> Ve
 
 
 def limits_of(joint: Element, owner: str) -> Limits:
+    """Return the limits of a joint's axis."""
     axis = joint.only("axis")
     tag = axis.only("limit") if axis is not None else None
     bounds = (_bound(tag, key, owner) for key in ("lower", "upper"))

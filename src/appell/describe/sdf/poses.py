@@ -46,12 +46,14 @@ class PoseGraph:
 
     @staticmethod
     def of(model: Element) -> PoseGraph:
+        """Collect all named parts of a model and its nested models."""
         graph = PoseGraph()
         graph.resolved[MODEL] = IDENTITY_POSE
         graph._collect(model, "")
         return graph
 
     def of_tag(self, tag: str) -> Iterator[tuple[str, NamedPart]]:
+        """Yield name and part of all parts with a tag."""
         return ((name, part) for name, part in self.parts.items() if part.element.tag == tag)
 
     def _collect(self, model: Element, scope: str) -> None:
@@ -75,6 +77,7 @@ class PoseGraph:
                 self._collect(element, f"{name}::")
 
     def scoped(self, name: str, scope: str) -> str:
+        """Return a name with the prefix of its model; "world" has none."""
         return name if name == "world" else scope + name
 
     def pose(self, name: str, element: Element, waiting: tuple[str, ...] = ()) -> Pose:

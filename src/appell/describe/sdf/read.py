@@ -150,7 +150,7 @@ def _check_supported(model: Element, graph: PoseGraph, errors: ErrorCollector) -
             errors.add(part.element.error("a link is named 'world', a name that SDF reserves."))
         gravity = part.element.only("gravity")
         if gravity is not None and gravity.content.strip().lower() not in TRUE:
-            errors.add(gravity.error(f"link '{name}' disables gravity, which appell supports for whole robots only."))
+            errors.add(gravity.error(f"link '{name}' disables gravity, which appell does not support."))
         if _is_true(part.element, "kinematic"):
             errors.add(part.element.error(f"link '{name}' is kinematic, which appell does not support."))
     for name, part in graph.of_tag("joint"):

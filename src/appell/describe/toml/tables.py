@@ -166,6 +166,7 @@ class Tables:
     # ---- contents of several kinds of tables; after an error a neutral value is returned
 
     def pose(self, table: TomlTable, owner: str) -> Pose:
+        """Return the pose given by xyz and rpy or rotation; the identity after an error."""
         return self.errors.attempt(IDENTITY_POSE, self._pose, table, owner)
 
     def _pose(self, table: TomlTable, owner: str) -> Pose:
@@ -213,4 +214,5 @@ class Tables:
         return f"{source}, line {self.lines[key_path]}" if key_path else self.source
 
     def error(self, problem: str, key_path: KeyPath, expected: str = "") -> DescriptionError:
+        """Return an error at the line of a key."""
         return DescriptionError(problem, expected=expected, source=self.at(key_path))

@@ -74,10 +74,12 @@ def _options(joint: Joint) -> list[str]:
 
 
 def actuator_entries(actuator: Actuator) -> list[str]:
+    """Return the entries of an actuator that differ from an ideal one."""
     return [f"{key} = {number_text(value)}" for key, value in non_default_entries(actuator).items()]
 
 
 def body_lines(body: Body | None) -> list[str]:
+    """Return the lines of a body; `mass = 0` for None."""
     if body is None:
         return ["mass = 0"]
     return [f"mass = {number_text(body.mass)}", f"com = {list_text(body.com)}", f"inertia = {_inertia(body.inertia)}"]
@@ -91,6 +93,7 @@ def _inertia(inertia: Mat3) -> str:
 
 
 def frame_lines(frame: Frame) -> list[str]:
+    """Return the table of a frame."""
     lines = ["[[frame]]", f"name = {text(frame.name)}"]
     if frame.body is not None:
         lines.append(f"on = {text(frame.body)}")
@@ -98,6 +101,7 @@ def frame_lines(frame: Frame) -> list[str]:
 
 
 def pose_lines(pose: Pose) -> list[str]:
+    """Return the lines xyz and rpy or rotation of a pose; identities are omitted."""
     lines = [f"xyz = {list_text(pose.translation)}"] if any(pose.translation) else []
     rpy = rpy_of(pose.rotation)
     if not is_exact(rpy, pose.rotation):
@@ -110,12 +114,15 @@ def _rows(matrix: Mat3) -> str:
 
 
 def list_text(numbers: Iterable[float]) -> str:
+    """Return numbers as a TOML list with all digits."""
     return "[" + ", ".join(number_text(x) for x in numbers) + "]"
 
 
 def number_text(x: float) -> str:
+    """Return a number with all digits."""
     return repr(float(x))
 
 
 def text(string: str) -> str:
+    """Return a quoted TOML string."""
     return json.dumps(string, ensure_ascii=False).replace("\x7f", "\\u007f")

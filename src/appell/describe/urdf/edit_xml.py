@@ -28,9 +28,11 @@ class Tag:
     children: list[Tag] = field(default_factory=list)
 
     def all(self, name: str) -> list[Tag]:
+        """Return all children with a name."""
         return [child for child in self.children if child.name == name]
 
     def first(self, name: str) -> Tag | None:
+        """Return the first child with a name, or None."""
         return next(iter(self.all(name)), None)
 
 

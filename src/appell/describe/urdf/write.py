@@ -25,6 +25,7 @@ UNLIMITED = 1e9  # written for unknown limits where URDF requires a number
 
 
 def urdf_lines(robot: Robot) -> list[str]:
+    """Return the lines of the document."""
     first = robot.frames[0] if robot.frames else None
     has_root = first is not None and first.body is None and first.pose == IDENTITY_POSE
     root = first.name if first is not None and has_root else _unused("world", robot.frame_names)

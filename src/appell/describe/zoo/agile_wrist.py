@@ -61,13 +61,16 @@ class WristLeg(SphericalLeg):
         return closing_angle(-sine * v.y, sine * v.x, c, self.branch)
 
     def motor(self, q: Sequence[Scalar]) -> Scalar:
+        """The angle of the motor, rad."""
         return self.theta(q).value
 
     def w(self, q: Sequence[Scalar]) -> Vec3:
+        """The axis between the arcs, in the frame of the leg."""
         theta, sine = self.theta(q), math.sin(self.alpha1)
         return Vec3(sine * theta.sine, -sine * theta.cosine, math.cos(self.alpha1))
 
     def first_pose(self, q: Sequence[Scalar]) -> Pose:
+        """The pose of the first arc."""
         return Pose(self.theta(q).about_z)
 
     def second_pose(self, q: Sequence[Scalar]) -> Pose:
@@ -150,13 +153,13 @@ def agile_wrist(
     _check_arcs(each)
     legs = [
         WristLeg(
-            rotation_z(turn) @ rotation_x(tilt - math.pi),
+            rotation_z(azimuth) @ rotation_x(tilt - math.pi),
             rotation_z(seat) @ (rotation_x(-lean) @ Z),
             first,
             second,
             sign,
         )
-        for turn, first, second, tilt, lean, seat, sign in zip(lambdas, *each.values(), signs, strict=True)
+        for azimuth, first, second, tilt, lean, seat, sign in zip(lambdas, *each.values(), signs, strict=True)
     ]
     parts, driven, passive, reaches, pins = [], [], [], [], []
     for k, leg in enumerate(legs, start=1):

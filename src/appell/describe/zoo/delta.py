@@ -51,13 +51,16 @@ class DeltaLeg:
         return closing_angle(d.x, -d.z, (d.dot(d) + (l1 * l1 - l2 * l2)) * (0.5 / l1), -self.branch)
 
     def motor(self, q: Sequence[Scalar]) -> Scalar:
+        """The angle of the motor, rad."""
         return self.theta(q).value
 
     def elbow(self, q: Sequence[Scalar]) -> Vec3:
+        """The position of the elbow relative to the hip, m."""
         theta = self.theta(q)
         return self.arm * Vec3(theta.cosine, 0.0, -theta.sine)
 
     def upper(self, q: Sequence[Scalar]) -> Pose:
+        """The pose of the arm."""
         c, s = self.theta(q).cosine, self.theta(q).sine
         return Pose(Mat3.of([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]))
 
@@ -70,9 +73,11 @@ class DeltaLeg:
         return Pose(Mat3((e1, e3.cross(e1), e3)).T, elbow)
 
     def nearest(self, q: Sequence[Scalar]) -> Scalar:
+        """The smallest forearm length that reaches the platform, m."""
         return self._to_circle(q, -self.arm)
 
     def farthest(self, q: Sequence[Scalar]) -> Scalar:
+        """The largest forearm length that reaches the platform, m."""
         return self._to_circle(q, self.arm)
 
     def _to_circle(self, q: Sequence[Scalar], arm: float) -> Scalar:
@@ -125,18 +130,18 @@ def delta(
     )
     bodies, actuators, reaches, pins = [], [], [], []
     axes = [rotation_z(angle) for angle in angles]
-    for k, (turn, sign) in enumerate(zip(axes, signs, strict=True), start=1):
-        leg = DeltaLeg(turn, platform_radius - base_radius, arm, forearm, sign)
-        base = Pose(turn, turn @ Vec3(base_radius, 0.0, 0.0))
+    for k, (rotation, sign) in enumerate(zip(axes, signs, strict=True), start=1):
+        leg = DeltaLeg(rotation, platform_radius - base_radius, arm, forearm, sign)
+        base = Pose(rotation, rotation @ Vec3(base_radius, 0.0, 0.0))
         upper, lower = cylinder(arm_mass, arm, bar_radius), cylinder(forearm_mass, forearm, bar_radius)
         bodies.append(MovingBody(f"arm_{k}", leg.upper, upper, base, [(0, 0, 0), (arm, 0, 0)]))
         bodies.append(MovingBody(f"forearm_{k}", leg.lower, lower, base, [(0, 0, 0), (forearm, 0, 0)]))
         actuators.append(LegJoint(f"theta{k}", leg.motor))
         reaches.append(Reach(f"leg_{k}", "forearm", forearm, leg.nearest, leg.farthest))
-        end = turn @ Vec3(platform_radius, 0.0, 0.0)
+        end = rotation @ Vec3(platform_radius, 0.0, 0.0)
         pins.append(Pin(f"arm_{k}", (arm, 0.0, 0.0), f"forearm_{k}"))
         pins.append(Pin(f"forearm_{k}", (forearm, 0.0, 0.0), "platform", tuple(end)))
-    hips, ends = ([list(turn @ Vec3(r, 0.0, 0.0)) for turn in axes] for r in (base_radius, platform_radius))
+    hips, ends = ([list(rotation @ Vec3(r, 0.0, 0.0)) for rotation in axes] for r in (base_radius, platform_radius))
     plate = platform or disc(0.5, platform_radius)
     bodies.append(MovingBody("platform", lambda q: Pose(translation=Vec3.of(q)), plate, outline=[*ends, ends[0]]))
     return Mechanism(

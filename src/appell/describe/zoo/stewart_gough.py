@@ -41,6 +41,7 @@ class PlatformLeg:
         return self.axes.T @ (Vec3(x, y, z) + rotation_zyx(yaw, pitch, roll) @ self.tip - self.anchor)
 
     def length(self, q: Sequence[Scalar]) -> Scalar:
+        """The length of the leg, m."""
         return norm(self.leg_vector(q))
 
     def driven_length(self, q: Sequence[Scalar]) -> Scalar:
@@ -52,7 +53,7 @@ class PlatformLeg:
             length = select(-margin, sqrt(margin), length)
         return length
 
-    def turn(self, q: Sequence[Scalar]) -> Mat3:
+    def orientation(self, q: Sequence[Scalar]) -> Mat3:
         """(1)."""
         s = self.leg_vector(q)
         e3 = (1.0 / norm(s)) * s
@@ -61,10 +62,12 @@ class PlatformLeg:
         return Mat3((e2.cross(e3), e2, e3)).T
 
     def cylinder(self, q: Sequence[Scalar]) -> Pose:
-        return Pose(self.turn(q))
+        """The pose of the cylinder."""
+        return Pose(self.orientation(q))
 
     def piston(self, q: Sequence[Scalar]) -> Pose:
-        return Pose(self.turn(q), self.leg_vector(q))
+        """The pose of the piston."""
+        return Pose(self.orientation(q), self.leg_vector(q))
 
 
 @maker("stewart-gough")
@@ -182,12 +185,12 @@ def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
     """Return the axes of a leg: x is horizontal and, so that (1) is regular, not along the leg at home."""
     if len(home) != 6:
         raise ArgumentError(f"a Stewart-Gough platform has home {tuple(home)}.", expected="x, y, z, yaw, pitch, roll")
-    turn = rotation_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
-    leg_vector = PlatformLeg(turn, anchor, tip, None).leg_vector(home)
+    axes = rotation_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
+    leg_vector = PlatformLeg(axes, anchor, tip, None).leg_vector(home)
     if not norm(leg_vector) > 0.0:
         problem = f"leg {number} of a Stewart-Gough platform has length 0 at home: its two anchors coincide."
         raise ArgumentError(problem, expected="different anchors, or a different home")
-    return turn if abs(leg_vector.x) < 0.9 * norm(leg_vector) else rotation_z(math.atan2(anchor.y, anchor.x))
+    return axes if abs(leg_vector.x) < 0.9 * norm(leg_vector) else rotation_z(math.atan2(anchor.y, anchor.x))
 
 
 def _ranges(home: Sequence[float]) -> tuple[tuple[float, float], ...]:

@@ -10,7 +10,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, cos, sin
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_branches, check_positive, disc
-from appell.describe.planar_leg import Links, PlanarLeg, on_circle, plane_points, turned
+from appell.describe.planar_leg import Links, PlanarLeg, on_circle, plane_points, rotated
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
 from appell.model.mechanism import Mechanism, MovingBody
@@ -80,7 +80,7 @@ def three_rrr(
 
 
 def _pin(pin: tuple[float, float], q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
-    x, y = turned(Angle(cos(q[2]), sin(q[2])), *pin)
+    x, y = rotated(Angle(cos(q[2]), sin(q[2])), *pin)
     return q[0] + x, q[1] + y
 
 

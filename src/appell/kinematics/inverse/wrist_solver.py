@@ -91,20 +91,18 @@ def wrist_geometry(robot: Robot, frame: str) -> WristGeometry:
         if not condition:
             raise _differs(robot, f"{name[culprit]} {problem}")
 
-    require(abs(y @ z) < TOLERANCE, 1, f"turns about an axis {_degrees(y, z)} from that of {name[0]}, not 90°")
+    require(abs(y @ z) < TOLERANCE, 1, f"has an axis at {_degrees(y, z)} to that of {name[0]}, not 90°")
     require(
         _parallel(axes[2], y),
         2,
-        f"turns about an axis {_degrees(axes[2], y)} from that of {name[1]}, not parallel to it",
+        f"has an axis at {_degrees(axes[2], y)} to that of {name[1]}, not parallel to it",
     )
-    require(
-        abs(axes[3] @ y) < TOLERANCE, 3, f"turns about an axis {_degrees(axes[3], y)} from that of {name[2]}, not 90°"
-    )
+    require(abs(axes[3] @ y) < TOLERANCE, 3, f"has an axis at {_degrees(axes[3], y)} to that of {name[2]}, not 90°")
     for k in (4, 5):
         require(
             abs(axes[k] @ axes[k - 1]) < TOLERANCE,
             k,
-            f"turns about an axis {_degrees(axes[k], axes[k - 1])} from that of {name[k - 1]}, not 90°",
+            f"has an axis at {_degrees(axes[k], axes[k - 1])} to that of {name[k - 1]}, not 90°",
         )
     wrist = points[4] + axes[4] * (axes[4] @ (points[3] - points[4]))  # nearest to axis 4: the two are at right angles
     for k in (3, 5):
@@ -289,7 +287,17 @@ def spherical_wrist(robot: Robot, frame: str | None = None) -> SphericalWrist:
 
 
 def row_of(shoulder: int = 1, elbow: int = 1, wrist: int = 1) -> int:
-    """Return the row of the solution with the given signs, each +1 or -1."""
+    """Return the row of a solution of `SphericalWrist` with the given signs.
+
+    Parameters
+    ----------
+    shoulder, elbow, wrist : +1 or -1
+
+    Examples
+    --------
+    >>> row_of(shoulder=1, elbow=-1, wrist=1)
+    2
+    """
     if (shoulder, elbow, wrist) not in CONFIGURATIONS:
         raise ArgumentError(
             f"the configuration ({shoulder}, {elbow}, {wrist}) does not exist.",
@@ -365,6 +373,7 @@ def _root(square: Scalar, scale: float) -> Scalar:
 
 
 def matrix_of(pose: Pose) -> np.ndarray:
+    """Return a pose as a 4x4 matrix."""
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = [list(row) for row in pose.rotation.rows], list(pose.translation)
     return matrix

@@ -196,7 +196,7 @@ class NewtonFollower:
 
     def _is_closed(self, q: np.ndarray) -> bool:
         if self.rows is not None:
-            return self.rows.open_by(q) <= CLOSURE_TOLERANCE
+            return self.rows.largest_gap(q) <= CLOSURE_TOLERANCE
         return not self.system.out_of_reach(q.tolist())
 
 

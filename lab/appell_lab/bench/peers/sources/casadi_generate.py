@@ -70,14 +70,17 @@ class SymbolicJoint:
 
 
 def vector(x):
+    """Return a sparse constant vector."""
     return ca.sparsify(ca.SX(ca.DM(x)))
 
 
 def sparse(rows):
+    """Return a sparse constant matrix; entries below 1e-15 are 0."""
     return ca.sparsify(ca.SX(ca.DM([[0.0 if abs(x) < 1e-15 else x for x in row] for row in rows])))
 
 
 def quaternion(x):
+    """Return the rotation matrix of a unit quaternion x y z w."""
     i, j, k, w = ca.vertsplit(x)
     return ca.vertcat(
         ca.horzcat(1 - 2 * (j * j + k * k), 2 * (i * j - k * w), 2 * (i * k + j * w)),
@@ -87,6 +90,7 @@ def quaternion(x):
 
 
 def combine(parts, weights):
+    """Return the weighted sum of 3-vectors."""
     total = ca.SX(3, 1)
     for part, weight in zip(parts, ca.vertsplit(weights), strict=True):
         total = total + part * weight
@@ -94,6 +98,7 @@ def combine(parts, weights):
 
 
 def inverse_dynamics(joints, gravity, q, v, a, bodies):
+    """Return tau by (1) to (4); `bodies` are (m, h, I) per link."""
     zero, poses = ca.SX(3, 1), []
     motion: list[Any] = []
     for joint in joints:
@@ -123,6 +128,7 @@ def inverse_dynamics(joints, gravity, q, v, a, bodies):
 
 
 def mass_matrix(joints, q, bodies):
+    """Return the mass matrix by composite bodies."""
     n = joints[-1].v.stop
     M, poses, composite = ca.SX(n, n), [joint.pose(q[joint.q]) for joint in joints], [list(b) for b in bodies]
     for k in reversed(range(len(joints))):
@@ -207,6 +213,7 @@ def articulated_bodies(joints, gravity, q, v, tau, bodies):
 
 
 def motion_cross(x):
+    """Return the matrix of the cross product of two twists (linear, angular)."""
     w = ca.skew(x[3:6])
     return ca.vertcat(ca.horzcat(w, ca.skew(x[:3])), ca.horzcat(ca.SX(3, 3), w))
 
@@ -228,6 +235,7 @@ def tangent(joints, q):
 
 
 def quantity_of(name, joints, gravity, q, v, w):
+    """Return the symbolic results of a quantity; w is a or tau."""
     bodies = [(joint.mass, joint.h, joint.I) for joint in joints]
 
     def forward(q=q, v=v):
@@ -263,11 +271,13 @@ def runge_kutta(forward, q, v):
 
 
 def symmetric(x):
+    """Return the symmetric matrix of (xx, xy, yy, xz, yz, zz)."""
     xx, xy, yy, xz, yz, zz = ca.vertsplit(x)
     return ca.vertcat(ca.horzcat(xx, xy, xz), ca.horzcat(xy, yy, yz), ca.horzcat(xz, yz, zz))
 
 
 def main(name: str, model: str, target: str) -> None:
+    """Read the model, and write the C of one quantity."""
     first, *lines = Path(model).read_text(encoding="utf-8").splitlines()
     gravity = vector(list(map(float, first.split()[1:])))
     joints: list[SymbolicJoint] = []
