@@ -81,7 +81,7 @@ def test_a_file_with_a_truncated_header_is_rejected(tmp_path, length):
     write(tmp_path / "a.log", 5)
     short = tmp_path / "short.log"
     short.write_bytes((tmp_path / "a.log").read_bytes()[: min(length, 60)])
-    with pytest.raises(DescriptionError, match="no log of this version of appell"):
+    with pytest.raises(DescriptionError, match="not a log of this version of appell"):
         Record.read(short)
 
 
@@ -130,7 +130,7 @@ def test_rows_missing_in_the_middle_of_a_log_are_reported_and_the_rest_is_ignore
     (tmp_path / "b.log").write_bytes(content[: start + 30 * 40] + content[start + 45 * 40 :])
     log = Record.read(tmp_path / "b.log")
     np.testing.assert_array_equal(log["t"], np.arange(30))
-    assert log.about["remarks"] == ["The log is damaged at row 30; what follows is left out."]
+    assert log.about["remarks"] == ["The log is damaged at row 30; the following rows are left out."]
 
 
 def crafted(header: object) -> bytes:
@@ -157,7 +157,7 @@ def crafted(header: object) -> bytes:
 )
 def test_a_crafted_header_is_rejected(tmp_path, header):
     (tmp_path / "a.log").write_bytes(crafted(header))
-    with pytest.raises(DescriptionError, match="no log of this version of appell"):
+    with pytest.raises(DescriptionError, match="not a log of this version of appell"):
         Record.read(tmp_path / "a.log")
 
 

@@ -188,7 +188,7 @@ def test_numbers_of_the_wrong_size_or_sign_are_rejected_by_name(gains, options, 
 
 def test_the_simulator_rejects_torques_of_the_wrong_size_or_value():
     robot = block(1.0, 2.0)
-    with pytest.raises(ArgumentError, match=r"torque has shape \(1,\); mechanism 'block' takes 2"):
+    with pytest.raises(ArgumentError, match=r"torque has shape \(1,\); mechanism 'block' needs 2"):
         ap.simulate(ap.Dynamics(robot), until=0.1, torque=[1.0])
     with pytest.raises(SimulationError, match=r"shape \(1,\)(.|\n)*the forces at motor 1, motor 2"):
         ap.simulate(ap.Dynamics(robot), until=0.1, torque=lambda t, q, v: [1.0])

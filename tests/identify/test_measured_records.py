@@ -86,7 +86,7 @@ def test_arrays_and_other_column_names_and_units_are_read(tmp_path):
     np.testing.assert_array_equal(log.q, q)
     with pytest.raises(ap.DescriptionError, match="no column 'pos3'"):
         read_log(tmp_path / "named.npz", columns={"q_shoulder": "pos3"})
-    with pytest.raises(ap.ArgumentError, match="'q' in 'furlong' is not understood"):
+    with pytest.raises(ap.ArgumentError, match="unit 'furlong' of column 'q' is unknown"):
         read_log(tmp_path / "whole.npz", units={"q": "furlong"})
 
 
@@ -120,10 +120,10 @@ def test_degrees_instead_of_radians_are_detected():
 def test_unsorted_and_repeated_times_are_reported_with_their_rows(tmp_path):
     columns = table()
     columns["t"][100], columns["t"][101] = columns["t"][101], columns["t"][100]
-    with pytest.raises(ap.DescriptionError, match="column t does not grow at row 101"):
+    with pytest.raises(ap.DescriptionError, match="column t decreases at row 101"):
         make_log(columns)
     np.savez(tmp_path / "unsorted.npz", **columns)
-    with pytest.raises(ap.DescriptionError, match=r"column t does not grow at row 101(.|\n)*unsorted\.npz"):
+    with pytest.raises(ap.DescriptionError, match=r"column t decreases at row 101(.|\n)*unsorted\.npz"):
         read_log(tmp_path / "unsorted.npz")
     columns["t"][101] = columns["t"][100] = columns["t"][99]
     with pytest.raises(ap.DescriptionError, match=r"column t does not grow at rows 100-101 \(t = 0.198 again\)"):
@@ -156,7 +156,7 @@ def test_short_empty_and_corrupted_files_are_reported(tmp_path):
     cases = {
         "empty.csv": ("", "is empty"),
         "short.csv": ("t,q_shoulder,q_elbow,tau_shoulder,tau_elbow\n0,0,0,0,0\n", "has 1 rows"),
-        "word.csv": ("t,q_shoulder\n0,zero\n", "column 'q_shoulder' holds 'zero'"),
+        "word.csv": ("t,q_shoulder\n0,zero\n", "column 'q_shoulder' contains 'zero'"),
         "ragged.csv": ("t,q_shoulder\n0\n", "row has 1 cells"),
         "log.txt": ("", "cannot be read as a record"),
     }

@@ -96,7 +96,7 @@ def test_impossible_bodies_are_named_and_not_exported(verdict, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["toml", "urdf"])
-@pytest.mark.filterwarnings("ignore:.*URDF has no words:appell.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore:.*URDF cannot express:appell.errors.ModelWarning")
 def test_the_exported_robot_predicts_what_the_fit_predicts(verdict, tmp_path, suffix):
     consistent = verdict.judgements[1].estimator
     path = tmp_path / f"found.{suffix}"

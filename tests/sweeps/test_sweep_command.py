@@ -75,14 +75,14 @@ def test_ctrl_c_leaves_a_store_and_prints_how_to_continue(study, tmp_path, monke
     monkeypatch.setattr("appell.sweep", interrupted)
     result = run(study, "--out", tmp_path / "s.zarr")
     assert result.exit_code == command.INTERRUPTED
-    assert "the same command continues from there" in result.output
+    assert "Repeat the command to continue" in result.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "needs a study and --out"),
-        (("missing.py", "--out", "s.zarr"), "not a Python file"),
+        ((), "a study or --out is missing"),
+        (("missing.py", "--out", "s.zarr"), "cannot be read as a Python file"),
         (("--show", "missing.zarr"), "the store 'missing.zarr' does not exist"),
         (("empty.py", "--out", "s.zarr"), "has no name 'study'"),
         (("empty.py", "--out", "s.zarr", "--workers", "-1"), "has no name 'study'"),

@@ -20,7 +20,7 @@ def test_a_module_is_written_and_computes_the_same(tmp_path):
     target = tmp_path / "arm.py"
     done = run("planar-2r", "forward_dynamics", "--to", "numpy", "-o", str(target))
     assert done.exit_code == 0, done.output
-    assert f"written {target}"[:30] in done.output.replace("\n", "")[:400]
+    assert f"wrote {target}"[:30] in done.output.replace("\n", "")[:400]
     q, v, tau = np.random.default_rng(0).normal(size=(3, 5, 2))
     exported = runpy.run_path(str(target))["forward_dynamics"](q, v, tau)
     np.testing.assert_allclose(exported, ap.Dynamics(ap.load("planar-2r")).forward_dynamics(q, v, tau), rtol=1e-13)
@@ -60,10 +60,10 @@ def test_an_existing_file_is_replaced_only_with_force(tmp_path):
     [
         (("pendulum", "gravty"), "Did you mean 'gravity'?"),
         (("pendulum", "gravity", "--to", "rust"), "has no language 'rust'. It has: c, casadi, jax"),
-        (("pendulum", "pose"), "needs the name of a frame"),
+        (("pendulum", "pose"), "pose needs a frame"),
         (("pendulum", "gravity", "--frame", "tool"), "not a function of a frame"),
         (("pendulum", "gravity", "--by", "x"), "has no argument 'x'"),
-        (("pendulum", "gravity", "--to", "jax", "--float"), "--float is for --to c alone"),
+        (("pendulum", "gravity", "--to", "jax", "--float"), "--float is only for --to c"),
         (("pendulum", "gravity", "--to", "casadi", "-o", "-"), "cannot be printed"),
         (("pendulum", "gravity", "--to", "json", "-o", "arm.tex"), "a name that ends in .json"),
         (("pendulum", "system"), "has no function 'system'"),

@@ -1,4 +1,4 @@
-"""Maps and sections on the command line: what is drawn and what the commands say."""
+"""Maps and sections on the command line: figures and messages of the commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def test_the_workspace_command_draws_a_map(tmp_path):
     path = tmp_path / "map.png"
     result = CliRunner().invoke(app, ["workspace", "five-bar", "--points", "40", "--output", str(path)])
     assert result.exit_code == 0, result.output
-    assert "of 1,600 poses in reach" in result.output
+    assert "of 1,600 poses are reachable" in result.output
     assert path.stat().st_size > 5000
 
 
@@ -20,7 +20,7 @@ def test_the_workspace_command_draws_a_map(tmp_path):
     ("arguments", "words"),
     [
         (["fivebar"], "Did you mean 'five-bar'"),
-        (["five-bar", "--over", "x=1"], "is not a range"),
+        (["five-bar", "--over", "x=1"], "--over is 'x=1'"),
         (["five-bar", "--over", "z=0:1", "--over", "x=0:1"], "no coordinate 'z'"),
     ],
 )
@@ -30,7 +30,7 @@ def test_the_workspace_command_names_what_is_wrong(arguments, words, capfd):
     assert words in " ".join((result.output + capfd.readouterr().err).split())
 
 
-def test_the_section_shows_tables_and_figures(tmp_path, monkeypatch):
+def test_the_section_prints_tables_and_writes_figures(tmp_path, monkeypatch):
     monkeypatch.setattr("appell_lab.papers.agile_wrist.UNTIL", 0.1)
     result = CliRunner().invoke(app, ["reproduce", "agile-wrist", "--output", str(tmp_path)])
     assert result.exit_code == 0, result.output
