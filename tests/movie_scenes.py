@@ -1,4 +1,4 @@
-"""Small scenes for films, and pictures of them without anything written on it."""
+"""Small scenes for tests of movies, and pictures of them without captions."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def at(x, y, z):
 
 
 def standing(*parts, **options):
-    """A scene of parts that stand in the world."""
+    """Return a scene of static parts."""
     return Scene("stand", (Actor("it", (), np.empty((0, 7)), parts),), **options)
 
 
 def moving(part, t, poses, marks=(), **options):
-    """A scene of one body that moves, with a part on it."""
+    """Return a scene of one moving body with a part on it."""
     motion = SceneMotion(np.array(t, float), np.array(poses, float)[:, None], tuple(marks))
     return Scene("move", (Actor("it", ("body",), motion.poses[0], (part,), motion=motion),), **options)
 
 
 def sheet(width, height, color, pose=AT_ORIGIN):
-    """A rectangle without thickness, across y."""
+    """Return a rectangle without thickness, perpendicular to y."""
     x, z = width / 2, height / 2
     return ScenePart(
         Mesh(np.array([[-x, 0, -z], [x, 0, -z], [x, 0, z], [-x, 0, z]]), np.array([[0, 1, 2], [0, 2, 3]])),
@@ -46,7 +46,7 @@ def block(x, y, z, color, pose=AT_ORIGIN, body=-1):
 
 
 def impact(t):
-    return Mark(t, "impact", "something struck", ((np.array([0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.6])),))
+    return Mark(t, "impact", "an impact", ((np.array([0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.6])),))
 
 
 def picture(scene, t=0.0, size=SIZE, layers=DEFAULT_LAYERS):

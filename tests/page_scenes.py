@@ -1,4 +1,4 @@
-"""Scenes made by hand for tests of the page: a box that swings and falls, and two arms over each other."""
+"""Small scenes for tests of the page: a box that swings and falls, and two overlaid arms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def box(x: float, y: float, z: float) -> Mesh:
 
 
 def ball(radius: float, sides: int = 24) -> Mesh:
-    """Closed and smooth, of 2 sides (sides / 2 - 1) triangles."""
+    """Return a closed smooth mesh of 2 sides (sides / 2 - 1) triangles."""
     rows = sides // 2
     angle, turn = np.meshgrid(np.pi * np.arange(1, rows) / rows, 2 * np.pi * np.arange(sides) / sides, indexing="ij")
     middle = np.stack([np.sin(angle) * np.cos(turn), np.sin(angle) * np.sin(turn), -np.cos(angle)], -1).reshape(-1, 3)
@@ -34,7 +34,7 @@ def ball(radius: float, sides: int = 24) -> Mesh:
 
 
 def swing(name: str = "arm", phase: float = 0.0, **more) -> Actor:
-    """A box on a post: it swings about y from t = 1 to t = 3, jumping by half a metre at t = 2."""
+    """Return a box on a post that swings about y from t = 1 to t = 3, with a jump of half a metre at t = 2."""
     t = np.sort(np.append(np.linspace(1.0, 3.0, 41), 2.0))
     angle = np.sin(3.0 * t + phase)
     poses = np.zeros((len(t), 2, 7))
@@ -43,9 +43,9 @@ def swing(name: str = "arm", phase: float = 0.0, **more) -> Actor:
     poses[21:, 1, 0] = 0.5
     poses[:, 1, 4], poses[:, 1, 6] = np.sin(angle / 2), np.cos(angle / 2)
     energy = np.stack([np.where(np.arange(len(t)) < 21, t, t + 5.0), np.where((t > 1.4) & (t < 1.6), np.nan, -t)], 1)
-    place, vector = np.array([-0.3, -0.3, 0.9]), np.array([-0.3, 0.0, 0.3])
+    start, vector = np.array([-0.3, -0.3, 0.9]), np.array([-0.3, 0.0, 0.3])
     marks = (
-        Mark(2.0, "impact", "impact of 'arm', 1.2 N s", ((place, vector),)),
+        Mark(2.0, "impact", "impact of 'arm', 1.2 N s", ((start, vector),)),
         Mark(2.5, "stick", "sticks"),
         Mark(2.75, "impact", "second impact"),
     )
@@ -67,6 +67,6 @@ def swing(name: str = "arm", phase: float = 0.0, **more) -> Actor:
 
 
 def scene(*actors: Actor, **more) -> Scene:
-    place, glass = (0.9, 0, 0.3, 0, 0, 0, 1), (0.5, 0.6, 0.7, 0.4)
-    wall = ScenePart(box(0.05, 0.6, 0.6), pose=place, color=glass, layer="walls", name="wall")
+    pose, glass = (0.9, 0, 0.3, 0, 0, 0, 1), (0.5, 0.6, 0.7, 0.4)
+    wall = ScenePart(box(0.05, 0.6, 0.6), pose=pose, color=glass, layer="walls", name="wall")
     return Scene(**{"title": "Swing", "actors": actors or (swing(),), "parts": (wall,), "notes": ("a note",), **more})

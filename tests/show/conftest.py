@@ -1,4 +1,4 @@
-"""Pages of scenes in the browser of the tests; each is checked in the end for complaints and requests."""
+"""A fixture that opens pages of scenes in the browser and finally checks their errors and requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from appell.show.page.page_text import page_text
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Open the page of a scene from disk; in the end it must not have complained, nor asked for anything but itself."""
+    """Open the page of a scene from disk; finally check that it logged no errors and requested only itself."""
     path = tmp_path / "scene.html"
 
     def open_page(scene, size=(800, 600), dark=False):

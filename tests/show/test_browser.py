@@ -1,4 +1,4 @@
-"""The browser of the tests: it draws, hears complaints, and reaches no other machine."""
+"""The browser of the tests: it draws, records errors, and reaches no other machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ console.error("a complaint"); const image = new Image(); image.src = "http://app
 </script></body>"""
 
 
-def test_a_page_is_drawn_and_what_it_complains_about_and_asks_for_is_heard(browser, tmp_path):
+def test_a_page_is_drawn_and_its_errors_and_requests_are_recorded(browser, tmp_path):
     page = tmp_path / "page.html"
     page.write_text(PAGE)
     browser.open(page, (300, 200))

@@ -1,4 +1,4 @@
-"""Pages of text and tables: whole, escaped where they must be, and without a request."""
+"""HTML documents with text and tables: well-formed, escaped, and without requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from appell.show.page.document import document, html_table
 
 
 class Reader(HTMLParser):
-    """What is open, and whether everything was closed in order."""
+    """Collects table cells and checks that tags are closed in order."""
 
     def __init__(self):
         super().__init__()
@@ -26,7 +26,7 @@ class Reader(HTMLParser):
             self.cells.append(data)
 
 
-def test_a_page_is_whole_and_fetches_nothing():
+def test_a_document_is_complete_and_fetches_nothing():
     text = document("a < b", ["<p>text</p>", html_table(["x", "y"], [["1", "2"]], ["sum", "3"], "text")])
     reader = Reader()
     reader.feed(text)

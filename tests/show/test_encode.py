@@ -1,4 +1,4 @@
-"""Scenes as text: what is packed is unpacked again within what nobody sees, and what cannot be drawn is named."""
+"""Encoded scenes: decoding gives the same values within invisible rounding, and invalid scenes are rejected by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from page_scenes import ball, box, scene, swing
 
 
 def unpacked(array: dict) -> np.ndarray:
-    """The numbers of a packed array, by the words of the docstring."""
+    """Decode an array as the docstring of `page_text` describes it."""
     raw = np.frombuffer(zlib.decompress(base64.b64decode(array["data"])), np.uint8)
     width = np.dtype(array["type"]).itemsize
     values = np.frombuffer(raw.reshape(width, -1).T.tobytes(), "<" + np.dtype(array["type"]).str[1:])
@@ -25,12 +25,12 @@ def unpacked(array: dict) -> np.ndarray:
     return array["offset"] + np.array(array["scale"]) * values if "scale" in array else values
 
 
-def test_everything_of_a_scene_travels():
+def test_all_parts_of_a_scene_are_encoded():
     given = scene(swing("a"), swing("b", 1.0), view=(30.0, 10.0), flat=(0.0, 1.0, 0.0))
-    found = json.loads(json.dumps(encoded(given), allow_nan=False))
-    assert (found["title"], found["notes"], found["span"]) == ("Swing", ["a note"], [1.0, 3.0])
-    assert (found["view"], found["flat"], found["up"]) == ([30.0, 10.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
-    for actor, sent in zip(given.actors, found["actors"], strict=True):
+    data = json.loads(json.dumps(encoded(given), allow_nan=False))
+    assert (data["title"], data["notes"], data["span"]) == ("Swing", ["a note"], [1.0, 3.0])
+    assert (data["view"], data["flat"], data["up"]) == ([30.0, 10.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+    for actor, sent in zip(given.actors, data["actors"], strict=True):
         assert np.array_equal(unpacked(sent["motion"]["t"]), actor.motion.t)
         np.testing.assert_allclose(unpacked(sent["motion"]["poses"]), actor.motion.poses, atol=1e-7)
         np.testing.assert_allclose(unpacked(sent["poses"]), actor.poses, atol=1e-7)
@@ -38,51 +38,51 @@ def test_everything_of_a_scene_travels():
         np.testing.assert_allclose(unpacked(sent["motion"]["charts"][0]["values"]), values, rtol=1e-6)
         assert [mark["time"] for mark in sent["motion"]["marks"]] == [mark.time for mark in actor.motion.marks]
         assert sent["sliders"][1] == {"name": "rail", "unit": "m", "lower": None, "upper": None, "value": 0.0}
-        for part, told in zip(actor.parts, sent["parts"], strict=True):
-            mesh = found["meshes"][told["mesh"]]
+        for part, entry in zip(actor.parts, sent["parts"], strict=True):
+            mesh = data["meshes"][entry["mesh"]]
             np.testing.assert_allclose(unpacked(mesh["vertices"]), part.mesh.vertices, atol=1e-5)
             assert np.array_equal(unpacked(mesh["faces"]), part.mesh.faces)
 
 
-def test_a_mesh_that_parts_share_travels_once():
+def test_a_shared_mesh_is_encoded_once():
     shared = ball(0.1)
     actor = swing(parts=(ScenePart(shared, 0), ScenePart(shared, 1), ScenePart(ball(0.1), 1)))
-    found = encoded(scene(actor, actor, parts=()))
-    assert [part["mesh"] for part in found["actors"][1]["parts"]] == [0, 0, 1]
-    assert len(found["meshes"]) == 2
+    data = encoded(scene(actor, actor, parts=()))
+    assert [part["mesh"] for part in data["actors"][1]["parts"]] == [0, 0, 1]
+    assert len(data["meshes"]) == 2
 
 
 def test_vertices_are_rounded_by_half_a_step_of_sixteen_bits():
     rng, mesh = np.random.default_rng(1), ball(1.0)
     mesh = Mesh(mesh.vertices * (1.0, 3.0, 0.2) + rng.normal(size=3), mesh.faces)
-    found = encoded(scene(parts=(ScenePart(mesh),)))["meshes"][0]["vertices"]
-    assert found["type"] == "uint16"
+    data = encoded(scene(parts=(ScenePart(mesh),)))["meshes"][0]["vertices"]
+    assert data["type"] == "uint16"
     step = np.ptp(mesh.vertices, axis=0) / 65535
-    assert (np.abs(unpacked(found) - mesh.vertices) <= 0.5001 * step).all()
+    assert (np.abs(unpacked(data) - mesh.vertices) <= 0.5001 * step).all()
 
 
-def test_vertices_stay_exact_where_rounding_would_turn_faces():
-    tiny = ball(1e-4)  # beside a face that is a kilometre away: a step is larger than its triangles
+def test_vertices_are_not_rounded_where_this_would_rotate_faces():
+    tiny = ball(1e-4)  # next to a face a kilometre away: a rounding step is larger than its triangles
     far = np.array([[1e3, 0, 0], [1e3, 1, 0], [1e3, 0, 1e-9]])
     mesh = Mesh(np.vstack([tiny.vertices, far]), np.vstack([tiny.faces, len(tiny.vertices) + np.arange(3)]))
-    found = encoded(scene(parts=(ScenePart(mesh),)))["meshes"][0]["vertices"]
-    assert found["type"] == "float32"
-    np.testing.assert_allclose(unpacked(found), mesh.vertices, rtol=1e-7)
+    data = encoded(scene(parts=(ScenePart(mesh),)))["meshes"][0]["vertices"]
+    assert data["type"] == "float32"
+    np.testing.assert_allclose(unpacked(data), mesh.vertices, rtol=1e-7)
 
 
-def test_quaternions_go_on_with_the_nearer_sign():
+def test_quaternion_signs_are_continuous():
     rng = np.random.default_rng(2)
     poses = np.cumsum(rng.normal(size=(50, 3, 7)) * 0.2, axis=0) + 1.0
     poses[..., 3:] /= np.linalg.norm(poses[..., 3:], axis=-1, keepdims=True)
     signs = rng.choice([-1.0, 1.0], size=(50, 3, 1))
     mixed = np.concatenate([poses[..., :3], signs * poses[..., 3:]], axis=-1)
-    found = continuous(mixed)
-    assert ((found[1:, :, 3:] * found[:-1, :, 3:]).sum(axis=-1) >= 0.0).all()
-    np.testing.assert_array_equal(np.abs(found), np.abs(mixed))
-    np.testing.assert_array_equal(found[0], mixed[0])
+    smooth = continuous(mixed)
+    assert ((smooth[1:, :, 3:] * smooth[:-1, :, 3:]).sum(axis=-1) >= 0.0).all()
+    np.testing.assert_array_equal(np.abs(smooth), np.abs(mixed))
+    np.testing.assert_array_equal(smooth[0], mixed[0])
 
 
-def test_a_curve_that_is_flat_for_its_height_keeps_its_digits():
+def test_a_curve_with_a_large_offset_keeps_its_digits():
     t = np.linspace(0.0, 1.0, 9)
     values = 1e6 + 1e-3 * np.sin(t)[:, None]
     chart = Chart("E", "J", ("e",), t, values)
@@ -135,6 +135,6 @@ def broken(**more):
         (lambda: scene(up=(0.0, np.nan, 1.0)), "'up' of the scene"),
     ],
 )
-def test_what_cannot_be_drawn_is_named(given, said):
+def test_invalid_parts_of_a_scene_are_named(given, said):
     with pytest.raises(ArgumentError, match=f"(?s){said}"):
         encoded(given())

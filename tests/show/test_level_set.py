@@ -1,4 +1,4 @@
-"""Zero sets of functions: on the surface, closed where it is, looking to the positive side."""
+"""Meshes of level sets: vertices on the surface, closed, and oriented towards positive values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def edges_of(mesh: Mesh) -> np.ndarray:
 
 
 def open_edges(mesh: Mesh) -> int:
-    """Edges without a neighbour; an edge that is passed twice the same way counts as well."""
+    """Return the number of edges without a neighbour; no directed edge may occur twice."""
     pairs = [tuple(edge) for edge in edges_of(mesh).tolist()]
     known = set(pairs)
     assert len(known) == len(pairs)
@@ -32,7 +32,7 @@ def open_edges(mesh: Mesh) -> int:
 
 
 def flux(mesh: Mesh) -> float:
-    """The volume inside by Gauss; negative if faces look inwards."""
+    """Return the enclosed volume by the divergence theorem; negative if faces point inwards."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     return float(np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0)
 
@@ -45,18 +45,18 @@ def test_a_surface_inside_its_box_is_closed_and_exact(field, euler, volume):
     assert np.abs(field(mesh.vertices)).max() < 1e-12
     assert open_edges(mesh) == 0
     assert len(mesh.vertices) - len(edges_of(mesh)) // 2 + len(mesh.faces) == euler
-    assert flux(mesh) == pytest.approx(-volume, rel=0.02)  # it is positive inside, and faces look there
-    turned = level_set(lambda x: -field(x), LOW, HIGH, (30, 30, 30))
-    assert flux(turned) == pytest.approx(volume, rel=0.02)
+    assert flux(mesh) == pytest.approx(-volume, rel=0.02)  # the field is positive inside, and faces point there
+    reversed_mesh = level_set(lambda x: -field(x), LOW, HIGH, (30, 30, 30))
+    assert flux(reversed_mesh) == pytest.approx(volume, rel=0.02)
 
 
-def test_volume_comes_near_as_the_square_of_the_cells():
+def test_the_volume_converges_quadratically_with_the_cells():
     errors = [4 / 3 * np.pi + flux(level_set(ball, LOW, HIGH, (n, n, n))) for n in (12, 24)]
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.15)
 
 
-def test_a_surface_through_corners_of_the_grid_has_no_empty_triangles():
-    """An octahedron whose corners and edges are on the grid."""
+def test_a_surface_through_grid_points_has_no_degenerate_triangles():
+    """The corners and edges of the octahedron are on the grid."""
     low, high = -np.full(3, 2.0), np.full(3, 2.0)
     mesh = level_set(lambda x: 1.0 - np.abs(x).sum(axis=-1), low, high, (8, 8, 8))
     assert open_edges(mesh) == 0
@@ -77,15 +77,15 @@ def test_a_plane_is_one_polygon(normal):
     assert (mesh.vertices >= LOW - 1e-12).all()
     assert (mesh.vertices <= HIGH + 1e-12).all()
     on_box = np.isclose(mesh.vertices, LOW, atol=1e-12) | np.isclose(mesh.vertices, HIGH, atol=1e-12)
-    assert (on_box.sum(axis=1) >= 2).all()  # each on an edge of the box, so that it is cut out whole
+    assert (on_box.sum(axis=1) >= 2).all()  # each vertex is on an edge of the box
 
 
-def test_a_surface_elsewhere_is_empty():
+def test_a_surface_outside_the_box_is_empty():
     for field in (lambda x: x[:, 2] + 5.0, lambda x: 5.0 + ball(x), lambda x: np.full(len(x), np.nan)):
         assert len(level_set(field, LOW, HIGH, (5, 5, 5)).faces) == 0
 
 
-def test_where_a_function_is_no_number_there_is_no_surface():
+def test_there_is_no_surface_where_a_function_is_nan():
     with np.errstate(invalid="ignore"):
         mesh = level_set(lambda x: np.sqrt(x[:, 0]) - 0.5 + 0.1 * x[:, 1] ** 2, LOW, HIGH, (20, 20, 20))
     assert len(mesh.faces)
@@ -94,7 +94,7 @@ def test_where_a_function_is_no_number_there_is_no_surface():
 
 
 def test_a_thick_sheet_is_closed_and_has_its_volume():
-    """A tube without ends, a tenth thick outwards."""
+    """The sheet is an open tube of radius 1, thickened outwards by 0.1."""
     low, high = np.array([-1.3, -1.3, -0.2]), np.array([1.3, 1.3, 0.2])
     mesh = level_set(lambda x: 1.0 - np.hypot(x[:, 0], x[:, 1]), low, high, (60, 60, 1))
     radial = mesh.vertices * np.array([1.0, 1.0, 0.0])

@@ -1,4 +1,4 @@
-"""A robot's meshes share one budget, are kept for the next time, and what was kept wrongly is made again."""
+"""The meshes of a robot share one budget and are cached; invalid cached data are computed again."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PANDA = {
 ONE, BOTH = (1.0, 1.0, 1.0), ("finger.dae", "link7.dae")
 
 
-def triangles(found) -> int:
-    return sum(len(mesh.faces) for each in found for mesh, _ in each)
+def triangles(meshes) -> int:
+    return sum(len(mesh.faces) for each in meshes for mesh, _ in each)
 
 
 def wanted() -> list:
@@ -32,7 +32,7 @@ def wanted() -> list:
 
 
 class Store(dict):
-    """A store by keys that counts how often it had to have something made."""
+    """A cache that counts how often a value had to be computed."""
 
     made = 0
 
@@ -43,22 +43,22 @@ class Store(dict):
         return self[key]
 
 
-def test_all_meshes_together_keep_to_the_budget_and_what_stands_twice_is_one():
-    found, notes = read_simplified(wanted(), budget=4000)
+def test_all_meshes_share_the_budget_and_repeated_entries_share_a_mesh():
+    meshes, notes = read_simplified(wanted(), budget=4000)
     assert notes == []
-    assert 3500 < triangles(found) <= 4000
-    assert [mesh for mesh, _ in found[0]] == [mesh for mesh, _ in found[2]]
-    assert [color for _, color in found[1]] == [color for _, color in read_mesh(PANDA["link7.dae"])]
+    assert 3500 < triangles(meshes) <= 4000
+    assert [mesh for mesh, _ in meshes[0]] == [mesh for mesh, _ in meshes[2]]
+    assert [color for _, color in meshes[1]] == [color for _, color in read_mesh(PANDA["link7.dae"])]
 
 
-def test_what_was_kept_is_what_was_made():
+def test_cached_meshes_equal_those_computed():
     store = Store()
     first, _ = read_simplified(wanted(), budget=2000, keep=store.fetch)
     again, _ = read_simplified(wanted(), budget=2000, keep=store.fetch)
     plain, _ = read_simplified(wanted(), budget=2000)
     assert store.made == 1
-    for found in (first, again):
-        for each, other in zip(found, plain, strict=True):
+    for meshes in (first, again):
+        for each, other in zip(meshes, plain, strict=True):
             for (mesh, color), (expected, its) in zip(each, other, strict=True):
                 np.testing.assert_allclose(mesh.vertices, expected.vertices, atol=1e-7)
                 np.testing.assert_array_equal(mesh.faces, expected.faces)
@@ -66,7 +66,7 @@ def test_what_was_kept_is_what_was_made():
     assert again[0][0][0] is again[2][0][0]
 
 
-def test_another_file_budget_or_scale_is_made_anew(tmp_path):
+def test_another_file_budget_or_scale_is_computed_again(tmp_path):
     store, path = Store(), tmp_path / "a.stl"
     path.write_bytes(Path(PANDA["link7.stl"]).read_bytes())
     read_simplified([(str(path), ONE)], keep=store.fetch)
@@ -77,34 +77,34 @@ def test_another_file_budget_or_scale_is_made_anew(tmp_path):
     assert store.made == 4
 
 
-def test_files_that_cannot_be_read_are_told_and_the_others_are_there(tmp_path):
+def test_unreadable_files_are_noted_and_the_others_are_returned(tmp_path):
     (tmp_path / "broken.stl").write_bytes(b"x" * 90)
-    asked = [("package://nowhere/a.stl", ONE), (PANDA["finger.dae"], ONE), (str(tmp_path / "broken.stl"), ONE)]
+    sources = [("package://nowhere/a.stl", ONE), (PANDA["finger.dae"], ONE), (str(tmp_path / "broken.stl"), ONE)]
     for keep in (None, Store().fetch):
-        found, notes = read_simplified(asked, keep=keep)
-        assert [len(each) > 0 for each in found] == [False, True, False]
+        meshes, notes = read_simplified(sources, keep=keep)
+        assert [len(each) > 0 for each in meshes] == [False, True, False]
         assert len(notes) == 2
         assert "does not exist" in notes[0]
         assert "truncated" in notes[1]
         assert "broken.stl" in notes[1]
 
 
-def test_what_is_of_no_use_is_made_again():
-    found, _ = read_simplified(wanted(), budget=2000, keep=lambda key, make: b"rubbish")
-    assert triangles(found) > 1500
+def test_invalid_cached_data_are_computed_again():
+    meshes, _ = read_simplified(wanted(), budget=2000, keep=lambda key, make: b"invalid")
+    assert triangles(meshes) > 1500
 
 
-def test_triangles_in_memory_and_nothing_at_all():
+def test_meshes_in_memory_and_an_empty_list_are_accepted():
     mesh, _ = read_mesh(PANDA["link7.dae"])[0]
-    found, _ = read_simplified([mesh, mesh], budget=1000, keep=Store().fetch)
-    assert triangles(found) <= 1000
+    meshes, _ = read_simplified([mesh, mesh], budget=1000, keep=Store().fetch)
+    assert triangles(meshes) <= 1000
     assert read_simplified([], keep=Store().fetch) == ([], [])
-    assert isinstance(found[0][0][0], Mesh)
+    assert isinstance(meshes[0][0][0], Mesh)
 
 
-def test_the_cache_of_kernels_keeps_meshes_too(tmp_path, monkeypatch):
+def test_meshes_are_stored_in_the_kernel_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("APPELL_CACHE", str(tmp_path / "cache"))
     first, _ = read_simplified(wanted(), budget=1000, keep=cache.fetch)
-    monkeypatch.setattr(mesh_cache, "_read_all", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(mesh_cache, "_read_all", lambda *_: pytest.fail("computed again"))
     again, _ = read_simplified(wanted(), budget=1000, keep=cache.fetch)
     assert triangles(first) == triangles(again)

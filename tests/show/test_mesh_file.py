@@ -1,4 +1,4 @@
-"""Mesh files become the triangles that others read from them, and hostile files become sentences."""
+"""Mesh files give the triangles that other libraries read, and malformed files give clear errors."""
 
 from __future__ import annotations
 
@@ -62,56 +62,58 @@ def surface(meshes) -> float:
 
 
 def assert_as_coal_reads_it(path: Path) -> None:
-    """The same box as the library by which Pinocchio reads meshes."""
+    """Compare the bounding box with that of coal, with which Pinocchio reads meshes."""
     theirs = coal.MeshLoader().load(str(path), np.ones(3))
     points = np.array(theirs.vertices())
     ours = box_of(read_mesh(path))
     size = np.linalg.norm(ours[1] - ours[0])
-    np.testing.assert_allclose(ours, [points.min(axis=0), points.max(axis=0)], atol=1e-5 * size)  # of single precision
+    np.testing.assert_allclose(
+        ours, [points.min(axis=0), points.max(axis=0)], atol=1e-5 * size
+    )  # coal uses single precision
 
 
 # ---- formats
 
 
 @pytest.mark.parametrize("name", PANDA)
-def test_collada_meshes_of_the_panda_are_as_large_as_its_collision_meshes(name):
+def test_collada_meshes_of_the_panda_have_the_size_of_its_collision_meshes(name):
     folder = "panda_description/meshes"
     fine = box_of(read_mesh(MESHES[f"{folder}/visual/{name}.dae"]))
     coarse = box_of(read_mesh(MESHES[f"{folder}/collision/{name}.stl"]))
-    np.testing.assert_allclose(fine, coarse, atol=0.011)  # hulls of few triangles, up to a centimetre off
+    np.testing.assert_allclose(fine, coarse, atol=0.011)  # collision meshes are coarse hulls, up to a centimetre off
 
 
 @pytest.mark.parametrize(
     "name", ["panda_description/meshes/visual/link0.dae", "panda_description/meshes/visual/link6.dae"]
 )
-def test_collada_has_the_triangles_and_colours_that_trimesh_finds(name):
-    found, scene = read_mesh(MESHES[name]), trimesh.load(MESHES[name], force="scene")
-    assert surface(found) == pytest.approx(float(scene.area), rel=1e-6)
+def test_collada_has_the_triangles_and_colours_that_trimesh_reads(name):
+    meshes, scene = read_mesh(MESHES[name]), trimesh.load(MESHES[name], force="scene")
+    assert surface(meshes) == pytest.approx(float(scene.area), rel=1e-6)
     theirs = {tuple(np.round(np.array(x.visual.material.main_color) / 255.0, 2)) for x in scene.geometry.values()}
-    assert {tuple(np.round(color, 2)) for _, color in found} == theirs
+    assert {tuple(np.round(color, 2)) for _, color in meshes} == theirs
 
 
-def test_an_up_axis_is_passed_over_as_by_those_for_whom_robots_are_written():
+def test_the_up_axis_is_ignored_as_in_other_robot_software():
     path = MESHES["hextilt_description/meshes/link_1.dae"]
     assert b"Y_UP" in path.read_bytes()
     assert_as_coal_reads_it(path)
 
 
 @pytest.mark.parametrize("kind", ["obj", "STL"])
-def test_files_of_the_examples_are_read_as_coal_reads_them(kind):
+def test_example_files_are_read_as_coal_reads_them(kind):
     small = sorted(path for path in MESHES.values() if path.suffix == f".{kind}" and path.stat().st_size < 300_000)
     for path in small[:: max(len(small) // 4, 1)]:
         assert_as_coal_reads_it(path)
 
 
 @pytest.mark.slow
-def test_a_fifth_of_all_meshes_of_the_examples_is_read_as_coal_reads_it():
+def test_a_fifth_of_all_example_meshes_is_read_as_coal_reads_them():
     for path in [path for path in sorted(MESHES.values()) if path.stat().st_size < 2_000_000][::5]:
         assert_as_coal_reads_it(path)
 
 
 @pytest.mark.parametrize("text", [False, True])
-def test_stl_in_binary_and_in_text(tmp_path, text):
+def test_stl_is_read_in_binary_and_text_form(tmp_path, text):
     path = tmp_path / "a.stl"
     path.write_bytes(text_stl().encode() if text else binary_stl())
     ((mesh, color),) = read_mesh(path)
@@ -129,7 +131,7 @@ def test_a_scale_that_mirrors_keeps_the_outside_outside(tmp_path, scale):
     np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), np.abs(scale))
 
 
-def test_obj_with_materials_backward_corners_and_polygons(tmp_path):
+def test_obj_with_materials_negative_indices_and_polygons_is_read(tmp_path):
     (tmp_path / "look.mtl").write_text("newmtl red\nKd 1 0 0\nd 0.5\nnewmtl blue\nKd 0 0 1\n")
     (tmp_path / "a.obj").write_text(
         "mtllib look.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1 0.5 0.5 0.5\n"
@@ -166,27 +168,27 @@ PRIMITIVES = {
 
 
 @pytest.mark.parametrize("kind", PRIMITIVES)
-def test_collada_has_units_nodes_and_primitives_of_all_kinds(tmp_path, kind):
+def test_collada_units_nodes_and_primitives_of_all_kinds_are_read(tmp_path, kind):
     path = tmp_path / "a.dae"
     path.write_text(DAE.format(unit="0.01", primitive=PRIMITIVES[kind]))
     ((mesh, color),) = read_mesh(path)
     assert color == (0.0, 0.5, 1.0, 1.0)
-    # (x, y) of the square goes to (1 - y, 2 + 2 x) in centimetres
+    # (x, y) of the square is mapped to (1 - y, 2 + 2 x) in centimetres
     np.testing.assert_allclose(box_of([(mesh, None)]), [[0.0, 0.02, 0.03], [0.01, 0.04, 0.03]], atol=1e-15)
     a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
-    np.testing.assert_allclose(normals, [[0, 0, 2e-4]] * 2, atol=1e-15)  # both of one side, with the whole area
+    np.testing.assert_allclose(normals, [[0, 0, 2e-4]] * 2, atol=1e-15)  # both on the same side, with the full area
 
 
 @pytest.mark.parametrize("ending", ["ply", "glb", "off"])
-def test_other_formats_through_trimesh(tmp_path, ending):
+def test_other_formats_are_read_through_trimesh(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
     trimesh.Trimesh(CORNERS, FACES, process=False).export(path)
     ((mesh, _),) = read_mesh(path)
     assert volume(mesh) == pytest.approx(1.0 / 6.0)
 
 
-def test_triangles_without_area_or_with_numbers_that_are_none_are_left_out(tmp_path):
+def test_degenerate_and_non_finite_triangles_are_dropped(tmp_path):
     corners = np.vstack([CORNERS, [np.nan, 0, 0], [np.inf, 0, 0], [2.0, 0, 0]])
     faces = np.vstack([FACES, [0, 1, 4], [0, 1, 5], [0, 1, 1], [0, 1, 6]])
     (tmp_path / "a.stl").write_bytes(binary_stl(corners, faces))
@@ -195,10 +197,10 @@ def test_triangles_without_area_or_with_numbers_that_are_none_are_left_out(tmp_p
     assert np.isfinite(mesh.vertices).all()
 
 
-# ---- files that are none
+# ---- malformed files
 
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
-HOSTILE = {
+MALFORMED = {
     "empty.stl": (b"", "has only 0 bytes"),
     "short.stl": (binary_stl()[:-10], "truncated: it declares 4 triangles and contains 3"),
     "huge.stl": (b"x" * 80 + struct.pack("<I", 2**32 - 1) + b"y" * 100, "truncated"),
@@ -240,13 +242,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_are_refused_by_a_sentence_that_names_them(tmp_path, name):
-    data, sentence = HOSTILE[name]
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_files_are_rejected_with_their_name(tmp_path, name):
+    data, message = MALFORMED[name]
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(DescriptionError, match=sentence) as told:
+    with pytest.raises(DescriptionError, match=message) as caught:
         read_mesh(tmp_path / name)
-    assert name in str(told.value)
+    assert name in str(caught.value)
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path):
@@ -261,7 +263,7 @@ def test_files_that_cannot_be_opened_are_named(tmp_path):
         read_mesh(pipe)
 
 
-def test_caps_on_bytes_and_triangles(tmp_path, monkeypatch):
+def test_bytes_and_triangles_of_a_file_are_limited(tmp_path, monkeypatch):
     (tmp_path / "a.stl").write_bytes(binary_stl())
     monkeypatch.setattr(mesh_file, "MAX_TRIANGLES", 3)
     with pytest.raises(DescriptionError, match=r"has 4 triangles or more\.\n  expected  at most 3"):
@@ -271,7 +273,7 @@ def test_caps_on_bytes_and_triangles(tmp_path, monkeypatch):
         read_mesh(tmp_path / "a.stl")
 
 
-def test_one_mesh_shown_a_thousand_times_is_refused_before_it_is_made(tmp_path, monkeypatch):
+def test_a_mesh_repeated_many_times_is_rejected_before_it_is_read(tmp_path, monkeypatch):
     many = '<instance_geometry url="#g"/>' * 2000
     text = DAE.format(unit=1, primitive=PRIMITIVES["triangles"]).replace("<scale>", f"{many}<scale>")
     (tmp_path / "a.dae").write_text(text)
@@ -284,13 +286,13 @@ def test_one_mesh_shown_a_thousand_times_is_refused_before_it_is_made(tmp_path, 
 
 
 @pytest.mark.parametrize("scale", [(1.0, 2.0), (1.0, 1.0, np.nan), ("a", 1, 1)])
-def test_a_scale_that_is_none_is_refused(tmp_path, scale):
+def test_an_invalid_scale_is_rejected(tmp_path, scale):
     (tmp_path / "a.stl").write_bytes(binary_stl())
     with pytest.raises((ArgumentError, DescriptionError), match="the scale of a mesh"):
         read_mesh(tmp_path / "a.stl", scale)
 
 
-def test_without_trimesh_a_ply_says_what_to_install_and_an_stl_is_read(tmp_path, monkeypatch):
+def test_without_trimesh_a_ply_names_the_package_and_an_stl_is_read(tmp_path, monkeypatch):
     (tmp_path / "a.ply").write_bytes(b"ply\n")
     (tmp_path / "a.stl").write_bytes(binary_stl())
     monkeypatch.setitem(sys.modules, "trimesh", None)

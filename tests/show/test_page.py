@@ -1,4 +1,4 @@
-"""The page in a real browser: what is seen of a scene, from a file on disk."""
+"""The page in a real browser: the picture of a scene, from a file on disk."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ NAMES = '<b>bold</b> & "quoted" \'</script><img src=x onerror=window.hacked=1>'
 
 
 def at(browser, *point: float) -> tuple[int, int]:
-    """Where a point of the world is in a screenshot: row and column."""
+    """Return the position of a world point in a screenshot: row and column."""
     x, y = browser.ask("appell.project(...arguments)", *map(float, point))
     return round(y), round(x)
 
 
 def seen(browser) -> np.ndarray:
-    """What is on the screen when the page has come to rest."""
+    """Return the screenshot after the page has drawn its final picture."""
     browser.wait("appell.still")
     browser.settled()
     return browser.picture().astype(int)
 
 
 def count_calls(browser) -> None:
-    """From now on, keep the number of corners of every call to draw in `drawn`."""
+    """Record the number of indices of every draw call in `window.drawn`."""
     browser.do(
         "const kind = WebGL2RenderingContext.prototype, draw = kind.drawElements; window.drawn = [];"
         "kind.drawElements = function (...given) { drawn.push(given[1]); draw.apply(this, given) }"
@@ -36,17 +36,17 @@ def count_calls(browser) -> None:
 
 
 def poses_at(motion: SceneMotion, t: float) -> np.ndarray:
-    """(bodies, 7) by SciPy: straight and the short way between frames, the later of two at one time."""
+    """Return interpolated poses (bodies, 7) by SciPy; at a discontinuity the later ones."""
     frame = int(np.searchsorted(motion.t, t, side="right")) - 1
     if frame + 1 >= len(motion.t):
         return motion.poses[-1]
     a, b = motion.poses[frame], motion.poses[frame + 1]
     part = (t - motion.t[frame]) / (motion.t[frame + 1] - motion.t[frame])
-    turns = [Slerp([0, 1], Rotation.from_quat([p[3:], q[3:]]))(part).as_quat() for p, q in zip(a, b, strict=True)]
-    return np.hstack([a[:, :3] + part * (b[:, :3] - a[:, :3]), turns])
+    quaternions = [Slerp([0, 1], Rotation.from_quat([p[3:], q[3:]]))(part).as_quat() for p, q in zip(a, b, strict=True)]
+    return np.hstack([a[:, :3] + part * (b[:, :3] - a[:, :3]), quaternions])
 
 
-def test_the_robot_is_where_it_is_and_nothing_is_where_it_is_not(opened):
+def test_the_robot_is_drawn_at_its_position_and_nowhere_else(opened):
     browser = opened(scene())
     full = seen(browser)
     bar = at(browser, *(Rotation.from_quat(swing().poses[1, 3:]).apply([0, -0.1, 0.3]) + swing().poses[1, :3]))
@@ -56,19 +56,19 @@ def test_the_robot_is_where_it_is_and_nothing_is_where_it_is_not(opened):
     assert np.abs(full[bar] - empty[bar]).sum() > 100
     changed = np.argwhere(np.abs(full - empty).sum(axis=2) > 60)
     assert len(changed) > 2000
-    top, _ = at(browser, 0.0, 0.0, 1.3)  # above everything
+    top, _ = at(browser, 0.0, 0.0, 1.3)  # above all parts
     assert changed[:, 0].min() > top
     assert browser.ask("appell.scene.triangles") == 4 * 12 + 24 * 2 * 11 + 80  # boxes, the ball, the rope
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_page_is_light_or_dark_as_the_user_likes(opened, dark):
+def test_the_page_follows_the_light_or_dark_theme(opened, dark):
     picture = seen(opened(scene(), dark=dark))
     assert (picture[60, 20].mean() < 60) == dark  # the stage
     assert (picture[590, 5].mean() < 60) == dark  # the bar
 
 
-def test_poses_in_the_page_are_those_between_the_frames(opened):
+def test_poses_in_the_page_are_interpolated_between_frames(opened):
     motion = swing().motion
     browser = opened(scene())
     times = [1.0, 1.013, 1.5, np.nextafter(2.0, 0.0), 2.0, 2.02, 2.987, 3.0]
@@ -78,7 +78,7 @@ def test_poses_in_the_page_are_those_between_the_frames(opened):
         np.testing.assert_allclose(browser.ask("appell.actors[0].poses"), poses_at(motion, t), atol=3e-7)
 
 
-def test_bodies_turn_the_short_way(opened):
+def test_bodies_rotate_along_the_shorter_way(opened):
     quats = Rotation.from_euler("z", [[170], [-170]], degrees=True).as_quat()
     poses = np.concatenate([np.zeros((2, 1, 3)), (quats * [[1], [-1]])[:, None]], axis=2)
     turning = Actor(
@@ -87,8 +87,8 @@ def test_bodies_turn_the_short_way(opened):
     browser = opened(scene(turning))
     browser.do("appell.seek(0.5)")
     browser.settled()
-    found = Rotation.from_quat(browser.ask("appell.actors[0].poses")[0][3:])
-    assert found.magnitude() == pytest.approx(np.pi, abs=1e-6)
+    rotation = Rotation.from_quat(browser.ask("appell.actors[0].poses")[0][3:])
+    assert rotation.magnitude() == pytest.approx(np.pi, abs=1e-6)
 
 
 def test_struts_reach_from_body_to_body(opened):
@@ -102,7 +102,7 @@ def test_struts_reach_from_body_to_body(opened):
     assert np.abs(with_rope[middle] - background).sum() > 60
 
 
-def test_arrows_are_there_at_their_mark_and_fade(opened):
+def test_arrows_appear_at_their_mark_and_fade(opened):
     browser = opened(scene())
     middle, strength = (-0.43, -0.3, 1.03), []
     for t in (1.99, 2.0, 2.2, 2.4):
@@ -115,7 +115,7 @@ def test_arrows_are_there_at_their_mark_and_fade(opened):
     assert 15 < strength[2] < 0.7 * strength[1]
 
 
-def test_layers_are_shown_and_hidden_by_their_boxes(opened):
+def test_layers_are_shown_and_hidden_by_their_checkboxes(opened):
     browser = opened(scene())
     boxes = (
         "Object.fromEntries([...document.querySelectorAll('#layers input')].map((b) => [b.dataset.layer, b.checked]))"
@@ -134,7 +134,7 @@ def test_layers_are_shown_and_hidden_by_their_boxes(opened):
     assert browser.ask("document.querySelector('#layers input[data-layer=walls]').checked") is False
 
 
-def test_two_actors_stand_over_each_other_and_can_be_hidden(opened):
+def test_two_actors_are_overlaid_and_can_be_hidden(opened):
     browser = opened(scene(swing("one"), swing("two", 1.2)))
     assert [label.text for label in browser.driver.find_elements("css selector", "#actors label")] == ["one", "two"]
     both = seen(browser)
@@ -145,12 +145,12 @@ def test_two_actors_stand_over_each_other_and_can_be_hidden(opened):
     assert np.abs(both[ghost] - alone[ghost]).sum() > 40
     assert browser.ask("appell.actors.map((a) => a.shown)") == [True, False]
     browser.element("#actors input[data-actor='0']").click()
-    nobody = seen(browser)
-    strong = np.abs(alone - nobody).sum(axis=2).max()
-    assert np.abs(both - alone).sum(axis=2).max() < strong  # the later one is fainter
+    empty = seen(browser)
+    strong = np.abs(alone - empty).sum(axis=2).max()
+    assert np.abs(both - alone).sum(axis=2).max() < strong  # the second actor is fainter
 
 
-def test_what_is_under_the_mouse_has_a_name(opened):
+def test_the_part_under_the_mouse_is_named(opened):
     browser = opened(scene())
     row, column = at(browser, 0.0, -0.1, 0.2)
     assert browser.ask("appell.pick(...arguments)", column, row) == "arm/post"
@@ -172,7 +172,7 @@ EMPTY = {
     "nothing": Scene("", ()),
     "a wall": scene(actors=()),
     "no parts": scene(Actor("ghost", ("body",), np.array([[0, 0, 1, 0, 0, 0, 1.0]]))),
-    "no bodies": scene(Actor("nobody", (), np.zeros((0, 7)))),
+    "no bodies": scene(Actor("bodiless", (), np.zeros((0, 7)))),
     "one frame": scene(swing(motion=SceneMotion(np.zeros(1), swing().poses[None]))),
     "no frames": scene(swing(motion=SceneMotion(np.zeros(0), np.zeros((0, 2, 7))))),
     "no triangles": scene(swing(parts=(ScenePart(Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), 0),), motion=None)),
@@ -180,7 +180,7 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("given", EMPTY.values(), ids=EMPTY)
-def test_little_or_nothing_to_see_is_a_page_all_the_same(opened, given):
+def test_empty_scenes_are_shown_without_errors(opened, given):
     browser = opened(given)
     assert browser.ask("document.getElementById('transport').hidden")
     assert browser.ask("document.getElementById('stage').clientWidth") > 100
@@ -188,7 +188,7 @@ def test_little_or_nothing_to_see_is_a_page_all_the_same(opened, given):
     assert browser.ask("appell.playing") is False
 
 
-def test_flat_scenes_are_seen_face_on(opened):
+def test_planar_scenes_are_shown_face_on(opened):
     parts = (ScenePart(ball(0.1), 0, (1, 0, 0, 0, 0, 0, 1), RED), ScenePart(ball(0.1), 0, (0, 0, 1, 0, 0, 0, 1), BLUE))
     for normal in ((0.0, 1.0, 0.0), (0.0, -1.0, 0.0)):
         actor = Actor("planar", ("body",), np.array([[0, 0, 0, 0, 0, 0, 1.0]]), parts)
@@ -198,10 +198,10 @@ def test_flat_scenes_are_seen_face_on(opened):
         assert abs(x[0] - origin[0]) <= 1
         assert origin[0] - z[0] > 100  # z up
         assert abs(z[1] - origin[1]) <= 1
-        assert at(browser, 0, 5, 0) == tuple(origin)  # in parallel
+        assert at(browser, 0, 5, 0) == tuple(origin)  # parallel projection
 
 
-def test_only_what_changes_is_drawn(opened):
+def test_nothing_is_drawn_without_a_change(opened):
     browser = opened(scene())
     seen(browser)
     count_calls(browser)
@@ -212,7 +212,7 @@ def test_only_what_changes_is_drawn(opened):
     assert browser.ask("drawn.length") > 0
 
 
-def test_a_lost_graphics_processor_comes_back(opened):
+def test_a_lost_graphics_context_is_restored(opened):
     browser = opened(scene())
     before = seen(browser)
     browser.do(
@@ -223,7 +223,7 @@ def test_a_lost_graphics_processor_comes_back(opened):
     assert np.abs(seen(browser) - before).max() < 20
 
 
-def test_without_webgl_a_sentence_says_so_and_the_time_goes_on(browser, opened):
+def test_without_webgl_a_message_is_shown_and_the_time_still_runs(browser, opened):
     script = (
         "const kind = HTMLCanvasElement.prototype, get = kind.getContext;"
         "kind.getContext = function (name, ...more) { return name === 'webgl2' ? null : get.call(this, name, ...more) }"
@@ -240,7 +240,7 @@ def test_without_webgl_a_sentence_says_so_and_the_time_goes_on(browser, opened):
         browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
 
 
-def test_moving_pictures_of_large_scenes_are_drawn_with_fewer_triangles_and_look_alike(opened):
+def test_moving_pictures_of_large_scenes_have_fewer_triangles_and_look_similar(opened):
     poses = np.tile([0, 0, 0, 0, 0, 0, 1.0], (2, 12, 1))
     poses[:, :, 0] = np.arange(12) % 4
     poses[:, :, 2] = np.arange(12) // 4

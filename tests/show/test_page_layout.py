@@ -1,4 +1,4 @@
-"""How the page is laid out: nothing overlaps or sticks out, and everything has a name for those who cannot see it."""
+"""Layout of the page: no overlaps, nothing outside the window, and accessible names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from page_scenes import scene, swing
 
-# boxes on the page of everything that is seen and holds nothing else, with what is cut off by scrolling left out
+# bounding boxes of all visible elements without visible children, clipped to the scrolling panel
 BOXES = """(() => {
   const found = [];
   for (const e of document.querySelectorAll("header *, footer *, #panel *, #stage")) {
@@ -24,7 +24,7 @@ BOXES = """(() => {
 
 
 @pytest.mark.parametrize("size", [(640, 480), (1280, 800), (390, 720)], ids=str)
-def test_nothing_overlaps_or_sticks_out(opened, size):
+def test_no_element_overlaps_another_or_leaves_the_page(opened, size):
     actors = swing("a first run with a rather long name"), swing("second", 1.0)
     browser = opened(scene(*actors, title="A title that is too long for a narrow window " * 4), size=size)
     browser.do(
@@ -45,7 +45,7 @@ def test_nothing_overlaps_or_sticks_out(opened, size):
     assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_panel_folds_away_and_the_stage_grows(opened):
+def test_the_panel_can_be_hidden_and_the_stage_grows(opened):
     browser = opened(scene(), size=(640, 480))
     width = "document.getElementById('stage').clientWidth"
     before = browser.ask(width)
@@ -55,7 +55,7 @@ def test_the_panel_folds_away_and_the_stage_grows(opened):
     assert browser.element("#fold").get_attribute("aria-expanded") == "false"
 
 
-def test_everything_that_can_be_used_has_a_name_and_can_be_reached(opened):
+def test_every_control_has_a_name_and_can_be_focused(opened):
     browser = opened(scene(swing("one"), swing("two")))
     browser.do("document.querySelectorAll('#joints, #handles').forEach((part) => { part.hidden = false })")
     nameless = browser.ask(
@@ -70,29 +70,29 @@ def test_everything_that_can_be_used_has_a_name_and_can_be_reached(opened):
     assert untabbed == 0
     browser.do("document.getElementById('play').focus()")
     outline = browser.ask("getComputedStyle(document.getElementById('play')).outlineStyle")
-    assert outline in ("solid", "none")  # :focus-visible decides; the rule is there:
+    assert outline in ("solid", "none")  # :focus-visible decides; check that the rule exists
     assert browser.ask("[...document.styleSheets[0].cssRules].some((rule) => rule.selectorText === ':focus-visible')")
 
 
-def test_turning_shifting_and_zooming_move_the_picture(opened):
+def test_rotating_panning_and_zooming_move_the_picture(opened):
     browser = opened(scene(), size=(800, 600))
-    place = "appell.project(0, 0, 1)"
-    start = browser.ask(place)
+    position = "appell.project(0, 0, 1)"
+    start = browser.ask(position)
     browser.drag((200, 300), (260, 300))
-    turned = browser.ask(place)
+    turned = browser.ask(position)
     assert browser.ask("appell.project(0.9, 0, 0.3)") != start
     browser.drag((200, 300), (230, 280), button="right", buttons=2)
-    shifted = browser.ask(place)
-    assert shifted[0] - turned[0] == pytest.approx(30, abs=6)  # nearer than the target it moves a little more
+    shifted = browser.ask(position)
+    assert shifted[0] - turned[0] == pytest.approx(30, abs=6)  # points nearer than the target move slightly more
     assert shifted[1] - turned[1] == pytest.approx(-20, abs=6)
     browser.mouse("mouseWheel", *shifted, deltaX=0, deltaY=-200)
     browser.settled()
     bigger = [browser.ask(f"appell.project(0, 0, {z})") for z in (0.0, 1.0)]
     assert bigger[0][1] - bigger[1][1] > 100
-    assert bigger[1] == pytest.approx(shifted, abs=25)  # what is under the mouse stays there
+    assert bigger[1] == pytest.approx(shifted, abs=25)  # the point under the mouse stays there
     browser.element("#fit").click()
     browser.settled()
-    assert browser.ask(place) == pytest.approx(start, abs=0.01)
+    assert browser.ask(position) == pytest.approx(start, abs=0.01)
     row = browser.ask("appell.project(0, -0.1, 0.2)")
     for count in (1, 2):
         browser.mouse("mousePressed", *row, clickCount=count)

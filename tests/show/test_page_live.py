@@ -1,4 +1,4 @@
-"""The page with somebody behind it: joints, dragged frames and news, against a server made by hand."""
+"""Live pages against a test server: sliders, dragged frames and updates."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SCENE = scene(swing(motion=None), title="Live")
 
 
 class Python:
-    """Answers as the live protocol says: the bar turns by the first slider, and a dragged frame by nothing."""
+    """A server with the live protocol: the bar rotates by the first slider, dragging has no effect."""
 
     def __init__(self):
-        self.asked: list[tuple[str, dict]] = []
+        self.received: list[tuple[str, dict]] = []
         self.updates: queue.Queue[dict] = queue.Queue()
         self.scene = SCENE
         owner = self
@@ -43,7 +43,7 @@ class Python:
 
             def do_POST(self):
                 question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                owner.asked.append((self.path, question))
+                owner.received.append((self.path, question))
                 angle = question["values"][0]
                 if angle > 1.4:
                     return self.answer(json.dumps({"note": "joint 'joint' ends at 1.4 rad"}), status=400)
@@ -54,7 +54,7 @@ class Python:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.end_headers()
-                with contextlib.suppress(OSError):  # of a page that is closed
+                with contextlib.suppress(OSError):  # the page was closed
                     self.wfile.write(text.encode())
 
             def log_message(self, *args):
@@ -97,17 +97,17 @@ def test_a_slider_moves_the_robot(live, python):
     assert live.ask(inputs) == [["range", 0.25], ["number", pytest.approx(math.degrees(0.25), abs=0.05)]]
     live.fill(".slider[data-name=joint] input", 1.0)
     live.wait(angle_is(1.0))
-    assert python.asked[-1] == ("/key/pose", {"actor": 0, "values": [1.0, 0.0]})
+    assert python.received[-1] == ("/key/pose", {"actor": 0, "values": [1.0, 0.0]})
     assert live.ask(inputs)[1][1] == pytest.approx(57.3)  # degrees
-    live.wait("document.querySelector('.slider[data-name=rail] input').value == 0.5")  # what Python answered
+    live.wait("document.querySelector('.slider[data-name=rail] input').value == 0.5")  # the value in Python's reply
     live.fill(".slider[data-name=joint] input[type=number]", -30, "change")
     live.wait(angle_is(-math.pi / 6))
-    assert python.asked[-1][1]["values"] == [pytest.approx(-math.pi / 6), 0.5]
+    assert python.received[-1][1]["values"] == [pytest.approx(-math.pi / 6), 0.5]
     assert live.complaints() == []
     assert all(url.startswith(python.url) for url in live.requests())
 
 
-def test_a_refusal_is_told_in_the_notes(live):
+def test_a_rejected_request_is_shown_in_the_notes(live):
     live.fill(".slider[data-name=joint] input", 1.45)
     live.wait("document.getElementById('notes').textContent.includes('ends at 1.4 rad')")
     assert "a note" in live.element("#notes").text
@@ -118,55 +118,55 @@ def test_a_drag_of_the_ball_moves_the_frame_in_the_plane_of_the_picture(live, py
     x, y = live.ask("appell.project(...arguments)", *start[:3])
     live.drag((x, y), (x + 60, y - 40))
     live.wait("document.getElementById('notes').textContent.includes('out of reach by 0.12 m')")
-    dragged = [question for path, question in python.asked if path == "/key/drag"]
+    dragged = [question for path, question in python.received if path == "/key/drag"]
     assert dragged[-1]["handle"] == 0
     pose = dragged[-1]["pose"]
     assert live.ask("appell.project(...arguments)", *pose[:3]) == pytest.approx([x + 60, y - 40], abs=1.0)
     assert pose[3:] == pytest.approx(start[3:])
     live.settled()
-    let_loose = [0.6 * math.sin(0.25), 0, 0.5 + 0.6 * math.cos(0.25), *python.poses(0.25)[1][3:]]
-    assert live.ask("appell.gizmo()") == pytest.approx(let_loose, abs=1e-6)  # where the robot went
+    released = [0.6 * math.sin(0.25), 0, 0.5 + 0.6 * math.cos(0.25), *python.poses(0.25)[1][3:]]
+    assert live.ask("appell.gizmo()") == pytest.approx(released, abs=1e-6)  # the pose that the robot reached
 
 
-def test_arrows_of_the_gizmo_move_along_their_axis(live, python):
+def test_arrows_of_the_gizmo_move_the_frame_along_their_axis(live, python):
     start = np.array(live.wait("appell.gizmo()"))
     live.do("appell.set_view(-60, 30)")
     axis = Rotation.from_quat(start[3:]).apply([1, 0, 0])
-    middle, ahead = (np.array(place(live, start[:3] + far * axis)) for far in (0.0, 0.05))
-    way = (ahead - middle) / np.linalg.norm(ahead - middle)
-    live.drag(middle + 50 * way, middle + 80 * way)
+    middle, ahead = (np.array(pixel_of(live, start[:3] + far * axis)) for far in (0.0, 0.05))
+    direction = (ahead - middle) / np.linalg.norm(ahead - middle)
+    live.drag(middle + 50 * direction, middle + 80 * direction)
     live.wait("document.getElementById('notes').textContent.includes('out of reach')")
-    pose = np.array(python.asked[-1][1]["pose"])
+    pose = np.array(python.received[-1][1]["pose"])
     along = (pose[:3] - start[:3]) @ axis
-    assert place(live, start[:3] + along * axis) == pytest.approx(middle + 30 * way, abs=4.0)
+    assert pixel_of(live, start[:3] + along * axis) == pytest.approx(middle + 30 * direction, abs=4.0)
     assert pose == pytest.approx([*(start[:3] + along * axis), *start[3:]], abs=1e-9)
 
 
-def test_rings_of_the_gizmo_turn_about_their_axis(live, python):
+def test_rings_of_the_gizmo_rotate_the_frame_about_their_axis(live, python):
     start = np.array(live.wait("appell.gizmo()"))
     azimuth, elevation = -60.0, 50.0
     live.do("appell.set_view(...arguments)", azimuth, elevation)
-    aside = np.array([-math.sin(math.radians(azimuth)), math.cos(math.radians(azimuth)), 0.0])  # right in the picture
-    middle = place(live, start[:3])
-    radius = 0.72 * 78 * 0.01 / math.dist(middle, place(live, start[:3] + 0.01 * aside))  # metres, from pixels
+    aside = np.array([-math.sin(math.radians(azimuth)), math.cos(math.radians(azimuth)), 0.0])  # to the right
+    middle = pixel_of(live, start[:3])
+    radius = 0.72 * 78 * 0.01 / math.dist(middle, pixel_of(live, start[:3] + 0.01 * aside))  # metres, from pixels
     frame = Rotation.from_quat(start[3:])
     before, after = (
-        place(live, start[:3] + radius * frame.apply([math.cos(turn), math.sin(turn), 0.0]))
+        pixel_of(live, start[:3] + radius * frame.apply([math.cos(turn), math.sin(turn), 0.0]))
         for turn in (-math.pi / 4, -math.pi / 4 + 0.5)
     )
     live.drag(before, after)
     live.wait("document.getElementById('notes').textContent.includes('out of reach')")
-    pose = np.array(python.asked[-1][1]["pose"])
+    pose = np.array(python.received[-1][1]["pose"])
     assert pose[:3] == pytest.approx(start[:3])
     turn = (frame.inv() * Rotation.from_quat(pose[3:])).as_rotvec()
     assert turn == pytest.approx([0.0, 0.0, 0.5], abs=0.06)
 
 
-def place(browser, point) -> list[float]:
+def pixel_of(browser, point) -> list[float]:
     return browser.ask("appell.project(...arguments)", *map(float, point))
 
 
-def test_news_bring_poses_and_scenes(live, python):
+def test_updates_bring_poses_and_scenes(live, python):
     python.updates.put({"number": 1, "poses": {"0": python.poses(0.7)}, "values": {"0": [0.7, 0.1]}})
     live.wait(angle_is(0.7))
     assert live.ask("Number(document.querySelector('.slider[data-name=joint] input').value)") == pytest.approx(0.7)
@@ -179,7 +179,7 @@ def test_news_bring_poses_and_scenes(live, python):
     assert live.complaints() == []
 
 
-def test_when_python_is_gone_the_page_says_so(live, python):
+def test_a_lost_connection_is_shown_in_the_notes(live, python):
     python.close()
     live.fill(".slider[data-name=joint] input", 0.4)
     live.wait("document.getElementById('notes').textContent.includes('no longer answers')")

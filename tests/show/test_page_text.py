@@ -1,4 +1,4 @@
-"""The page as one text: one script, nothing fetched, and names that stay names."""
+"""The page as one text: one script, no requests, and names that cannot become markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from page_scenes import scene
 HOSTILE = "</script><script>window.hacked=1</script><!--<script>{{program}}"
 
 
-def test_every_module_is_joined_once_behind_those_it_imports():
+def test_every_module_is_joined_once_after_those_it_imports():
     program, folder = joined_program(), files("appell.show.page") / "assets"
     modules = sorted(entry.name[:-3] for entry in folder.iterdir() if entry.name.endswith(".js"))
     order = re.findall(r"^const (\w+)_module = ", program, re.MULTILINE)
@@ -26,35 +26,35 @@ def test_every_module_is_joined_once_behind_those_it_imports():
             assert order.index(needed) < order.index(module)
 
 
-def test_every_imported_name_is_exported_there_and_used_here():
+def test_every_imported_name_is_exported_and_used():
     folder = files("appell.show.page") / "assets"
     texts = {entry.name[:-3]: entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".js")}
     for module, text in texts.items():
         for names, source in writing.IMPORT.findall(text):
             for name in names.replace(" ", "").split(","):
-                assert name in writing.EXPORT.findall(texts[source]), f"{source}.js exports no {name}"
+                assert name in writing.EXPORT.findall(texts[source]), f"{source}.js does not export {name}"
                 assert len(re.findall(rf"\b{name}\b", text)) > 1, f"{module}.js does not use {name}"
     for module, text in texts.items():
         for name in writing.EXPORT.findall(text):
             users = [other for other, there in texts.items() if other != module and re.search(rf"\b{name}\b", there)]
-            assert users, f"nobody uses {name} of {module}.js"
+            assert users, f"{name} of {module}.js is not used"
 
 
-def test_modules_that_import_each_other_are_refused(monkeypatch):
+def test_circular_imports_of_modules_are_rejected(monkeypatch):
     texts = {"main.js": 'import { a } from "./other.js";\n', "other.js": 'import { b } from "./main.js";\n'}
     monkeypatch.setattr(writing, "_text_of", texts.get)
     with pytest.raises(AppellError, match="main -> other -> main"):
         writing._join("main", (), {})
 
 
-def test_names_cannot_leave_the_text_they_stand_in():
+def test_names_cannot_become_markup():
     text = page_text(scene(title=HOSTILE, notes=(HOSTILE,)))
     assert text.count("</script>") == 2  # of the scene and of the program
     assert "<script>window" not in text
     assert "<title>&lt;/script&gt;" in text
 
 
-def test_a_page_alone_may_ask_nobody_and_a_live_one_only_its_server():
+def test_a_standalone_page_may_contact_no_server_and_a_live_one_only_its_own():
     policy = re.compile(r'Content-Security-Policy" content="([^"]*)"')
     alone = policy.search(page_text(scene()))[1]
     assert alone.startswith("default-src 'none'; script-src 'sha256-")

@@ -1,4 +1,4 @@
-"""The time in the page: playing, seeking, marks on the line, and charts that follow."""
+"""The time in the page: playing, seeking, marks on the timeline, and charts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from selenium.webdriver.common.keys import Keys
 from appell.show.scene.scene import Mark
 from page_scenes import scene, swing
 
-LEFT, RIGHT = 46, 10  # pixels about the curves of a chart
+LEFT, RIGHT = 46, 10  # margins of a chart in pixels
 
 
-def test_the_page_starts_at_the_first_time_and_stands(opened):
+def test_the_page_starts_paused_at_the_first_time(opened):
     browser = opened(scene())
     assert browser.ask("[appell.time, appell.playing, appell.speed]") == [1.0, False, 1]
     assert browser.ask("[time.min, time.max].map(Number)") == [1.0, 3.0]
     assert browser.element("#clock").text == "1.000 / 3.000 s"
 
 
-def test_play_runs_at_the_speed_stops_at_the_end_and_begins_anew(opened):
+def test_playing_follows_the_speed_stops_at_the_end_and_restarts(opened):
     browser = opened(scene())
     browser.fill("#speed", "0.25", "change")
     browser.element("#play").click()
@@ -37,9 +37,9 @@ def test_play_runs_at_the_speed_stops_at_the_end_and_begins_anew(opened):
     assert (after - t) / ((later - clock) / 1000) == pytest.approx(0.25, rel=0.1)
     assert browser.ask("appell.frames_per_second()") > 0
     browser.element("#play").click()
-    stood = browser.ask("appell.time")
+    stopped = browser.ask("appell.time")
     time.sleep(0.2)
-    assert browser.ask("[appell.time, appell.playing]") == [stood, False]
+    assert browser.ask("[appell.time, appell.playing]") == [stopped, False]
     browser.do("appell.speed = 10; appell.play()")
     browser.wait("!appell.playing")
     assert browser.ask("appell.time") == 3.0
@@ -49,7 +49,7 @@ def test_play_runs_at_the_speed_stops_at_the_end_and_begins_anew(opened):
     assert browser.ask("appell.time") < 2.0
 
 
-def test_the_line_seeks_and_shows_the_time(opened):
+def test_the_timeline_seeks_and_shows_the_time(opened):
     browser = opened(scene())
     browser.fill("#time", "2.25")
     assert browser.ask("appell.time") == 2.25
@@ -62,7 +62,7 @@ def test_the_line_seeks_and_shows_the_time(opened):
     assert browser.ask("Number(time.value)") == 1.0
 
 
-def test_keys_steer_the_time(opened):
+def test_keys_control_the_time(opened):
     browser = opened(scene())
     times = np.unique(swing().motion.t)
     for key, expected in (
@@ -83,14 +83,14 @@ def test_keys_steer_the_time(opened):
     assert browser.ask("appell.playing") is False
     browser.do("document.getElementById('time').focus()")
     browser.press(Keys.HOME, "#time")
-    browser.press(Keys.ARROW_RIGHT, "#time")  # a frame, and not what the browser would do
+    browser.press(Keys.ARROW_RIGHT, "#time")  # one frame, not the default action of the browser
     assert browser.ask("appell.time") == pytest.approx(times[1], abs=1e-12)
     browser.do("document.getElementById('play').focus()")
     browser.press(" ", "#play")  # once, not twice
     assert browser.ask("appell.playing") is True
 
 
-def test_marks_stand_at_their_times_and_lead_there(opened):
+def test_marks_are_at_their_times_and_seek_there(opened):
     browser = opened(scene())
     line = browser.ask("(({left, width}) => [left, width])(time.getBoundingClientRect())")
     marks = browser.ask(
@@ -112,10 +112,10 @@ def test_marks_stand_at_their_times_and_lead_there(opened):
     assert browser.element("#event").text == "sticks"
     thumb = browser.picture()[:, round(line[0] + 0.75 * line[1])].astype(int)
     top, bottom = browser.ask("(({top, bottom}) => [top, bottom])(time.getBoundingClientRect())")
-    assert thumb[int(top) : int(bottom)].sum(axis=1).min() < 150  # the needle is dark, and below the mark
+    assert thumb[int(top) : int(bottom)].sum(axis=1).min() < 150  # the thumb is dark and below the mark
 
 
-def test_thousands_of_marks_are_thinned_and_found_all_the_same(opened):
+def test_thousands_of_marks_are_reduced_and_can_still_be_reached(opened):
     marks = tuple(Mark(1.0 + 2.0 * k / 9000, "impact", f"number {k}") for k in range(9000))
     browser = opened(scene(swing(motion=replace(swing().motion, marks=marks))))
     assert browser.ask("document.querySelectorAll('.mark').length") <= 2000
@@ -142,7 +142,7 @@ def test_the_cursor_and_the_values_of_a_chart_follow_the_time(opened):
         assert x == pytest.approx(left + LEFT + (t - 1.0) / 2.0 * (width - LEFT - RIGHT), abs=1.0)
     browser.do("appell.seek(arguments[0])", float(np.nextafter(2.0, 0.0)))
     browser.settled()
-    assert chart_values(browser)[0] == "2"  # before the jump
+    assert chart_values(browser)[0] == "2"  # before the discontinuity
 
 
 def test_a_click_on_a_chart_seeks(opened):
@@ -156,7 +156,7 @@ def test_a_click_on_a_chart_seeks(opened):
     assert browser.ask("appell.time") == pytest.approx(1.5, abs=2.0 / (width - LEFT - RIGHT))
 
 
-def test_curves_have_gaps_where_nothing_is_known_and_steps_where_they_jump(opened):
+def test_curves_have_gaps_at_unknown_values_and_steps_at_discontinuities(opened):
     browser = opened(scene())
     browser.do("appell.seek(3)")
     browser.settled()
@@ -175,7 +175,7 @@ def test_curves_have_gaps_where_nothing_is_known_and_steps_where_they_jump(opene
     assert orange[column(1.2)] > 0
     assert orange[column(1.5)] == 0
     assert orange[column(1.8)] > 0
-    assert blue[column(2.0) - 1 : column(2.0) + 2].max() > 20  # the jump
+    assert blue[column(2.0) - 1 : column(2.0) + 2].max() > 20  # the discontinuity
     assert 0 < blue[column(1.5)] < 6
     browser.element(".chart .legend button").click()
     browser.settled()
@@ -183,7 +183,7 @@ def test_curves_have_gaps_where_nothing_is_known_and_steps_where_they_jump(opene
     assert ((plot[..., 2] > plot[..., 0] + 90).sum(axis=0)[LEFT:] == 0).all()
 
 
-def test_charts_of_one_title_share_their_axes(opened):
+def test_charts_with_the_same_title_share_their_axes(opened):
     browser = opened(scene(swing("one"), swing("two", 1.0)))
     names = [name.text for name in browser.driver.find_elements("css selector", ".chart .legend .name")]
     assert names == ["kinetic, one", "potential, one", "kinetic, two", "potential, two"]

@@ -1,4 +1,4 @@
-"""The server behind a page, with a scene of two numbers: what it answers, what it refuses, and how it ends."""
+"""The server of live pages, with a scene of two sliders: replies, rejected requests, and shutdown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def at(x, y):
 
 
 class Drum:
-    """Goes where it is told; counts how many ask at once."""
+    """Moves to the requested values; counts concurrent requests."""
 
     def __init__(self):
         self.inside = self.most = 0
@@ -42,8 +42,8 @@ class Drum:
         time.sleep(0.01)
         self.inside -= 1
         if values[0] == 0.125:
-            raise ZeroDivisionError("a bug of the articulated scene")
-        return Reply(values, at(*values), "so be it")
+            raise ZeroDivisionError("an error in the articulated scene")
+        return Reply(values, at(*values), "a note")
 
     def dragged(self, actor, handle, pose, values):
         return Reply(pose[:2], at(*pose[:2]))
@@ -64,45 +64,45 @@ def viewer(drum):
 
 
 @pytest.fixture(scope="module")
-def steady():
-    """One for all that leave it as it is."""
+def shared():
+    """One viewer for all tests that do not change it."""
     with serve(SCENE, Drum(), open_browser=False) as viewer:
         yield viewer
 
 
 def ask(viewer, method, path="", body=None, host=None, **headers):
-    """Status and text of one request."""
-    place = urlsplit(viewer.url)
-    line = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
+    """Return status and text of one request."""
+    address = urlsplit(viewer.url)
+    line = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
     data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
     named = headers | ({"Host": host} if host else {})
-    line.request(method, path if path.startswith("/") else place.path + path, data, named)
+    line.request(method, path if path.startswith("/") else address.path + path, data, named)
     answer = line.getresponse()
     text = answer.read().decode()
     line.close()
     return answer.status, text
 
 
-def told(viewer, *request, **more):
+def reply_of(viewer, *request, **more):
     status, text = ask(viewer, *request, **more)
     assert status == 200, text
     return json.loads(text)
 
 
-def test_the_page_and_its_scene_are_there(viewer):
+def test_the_page_and_its_scene_are_served(viewer):
     status, text = ask(viewer, "GET")
     assert status == 200
     assert "<html" in text
     assert "a drum" in text
-    assert told(viewer, "GET", "scene")["title"] == "a drum"
+    assert reply_of(viewer, "GET", "scene")["title"] == "a drum"
 
 
-def test_sliders_and_handles_are_answered_by_the_puppet(viewer):
-    found = told(viewer, "POST", "pose", {"actor": 0, "values": [0.5, 1]})
-    assert found == {"values": [0.5, 1.0], "poses": [[0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]], "note": "so be it"}
+def test_sliders_and_handles_are_answered_by_the_articulated_scene(viewer):
+    reply = reply_of(viewer, "POST", "pose", {"actor": 0, "values": [0.5, 1]})
+    assert reply == {"values": [0.5, 1.0], "poses": [[0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]], "note": "a note"}
     pose = [0.1, 0.2, 0, 0, 0, 0, 1]
-    found = told(viewer, "POST", "drag", {"actor": 0, "handle": 0, "pose": pose, "values": [0.25, 0.5]})
-    assert found["poses"][0][:2] == [0.1, 0.2]
+    reply = reply_of(viewer, "POST", "drag", {"actor": 0, "handle": 0, "pose": pose, "values": [0.25, 0.5]})
+    assert reply["poses"][0][:2] == [0.1, 0.2]
 
 
 GOOD = {"actor": 0, "values": [0.0, 0.0]}
@@ -135,11 +135,11 @@ DRAG = {"actor": 0, "handle": 0, "pose": [*AT_ORIGIN], "values": [0.0, 0.0]}
         ("pose", b" " * (MAX_BODY_BYTES + 1), f"at most {MAX_BODY_BYTES}"),
     ],
 )
-def test_a_malformed_request_is_answered_by_a_sentence(path, body, words, steady):
-    status, text = ask(steady, "POST", path, body)
+def test_a_malformed_request_is_answered_with_a_message(path, body, words, shared):
+    status, text = ask(shared, "POST", path, body)
     assert status == 400
     assert words in json.loads(text)["error"]
-    assert told(steady, "POST", "pose", GOOD)  # and the next one is served
+    assert reply_of(shared, "POST", "pose", GOOD)  # the next request is served
 
 
 @pytest.mark.parametrize(
@@ -152,56 +152,56 @@ def test_a_malformed_request_is_answered_by_a_sentence(path, body, words, steady
         "updates?after=1.5",
     ],
 )
-def test_news_wants_a_number(query, steady):
-    status, text = ask(steady, "GET", query)
+def test_a_request_for_updates_needs_a_number(query, shared):
+    status, text = ask(shared, "GET", query)
     assert status == 400
     assert "after is" in json.loads(text)["error"]
 
 
-def test_a_request_without_length_is_refused(viewer):
-    place = urlsplit(viewer.url)
-    with socket.create_connection(("127.0.0.1", place.port), timeout=10) as line:
-        line.sendall(f"POST {place.path}pose HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+def test_a_request_without_length_is_rejected(viewer):
+    address = urlsplit(viewer.url)
+    with socket.create_connection(("127.0.0.1", address.port), timeout=10) as line:
+        line.sendall(f"POST {address.path}pose HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         assert line.recv(4096).startswith(b"HTTP/1.1 400")
 
 
-def test_leading_zeros_do_not_pass_the_cap_on_the_size_of_a_body(steady):
-    place, size = urlsplit(steady.url), MAX_BODY_BYTES + 1
+def test_leading_zeros_do_not_bypass_the_limit_on_the_size_of_a_body(shared):
+    address, size = urlsplit(shared.url), MAX_BODY_BYTES + 1
     for length, answer in ((f"{size:0>16}", f"at most {MAX_BODY_BYTES}"), ("0" * 20 + str(size), "Content-Length is")):
-        head = f"POST {place.path}pose HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", place.port), timeout=10) as line:
+        head = f"POST {address.path}pose HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", address.port), timeout=10) as line:
             line.sendall(head.encode())
             reply = line.recv(4096)
         assert reply.startswith(b"HTTP/1.1 400")
         assert answer in reply.decode()
 
 
-def test_noise_on_the_line_harms_nobody(steady):
-    """Random bytes, whole or cut off requests with random bytes in them: answered or dropped, and it serves on."""
-    place, rng = urlsplit(steady.url), np.random.default_rng(11)
+def test_random_bytes_do_not_stop_the_server(shared):
+    """Random bytes, and complete or truncated requests with random bytes: answered or dropped."""
+    address, rng = urlsplit(shared.url), np.random.default_rng(11)
     for k in range(60):
         noise = rng.bytes(int(rng.integers(1, 300)))
-        head = f"POST {place.path}pose HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(noise)}\r\n\r\n".encode()
-        with socket.create_connection(("127.0.0.1", place.port), timeout=10) as line:
+        head = f"POST {address.path}pose HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(noise)}\r\n\r\n".encode()
+        with socket.create_connection(("127.0.0.1", address.port), timeout=10) as line:
             line.sendall(noise if k % 3 == 0 else head + noise if k % 3 == 1 else (head + noise)[: len(head) + 1])
             if k % 3 == 1:
                 assert line.recv(4096).startswith(b"HTTP/1.1 400")
-    assert told(steady, "POST", "pose", GOOD)
+    assert reply_of(shared, "POST", "pose", GOOD)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "[::1", ""])
-def test_a_foreign_name_is_refused(host, steady):
-    """A page elsewhere may lead its own name to this machine; then the Host is that name."""
-    assert ask(steady, "GET", "scene", host=host or " ")[0] == 403
-    assert ask(steady, "POST", "pose", GOOD, Origin="http://evil.example")[0] == 403
+def test_requests_with_a_foreign_host_are_rejected(host, shared):
+    """A foreign page may resolve its own name to this machine; the Host is then that name."""
+    assert ask(shared, "GET", "scene", host=host or " ")[0] == 403
+    assert ask(shared, "POST", "pose", GOOD, Origin="http://evil.example")[0] == 403
 
 
 @pytest.mark.parametrize("host", ["localhost:9999", "127.0.0.1", "LOCALHOST", "[::1]:80"])
-def test_this_machine_may_be_called_by_its_names_through_any_port(host, steady):
-    assert ask(steady, "GET", "scene", host=host)[0] == 200
+def test_all_names_of_this_machine_are_accepted_with_any_port(host, shared):
+    assert ask(shared, "GET", "scene", host=host)[0] == 200
 
 
-def test_without_the_token_there_is_nothing(viewer):
+def test_without_the_token_nothing_is_served(viewer):
     token = urlsplit(viewer.url).path.strip("/")
     assert len(token) >= 16
     for path in (
@@ -220,16 +220,16 @@ def test_without_the_token_there_is_nothing(viewer):
     assert ask(viewer, "PUT", "pose", {})[0] == 501
 
 
-def test_a_bug_of_the_puppet_is_told_and_leaves_the_server_alive(viewer, capsys):
+def test_an_error_in_the_articulated_scene_is_reported_and_the_server_continues(viewer, capsys):
     status, text = ask(viewer, "POST", "pose", {"actor": 0, "values": [0.125, 0.0]})
     assert status == 500
-    assert "ZeroDivisionError: a bug of the articulated scene" in json.loads(text)["error"]
+    assert "ZeroDivisionError: an error in the articulated scene" in json.loads(text)["error"]
     assert "ZeroDivisionError" in capsys.readouterr().err
-    assert told(viewer, "POST", "pose", GOOD)
+    assert reply_of(viewer, "POST", "pose", GOOD)
 
 
-def test_the_puppet_is_asked_one_thing_at_a_time(viewer, drum):
-    threads = [threading.Thread(target=told, args=(viewer, "POST", "pose", GOOD)) for _ in range(8)]
+def test_the_articulated_scene_gets_one_request_at_a_time(viewer, drum):
+    threads = [threading.Thread(target=reply_of, args=(viewer, "POST", "pose", GOOD)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -237,9 +237,9 @@ def test_the_puppet_is_asked_one_thing_at_a_time(viewer, drum):
     assert drum.most == 1
 
 
-def test_news_come_as_soon_as_python_shows_something(viewer):
+def test_updates_are_sent_as_soon_as_python_shows_something(viewer):
     waiting = []
-    thread = threading.Thread(target=lambda: waiting.append(told(viewer, "GET", "updates?after=0")))
+    thread = threading.Thread(target=lambda: waiting.append(reply_of(viewer, "GET", "updates?after=0")))
     thread.start()
     time.sleep(0.05)
     assert not waiting
@@ -248,27 +248,27 @@ def test_news_come_as_soon_as_python_shows_something(viewer):
     assert waiting == [
         {"number": 1, "poses": {"0": [[0.3, 0.4, 0.0, 0.0, 0.0, 0.0, 1.0]]}, "values": {"0": [0.3, 0.4]}}
     ]
-    sliders = told(viewer, "GET", "scene")["actors"][0]["sliders"]
-    assert [slider["value"] for slider in sliders] == [0.3, 0.4]  # a page that is opened now stands there too
+    sliders = reply_of(viewer, "GET", "scene")["actors"][0]["sliders"]
+    assert [slider["value"] for slider in sliders] == [0.3, 0.4]  # also for a page that is opened later
 
 
-def test_another_scene_is_news_and_who_is_slow_gets_the_latest(viewer):
+def test_another_scene_is_an_update_and_a_slow_page_gets_the_latest(viewer):
     viewer.show([0.3, 0.4])
     viewer.show(Scene("a bell", ()))
-    assert told(viewer, "GET", "updates?after=0") == {"number": 2, "scene": True}
-    assert told(viewer, "GET", "scene")["title"] == "a bell"
-    assert ask(viewer, "POST", "pose", GOOD)[0] == 400  # the drum is gone
+    assert reply_of(viewer, "GET", "updates?after=0") == {"number": 2, "scene": True}
+    assert reply_of(viewer, "GET", "scene")["title"] == "a bell"
+    assert ask(viewer, "POST", "pose", GOOD)[0] == 400  # the drum is no longer shown
     viewer.show(SCENE)
     for k in range(5):
         viewer.show([0.1 * k, 0.0])
-    assert told(viewer, "GET", "updates?after=3")["values"] == {"0": [0.4, 0.0]}
+    assert reply_of(viewer, "GET", "updates?after=3")["values"] == {"0": [0.4, 0.0]}
 
 
-def test_nothing_new_is_an_answer_too(viewer):
+def test_a_request_for_updates_is_answered_after_the_timeout(viewer):
     assert viewer._live.updates.after(0, timeout_s=0.01) == {"number": 0, "poses": {}, "values": {}}
 
 
-def test_a_scene_without_a_puppet_is_looked_at():
+def test_a_scene_without_an_articulated_scene_can_only_be_viewed():
     with serve(SCENE, open_browser=False) as viewer:
         assert "cannot be moved" in ask(viewer, "POST", "pose", GOOD)[1]
         viewer.show(Scene("a bell", ()))
@@ -276,7 +276,7 @@ def test_a_scene_without_a_puppet_is_looked_at():
             viewer.show([0.0])
 
 
-def test_closing_lets_those_who_wait_go_and_frees_the_port(drum):
+def test_closing_releases_waiting_requests_and_frees_the_port(drum):
     viewer = serve(SCENE, drum, open_browser=False)
     port, answers = urlsplit(viewer.url).port, []
     thread = threading.Thread(target=lambda: answers.append(ask(viewer, "GET", "updates?after=0")))
@@ -302,24 +302,24 @@ def test_a_port_in_use_is_named(viewer):
 
 
 @pytest.mark.parametrize("port", [-1, 65536, "80", 80.0, True])
-def test_a_port_that_is_none_is_named(port):
+def test_an_invalid_port_is_named(port):
     with pytest.raises(ArgumentError, match=r"port is .*(.|\n)*from 1 to 65535"):
         serve(SCENE, port=port, open_browser=False)
 
 
-def test_nobody_outside_this_machine_is_listened_to(viewer):
+def test_the_server_listens_on_this_machine_only(viewer):
     assert viewer._server.server_address[0] == "127.0.0.1"
 
 
-def test_a_notebook_gets_the_page_in_a_frame(viewer):
-    found = viewer._repr_html_()
-    assert found.startswith('<iframe srcdoc="')
-    assert "a drum" in found
-    assert 'sandbox="allow-scripts"' in found
-    assert found.count('"') == 6  # nothing of the page ends the attribute
+def test_a_notebook_shows_the_page_in_a_frame(viewer):
+    reply = viewer._repr_html_()
+    assert reply.startswith('<iframe srcdoc="')
+    assert "a drum" in reply
+    assert 'sandbox="allow-scripts"' in reply
+    assert reply.count('"') == 6  # the page contains no quote that ends the attribute
 
 
-def test_a_browser_is_opened_where_there_is_one(monkeypatch, capsys):
+def test_a_browser_is_opened_if_there_is_one(monkeypatch, capsys):
     shown = []
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr("webbrowser.open", lambda url: bool(shown.append(url)) or True)
@@ -328,24 +328,24 @@ def test_a_browser_is_opened_where_there_is_one(monkeypatch, capsys):
         assert capsys.readouterr().err == ""
 
 
-def test_a_browser_that_cannot_be_opened_is_told_with_the_address(monkeypatch, capsys):
+def test_the_address_is_printed_if_no_browser_can_be_opened(monkeypatch, capsys):
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     with serve(SCENE) as viewer:
         assert capsys.readouterr().err.strip() == f"no browser could be opened; open {viewer.url} in your browser"
-        assert told(viewer, "GET", "scene")
+        assert reply_of(viewer, "GET", "scene")
 
 
-def test_without_a_screen_the_way_through_ssh_is_told(monkeypatch, capsys):
+def test_without_a_display_the_ssh_tunnel_is_printed(monkeypatch, capsys):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("there is no screen"))
     with serve(SCENE) as viewer:
-        port, said = urlsplit(viewer.url).port, capsys.readouterr().err
-        assert f"ssh -L {port}:127.0.0.1:{port} " in said
-        assert viewer.url in said
+        port, output = urlsplit(viewer.url).port, capsys.readouterr().err
+        assert f"ssh -L {port}:127.0.0.1:{port} " in output
+        assert viewer.url in output
 
 
 PROGRAM = """
@@ -355,15 +355,15 @@ from appell.show.server.server import serve
 with serve(Scene("", ()), open_browser=False) as viewer:
     threading.Timer(0.5, print, ["ready"], {"flush": True}).start()
     viewer.wait()
-print("over", flush=True)
+print("done", flush=True)
 """
 
 
-def test_ctrl_c_ends_waiting_quietly():
+def test_ctrl_c_ends_waiting_without_a_traceback():
     run = subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     )
     assert run.stdout.readline() == "ready\n"
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=30)
-    assert (out, err, run.returncode) == ("over\n", "", 0)
+    assert (out, err, run.returncode) == ("done\n", "", 0)

@@ -1,4 +1,4 @@
-"""Thinned meshes have few triangles, lie where the old ones lie, and have their outside outside."""
+"""Simplified meshes have few triangles, are close to the originals, and keep their orientation."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ REAL = [
     "talos_data/meshes/v2/hip_z_lo_res.stl",
     "laikago_description/meshes/trunk.obj",
 ]
-WAYS = ["collapsing", "clustering"]
+METHODS = ["collapsing", "clustering"]
 
 
-@pytest.fixture(params=WAYS)
-def way(request, monkeypatch):
-    """Both ways of thinning, the second as it is without the package of the first."""
+@pytest.fixture(params=METHODS)
+def method(request, monkeypatch):
+    """Both methods; clustering is used if fast-simplification is not installed."""
     if request.param == "clustering":
         monkeypatch.setitem(sys.modules, "fast_simplification", None)
     else:
@@ -49,7 +49,7 @@ def way(request, monkeypatch):
 
 
 def ball(parts: int = 60) -> Mesh:
-    """Every triangle has vertices of its own, as in an STL file."""
+    """Return a ball whose triangles share no vertices, as in an STL file."""
     u, v = np.linspace(0, np.pi, parts), np.linspace(0, 2 * np.pi, 2 * parts)
     grid = np.stack(
         [np.outer(np.sin(u), np.cos(v)), np.outer(np.sin(u), np.sin(v)), np.outer(np.cos(u), 1 + 0 * v)], -1
@@ -79,7 +79,7 @@ def volume(mesh: Mesh) -> float:
 
 
 def samples(mesh: Mesh, count: int, seed: int) -> np.ndarray:
-    """Points spread evenly over a surface."""
+    """Return random points, uniform over a surface."""
     rng = np.random.default_rng(seed)
     a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
     surface = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -90,62 +90,62 @@ def samples(mesh: Mesh, count: int, seed: int) -> np.ndarray:
 
 
 def distance(one: Mesh, other: Mesh) -> float:
-    """How far a point of either is from the other at most, of the size; too large by the gaps between samples."""
-    found = max(
+    """Return the Hausdorff distance relative to the size; too large by the gaps between samples."""
+    farthest = max(
         cKDTree(samples(there, 30_000, 1)).query(samples(here, 5_000, 2))[0].max()
         for here, there in ((one, other), (other, one))
     )
-    return float(found) / size(one.vertices)
+    return float(farthest) / size(one.vertices)
 
 
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("triangles", [500, 2000])
-def test_real_meshes_stay_within_the_stated_distance(name, triangles, way):
+def test_real_meshes_stay_within_the_stated_distance(name, triangles, method):
     mesh, _ = read_mesh(MESHES[name])[0]
-    found = simplified(mesh, triangles)
-    assert triangles / 2 < len(found.faces) <= triangles
+    fewer = simplified(mesh, triangles)
+    assert triangles / 2 < len(fewer.faces) <= triangles
     gaps = 2.5 * np.sqrt(2 * area(mesh) / 30_000) / size(mesh.vertices)
-    assert distance(mesh, found) < DEVIATION_FACTOR / np.sqrt(triangles) + gaps
+    assert distance(mesh, fewer) < DEVIATION_FACTOR / np.sqrt(triangles) + gaps
 
 
-def test_a_ball_stays_a_ball_and_its_outside_stays_outside(way):
+def test_a_ball_stays_a_ball_with_outward_faces(method):
     mesh = ball()
-    found = simplified(mesh, 1000)
-    a, b, c = (found.vertices[found.faces[:, i]] for i in range(3))
+    fewer = simplified(mesh, 1000)
+    a, b, c = (fewer.vertices[fewer.faces[:, i]] for i in range(3))
     outwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), a + b + c)
     assert (outwards > 0.0).all()
-    assert volume(found) == pytest.approx(4.18, rel=0.08)
-    assert distance(mesh, found) < 0.03
+    assert volume(fewer) == pytest.approx(4.18, rel=0.08)
+    assert distance(mesh, fewer) < 0.03
 
 
-def test_a_thin_rod_is_not_lost_beside_a_large_body(way):
+def test_a_thin_rod_next_to_a_large_body_is_kept(method):
     rod = Mesh(ball(16).vertices * (0.02, 0.02, 3.0) + (0.0, 0.0, 4.0), ball(16).faces)
     body = ball(120)
     both = Mesh(
         np.concatenate([body.vertices, rod.vertices]), np.concatenate([body.faces, rod.faces + len(body.vertices)])
     )
-    found = simplified(both, 800)
-    assert found.vertices[:, 2].max() == pytest.approx(7.0, abs=0.5)
-    assert len(found.faces) <= 800
+    fewer = simplified(both, 800)
+    assert fewer.vertices[:, 2].max() == pytest.approx(7.0, abs=0.5)
+    assert len(fewer.faces) <= 800
 
 
-def test_vertices_at_one_place_become_one():
+def test_coincident_vertices_are_merged():
     vertices, faces = welded(ball(20).vertices, ball(20).faces)
     assert len(vertices) == 18 * 39 + 2
-    assert len(faces) == 2 * 39 * 18  # of a row at each pole, half have no area
+    assert len(faces) == 2 * 39 * 18  # half of the triangles in a row at a pole have no area
     assert len(np.unique(np.sort(faces, axis=1), axis=0)) == len(faces)
 
 
-def test_what_has_few_triangles_keeps_its_shape():
-    found = simplified(cube(), 100)
-    assert len(found.faces) == 12
-    assert volume(found) == pytest.approx(8.0)
+def test_a_mesh_with_few_triangles_keeps_its_shape():
+    fewer = simplified(cube(), 100)
+    assert len(fewer.faces) == 12
+    assert volume(fewer) == pytest.approx(8.0)
 
 
-def test_sharp_edges_have_vertices_of_their_own_and_round_ones_have_not():
+def test_vertices_are_duplicated_along_sharp_edges_only():
     box, round_ = simplified(cube(3), 10_000), simplified(ball(), 20_000)
     assert box.smooth
-    assert len(box.vertices) == 6 * 16  # every side has its own
+    assert len(box.vertices) == 6 * 16  # every side has its own vertices
     assert len(round_.vertices) == len(welded(ball().vertices, ball().faces)[0])
     normals = np.cross(*(box.vertices[box.faces[:, i]] - box.vertices[box.faces[:, 0]] for i in (1, 2)))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -155,22 +155,22 @@ def test_sharp_edges_have_vertices_of_their_own_and_round_ones_have_not():
     assert len(creased(*welded(cube(3).vertices, cube(3).faces), angle=np.pi).vertices) == 56
 
 
-def test_a_mesh_without_triangles_stays_one():
+def test_a_mesh_without_triangles_is_accepted():
     empty = simplified(Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), 10)
     assert len(empty.faces) == 0
 
 
-def test_a_budget_is_shared_by_surface_and_nobody_gets_more_than_he_has():
-    large, small, tiny = (
+def test_a_budget_is_shared_by_area_and_no_mesh_gets_more_than_it_has():
+    large, medium, tiny = (
         ball(80),
         Mesh(0.5 * ball(80).vertices, ball(80).faces),
         Mesh(1e-3 * ball(80).vertices, ball(80).faces),
     )
-    poor = cube()
-    share = triangle_shares([large, small, tiny, poor], 5000)
+    coarse = cube()
+    share = triangle_shares([large, medium, tiny, coarse], 5000)
     assert share[3] == 12
     assert share[2] == MIN_TRIANGLES
     assert share[0] == pytest.approx(4 * share[1], rel=0.01)
     assert 4800 < sum(share) <= 5000 + MIN_TRIANGLES
-    assert triangle_shares([poor, poor], BUDGET) == [12, 12]
+    assert triangle_shares([coarse, coarse], BUDGET) == [12, 12]
     assert triangle_shares([], BUDGET) == []

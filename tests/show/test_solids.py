@@ -1,4 +1,4 @@
-"""Solids are closed, turn their faces outwards, and have the volume and area of what they stand for."""
+"""Meshes of solids are closed, point outwards, and have the volume and area of the solids."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SOLIDS = {
 
 
 def volume(mesh: Mesh) -> float:
-    """By Gauss: the signed volumes of the tetrahedra over all faces; positive if they turn outwards."""
+    """Return the volume by the divergence theorem; positive if faces point outwards."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     return float(np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0)
 
@@ -52,7 +52,7 @@ def area(mesh: Mesh) -> float:
 
 @pytest.mark.parametrize("name", SOLIDS)
 def test_a_solid_is_closed(name):
-    """Every edge is passed once each way, no two vertices are one, and the Euler number is that of a ball or a ring."""
+    """Every edge occurs once per direction, vertices are distinct, and the Euler number is that of a ball or ring."""
     mesh = SOLIDS[name]
     edges = np.concatenate([mesh.faces[:, [i, j]] for i, j in ((0, 1), (1, 2), (2, 0))])
     assert len(np.unique(edges, axis=0)) == len(edges)
@@ -64,12 +64,12 @@ def test_a_solid_is_closed(name):
 
 
 @pytest.mark.parametrize("name", SOLIDS)
-def test_faces_turn_outwards(name):
+def test_faces_point_outwards(name):
     assert volume(SOLIDS[name]) > 0.0
 
 
 @pytest.mark.parametrize("name", ["box", "sphere", "ellipsoid", "cylinder", "cone", "capsule", "frustum", "prism"])
-def test_every_face_of_a_convex_solid_looks_away_from_its_middle(name):
+def test_every_face_of_a_convex_solid_points_away_from_its_centre(name):
     mesh = SOLIDS[name]
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces] - mesh.vertices.mean(axis=0), 1, 0)
     normals = np.cross(b - a, c - a)
@@ -77,13 +77,13 @@ def test_every_face_of_a_convex_solid_looks_away_from_its_middle(name):
 
 
 def round_share(sides: int) -> float:
-    """The area of a polygon with its corners on a circle, in that of the circle."""
+    """Return the area of a regular polygon relative to its circumscribed circle."""
     return sides / (2.0 * np.pi) * np.sin(2.0 * np.pi / sides)
 
 
 @pytest.mark.parametrize("sides", [12, 48])
-def test_volumes_of_what_is_straight_are_exact(sides):
-    """But for the polygon in place of the circle, which has a closed form too."""
+def test_volumes_of_straight_solids_are_exact(sides):
+    """Exact up to the polygon that replaces the circle, whose area is known."""
     share = round_share(sides)
     assert volume(solids.box(0.2, 0.3, 0.5)) == pytest.approx(0.03)
     assert area(solids.box(0.2, 0.3, 0.5)) == pytest.approx(2 * (0.06 + 0.1 + 0.15))
@@ -96,11 +96,11 @@ def test_volumes_of_what_is_straight_are_exact(sides):
     assert volume(solids.prism(HEXAGON, 0.1)) == pytest.approx(0.1 * hexagon)
     assert area(solids.prism(HEXAGON, 0.1)) == pytest.approx(2 * hexagon + 6 * 0.1)
     straight = solids.tube([(0, 0, 0), (0.3, 0, 0), (0.3, 0.4, 0)], 0.05, sides)
-    assert volume(straight) == pytest.approx(share * np.pi * 0.0025 * 0.7)  # a mitre takes as much as it gives
+    assert volume(straight) == pytest.approx(share * np.pi * 0.0025 * 0.7)  # a mitre removes as much as it adds
 
 
 @pytest.mark.parametrize(
-    ("maker", "whole", "skin"),
+    ("maker", "exact_volume", "exact_area"),
     [
         (lambda n: solids.sphere(0.3, n), 4 / 3 * np.pi * 0.027, 4 * np.pi * 0.09),
         (lambda n: solids.ellipsoid(0.1, 0.2, 0.4, n), 4 / 3 * np.pi * 0.008, None),
@@ -109,32 +109,32 @@ def test_volumes_of_what_is_straight_are_exact(sides):
          2 * np.pi**2 * 0.01, 4 * np.pi**2 * 0.1),
     ],
 )  # fmt: skip
-def test_volume_and_area_of_what_is_round_come_near_as_the_square_of_the_sides(maker, whole, skin):
-    for measure, exact in ((volume, whole), (area, skin)):
+def test_volume_and_area_of_round_solids_converge_quadratically_with_the_sides(maker, exact_volume, exact_area):
+    for measure, exact in ((volume, exact_volume), (area, exact_area)):
         if exact is not None:
             coarse, fine = (1.0 - measure(maker(sides)) / exact for sides in (24, 48))
             assert 0.0 < fine < 0.01
             assert coarse / fine == pytest.approx(4.0, rel=0.1)
 
 
-def test_a_rod_has_the_volume_of_two_caps_and_the_cone_that_touches_both():
-    """Monte Carlo over the union of all balls between the two ends: their hull."""
+def test_a_rod_has_the_volume_of_the_hull_of_two_balls():
+    """Monte Carlo integration of the union of all balls between the two ends, which is their hull."""
     bottom, top, length = 0.2, 0.1, 0.5
     rng = np.random.default_rng(3)
     low, high = np.array([-0.2, -0.2, -0.45]), np.array([0.2, 0.2, 0.35])
     points = rng.uniform(low, high, (200_000, 3))
     share = np.linspace(0.0, 1.0, 201)
-    radii, places = bottom + (top - bottom) * share, length * (share - 0.5)
+    radii, heights = bottom + (top - bottom) * share, length * (share - 0.5)
     across = np.einsum("ni,ni->n", points[:, :2], points[:, :2])
     inside = np.zeros(len(points), bool)
-    for radius, place in zip(radii, places, strict=True):
-        inside |= across + (points[:, 2] - place) ** 2 < radius**2
+    for radius, height in zip(radii, heights, strict=True):
+        inside |= across + (points[:, 2] - height) ** 2 < radius**2
     sampled = inside.mean() * np.prod(high - low)
     assert volume(solids.rod(bottom, top, length, 60)) == pytest.approx(sampled, rel=0.01)
 
 
 def test_smooth_normals_stay_sharp_at_edges():
-    """Averaged over the faces about each vertex, those of a cylinder are along z on its lids and across on its side."""
+    """Averaged normals of a cylinder are along z on its ends and perpendicular to z on its side."""
     mesh = SOLIDS["cylinder"]
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     normals = np.zeros_like(mesh.vertices)
@@ -150,7 +150,7 @@ def test_smooth_normals_stay_sharp_at_edges():
 
 
 def test_a_triad_points_along_the_axes_of_its_frame():
-    pose = (1.0, 2.0, 3.0, 0.5, 0.5, 0.5, 0.5)  # x goes to y, y to z, z to x
+    pose = (1.0, 2.0, 3.0, 0.5, 0.5, 0.5, 0.5)  # maps x to y, y to z, z to x
     parts = solids.triad(0.2, body=4, pose=pose, name="tool")
     assert [part.color for part in parts] == [solids.RED, solids.GREEN, solids.BLUE]
     for part, axis in zip(parts, np.eye(3)[[1, 2, 0]], strict=True):
@@ -160,14 +160,14 @@ def test_a_triad_points_along_the_axes_of_its_frame():
     assert len({id(part.mesh) for part in parts}) == 1
 
 
-def test_equal_solids_share_a_mesh_that_nobody_changes():
+def test_equal_solids_share_a_read_only_mesh():
     assert solids.sphere(0.3) is solids.sphere(0.3)
     with pytest.raises(ValueError, match="read-only"):
         solids.sphere(0.3).vertices[0] = 1.0
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: solids.sphere(0.0), "the radius of a sphere is 0.0"),
         (lambda: solids.box(0.1, -0.2, 0.3), "the y of a box is -0.2"),
@@ -177,6 +177,6 @@ def test_equal_solids_share_a_mesh_that_nobody_changes():
         (lambda: solids.prism([(0, 0, 0), (1, 0, 0), (2, 0, 0)], 0.1), "no area"),
     ],
 )
-def test_what_is_no_solid_is_told(make, told):
-    with pytest.raises(ArgumentError, match=told):
+def test_invalid_solids_are_rejected(make, message):
+    with pytest.raises(ArgumentError, match=message):
         make()

@@ -1,4 +1,4 @@
-"""What is written on a picture: title and time above, marks on the time line below at their times."""
+"""Captions of a picture: title and time at the top, marks at their times on the timeline at the bottom."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def written(title="", t=0.5, slower=1.0, marks=(), size=SIZE):
     )
 
 
-def test_marks_stand_at_their_times_and_the_knob_at_now():
-    found = written(t=0.25, marks=[impact(0.0), impact(0.7), impact(1.0)]).astype(int)
-    red, _, blue = np.moveaxis(found[-30:], -1, 0)
+def test_marks_are_at_their_times_and_the_knob_at_the_current_time():
+    picture = written(t=0.25, marks=[impact(0.0), impact(0.7), impact(1.0)]).astype(int)
+    red, _, blue = np.moveaxis(picture[-30:], -1, 0)
     columns = np.flatnonzero((red > blue + 100).sum(axis=0) > 5)
     left, right = 14, SIZE[0] - 14
     expected = [left, left + 0.7 * (right - left), right]
@@ -36,12 +36,12 @@ def test_marks_stand_at_their_times_and_the_knob_at_now():
     assert abs(knob.mean() - (left + 0.25 * (right - left))) < 1
 
 
-def test_the_time_and_the_pace_are_on_the_right_and_the_title_on_the_left():
+def test_time_and_speed_are_on_the_right_and_the_title_on_the_left():
     plain, named, slow = written(), written("arm"), written(slower=2.0)
     assert (plain[:40, :100] == 255).all()
     assert (named[:40, :100] < 120).any()
     np.testing.assert_array_equal(plain[:40, 100:], named[:40, 100:])
-    widths = [SIZE[0] - np.flatnonzero((found[:40] < 120).any(axis=(0, 2))).min() for found in (plain, slow)]
+    widths = [SIZE[0] - np.flatnonzero((image[:40] < 120).any(axis=(0, 2))).min() for image in (plain, slow)]
     assert widths[1] > widths[0] + 40
     assert (written(t=0.5) != written(t=0.501))[:40].any()
 
@@ -53,7 +53,7 @@ def test_a_long_title_ends_before_the_time():
     assert (long[:40, start - 60 : start - 10] < 120).any()
 
 
-def test_several_actors_are_named_in_the_colours_of_their_numbers():
+def test_several_actors_are_listed_with_their_palette_colours():
     part = ScenePart(box(1, 1, 1), color=(0.5, 0.5, 0.5, 1.0))
     actors = tuple(Actor(f"number {k}", (), np.empty((0, 7)), (part,)) for k in range(30))
 
@@ -68,7 +68,7 @@ def test_several_actors_are_named_in_the_colours_of_their_numbers():
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_letters_are_there_with_and_without_matplotlib(missing, monkeypatch):
+def test_text_is_drawn_with_and_without_matplotlib(missing, monkeypatch):
     if missing:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
     captions._font.cache_clear()

@@ -1,4 +1,4 @@
-"""Films read back: every frame there, at its time, as the picture of that time; and files that cannot be written."""
+"""Movie files: all frames at their times with the right pictures, and files that cannot be written."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from movie_scenes import RED, SIZE, at, impact, moving
 BALL = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 0.4], [at(0, 0, 0), at(1, 0, 0.5)], [impact(0.2)])
 
 
-def test_a_gif_has_every_frame_and_its_colours(tmp_path):
+def test_a_gif_has_all_frames_with_their_colours(tmp_path):
     path = write_movie(BALL, tmp_path / "a.gif", size=SIZE, slower=1.0)
-    with Image.open(path) as film:
-        assert film.n_frames == 11  # 0, 0.04, ... 0.4
-        assert film.info["loop"] == 0
+    with Image.open(path) as movie:
+        assert movie.n_frames == 11  # 0, 0.04, ... 0.4
+        assert movie.info["loop"] == 0
         for k in range(11):
-            film.seek(k)
-            assert film.info["duration"] == 40  # ms
+            movie.seek(k)
+            assert movie.info["duration"] == 40  # ms
             expected = image(BALL, 0.04 * k, SIZE).astype(float)
-            apart = np.abs(np.asarray(film.convert("RGB"), float) - expected).max(axis=-1)
+            apart = np.abs(np.asarray(movie.convert("RGB"), float) - expected).max(axis=-1)
             assert apart.mean() < 1.0
             assert np.quantile(apart, 0.999) < 24  # of 256: the palette has 255 colours for all frames
-            np.testing.assert_array_equal(np.asarray(film.convert("RGB"))[(expected == 255).all(axis=-1)], 255)
+            np.testing.assert_array_equal(np.asarray(movie.convert("RGB"))[(expected == 255).all(axis=-1)], 255)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_frames_that_are_alike_are_frames_all_the_same(tmp_path):
+def test_equal_frames_are_written_as_well(tmp_path):
     still = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 1e-4], [at(0, 0, 0), at(0, 0, 0)])
-    with Image.open(write_movie(still, tmp_path / "a.gif", size=SIZE, slower=2000.0)) as film:
-        assert film.n_frames == 6
-        assert sum(_duration(film, k) for k in range(6)) == 240
+    with Image.open(write_movie(still, tmp_path / "a.gif", size=SIZE, slower=2000.0)) as movie:
+        assert movie.n_frames == 6
+        assert sum(_duration(movie, k) for k in range(6)) == 240
 
 
-def _duration(film, k):
-    film.seek(k)
-    return film.info["duration"]
+def _duration(movie, k):
+    movie.seek(k)
+    return movie.info["duration"]
 
 
-def test_an_mp4_has_every_frame_and_its_colours(tmp_path, program):
+def test_an_mp4_has_all_frames_with_their_colours(tmp_path, program):
     ffmpeg, ffprobe = program("ffmpeg"), program("ffprobe")
     path = write_movie(BALL, tmp_path / "a.mp4", size=SIZE, slower=1.0)
-    asked = [ffprobe, "-v", "error", "-show_streams", "-count_frames", "-of", "json", str(path)]
-    (stream,) = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)["streams"]
+    command = [ffprobe, "-v", "error", "-show_streams", "-count_frames", "-of", "json", str(path)]
+    (stream,) = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["streams"]
     assert (stream["width"], stream["height"]) == SIZE
     assert (stream["codec_name"], stream["pix_fmt"], stream["color_space"]) == ("h264", "yuv420p", "bt709")
     assert (stream["nb_read_frames"], stream["r_frame_rate"]) == ("11", "25/1")
@@ -63,12 +63,12 @@ def test_an_mp4_has_every_frame_and_its_colours(tmp_path, program):
     for k in (0, 5, 10):
         apart = np.abs(frames[k] - image(BALL, 0.04 * k, SIZE))
         assert apart.mean() < 2.5
-        assert apart.max(axis=-1).mean() < 5.0  # colours are kept for every second pixel
+        assert apart.max(axis=-1).mean() < 5.0  # colours are stored for every second pixel
     assert np.abs(frames[0] - frames[10]).mean() > 5.0
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_png_is_the_picture_of_its_time(tmp_path):
+def test_a_png_is_the_picture_at_its_time(tmp_path):
     for t, expected in ((None, 0.0), (0.22, 0.22)):
         path = write_movie(BALL, tmp_path / "a.png", size=SIZE, at=t, overwrite=True)
         np.testing.assert_array_equal(np.asarray(Image.open(path)), image(BALL, expected, SIZE))
@@ -83,8 +83,8 @@ def test_without_ffmpeg_a_gif_is_proposed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("reads", ["", "cat > /dev/null; "])
-def test_what_ffmpeg_complains_of_is_told(tmp_path, monkeypatch, reads):
-    """One that ends before it has read anything, and one that ends after all."""
+def test_the_last_message_of_ffmpeg_is_reported(tmp_path, monkeypatch, reads):
+    """ffmpeg may fail before it has read anything, or after everything."""
     (tmp_path / "ffmpeg").write_text(f"#!/bin/sh\n{reads}echo first >&2; echo 'Unknown encoder' >&2; exit 3\n")
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -95,7 +95,7 @@ def test_what_ffmpeg_complains_of_is_told(tmp_path, monkeypatch, reads):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4", "ffmpeg"]
 
 
-def test_a_film_that_is_broken_off_leaves_no_process_and_no_file(tmp_path, monkeypatch, program):
+def test_an_interrupted_movie_leaves_no_process_and_no_file(tmp_path, monkeypatch, program):
     program("ffmpeg")
 
     def stop(*_):
@@ -107,7 +107,7 @@ def test_a_film_that_is_broken_off_leaves_no_process_and_no_file(tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_drawn_is_refused_by_name(tmp_path, monkeypatch):
+def test_invalid_options_of_a_movie_are_named(tmp_path, monkeypatch):
     for size in (3, (100,), (10, 600), (800.0, 600), (800, 100_000), ("a", 600)):
         with pytest.raises(ap.ArgumentError, match=r"(size|width|height) is"):
             image(BALL, 0.0, size)

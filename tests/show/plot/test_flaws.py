@@ -1,4 +1,4 @@
-"""Every rule for figures finds what breaks it, names the culprit, and is silent about a figure that keeps it."""
+"""Every rule for figures reports violations by name and accepts a figure that follows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from appell_lab.references.figure_flaws import flaws
 
 
 def drawn(change=lambda figure, axes: None, size=(6.0, 4.0)):
-    """A figure that keeps all rules, until it is changed."""
+    """Return a figure that follows all rules, after a change."""
     with styled():
         figure = new_figure(*size)
         axes = figure.subplots()
@@ -43,9 +43,9 @@ def test_a_figure_that_keeps_the_rules_has_no_flaw():
         (lambda figure, axes: axes.set_yticks([0.0]), "y of 'Powers' has fewer than two numbers"),
     ],
 )  # fmt: skip
-def test_what_breaks_a_rule_is_named(change, words):
-    found = flaws(drawn(change))
-    assert any(words in flaw for flaw in found), found
+def test_every_violation_of_a_rule_is_named(change, words):
+    violations = flaws(drawn(change))
+    assert any(words in flaw for flaw in violations), violations
 
 
 def test_axes_in_a_row_and_a_column_share_their_labels():
@@ -59,14 +59,14 @@ def test_axes_in_a_row_and_a_column_share_their_labels():
             grid[k, 0].set_ylabel(label("way", "m"))
     assert flaws(figure) == []
     grid[1, 1].set_xlabel("")
-    assert len(flaws(figure)) == 2  # the lower one, and the one above it that shared its label
+    assert len(flaws(figure)) == 2  # the lower axis, and the one above that shared its label
 
 
-def test_numbers_without_a_unit_are_those_of_a_list():
+def test_quantities_without_a_unit_are_listed():
     assert flaws(drawn(lambda figure, axes: axes.set_ylabel("condition number"))) == []
 
 
-def test_things_along_an_axis_need_no_unit():
+def test_an_axis_of_names_needs_no_unit():
     def named(figure, axes):
         axes.set_yticks([0.2, 0.8], ["a robot", "another"])
         axes.set_ylabel("")
@@ -74,7 +74,7 @@ def test_things_along_an_axis_need_no_unit():
     assert flaws(drawn(named)) == []
 
 
-def test_a_label_in_space_is_seen_to_be_cut_off():
+def test_a_cut_off_label_of_a_3d_axis_is_found():
     with styled():
         figure = new_figure(4.0, 3.0)
         space = figure.add_subplot(projection="3d")
@@ -84,13 +84,13 @@ def test_a_label_in_space_is_seen_to_be_cut_off():
     assert any("cut off" in flaw for flaw in flaws(figure))
 
 
-def test_more_lines_than_colours_can_be_told_apart():
-    looks = {tuple(line_style(k).values()) for k in range(len(COLORS) * len(DASHES))}
-    assert len(looks) == len(COLORS) * len(DASHES)
+def test_more_lines_than_colours_have_distinct_styles():
+    styles = {tuple(line_style(k).values()) for k in range(len(COLORS) * len(DASHES))}
+    assert len(styles) == len(COLORS) * len(DASHES)
     assert darker("#ffffff") == (0.5, 0.5, 0.5)
 
 
-def test_looking_at_a_figure_leaves_it_as_it_was():
+def test_checking_a_figure_does_not_change_it():
     figure = drawn(lambda figure, axes: axes.plot([0, 1], [0, 1], visible=False))
     figure.axes[0].get_legend().set_visible(False)
     artists = figure.findobj()

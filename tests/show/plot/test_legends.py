@@ -1,4 +1,4 @@
-"""Legends over curves are found."""
+"""Legends that cover curves are detected."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_a_legend_over_a_curve_is_named(curve):
 
 
 @pytest.mark.parametrize(
-    "place", [{"loc": "upper left"}, {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}], ids=["corner", "outside"]
+    "position", [{"loc": "upper left"}, {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}], ids=["corner", "outside"]
 )
-def test_a_legend_beside_the_curve_is_not(curve, place):
+def test_a_legend_beside_the_curve_is_accepted(curve, position):
     figure, axes = curve
-    axes.legend(**place)
+    axes.legend(**position)
     assert covered(figure) == []
 
 
@@ -43,13 +43,13 @@ def test_a_legend_between_two_points_of_a_line_covers_it():
     assert covered(figure) == ["diagonal"]
 
 
-def test_a_legend_of_the_figure_is_seen_too(curve):
+def test_a_legend_of_the_figure_is_checked_too(curve):
     figure, axes = curve
     figure.legend(*axes.get_legend_handles_labels(), loc="upper right")
     assert covered(figure) == ["square"]
 
 
-def test_in_space_too():
+def test_a_legend_over_a_curve_in_3d_is_named():
     figure = new_figure(6.0, 4.0)
     axes = figure.add_subplot(projection="3d")
     axes.plot([0, 1], [0, 1], [0, 1], label="diagonal")

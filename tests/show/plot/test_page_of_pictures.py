@@ -1,4 +1,4 @@
-"""docs/pictures.md: its code runs, and its pictures are what the script beside it draws."""
+"""docs/pictures.md: its code runs, and its pictures are those that docs/pictures.py draws."""
 
 from __future__ import annotations
 

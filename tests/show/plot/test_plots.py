@@ -1,4 +1,4 @@
-"""Plots of records: lines that are the motion, units, panels, events, legends, and every kind of record."""
+"""Plots of records: lines, units, panels, events, legends, and every kind of record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bouncing():
 
 
 def height(t):
-    """A ball dropped from 1 m on a floor that gives it back 0.7 of its speed: parabola after parabola."""
+    """Return the height of a ball dropped from 1 m with restitution 0.7: a sequence of parabolas."""
     hit, speed, z = np.sqrt(2.0 / G), 0.7 * np.sqrt(2.0 * G), np.where(t >= 0.0, 1.0 - 0.5 * G * t**2, 0.0)
     while hit < t.max():
         s = t - hit
@@ -38,16 +38,16 @@ def line(figure, panel, k):
     return figure.axes[panel].lines[k].get_xydata().T
 
 
-def test_a_bouncing_ball_is_drawn_with_its_parabolas(bouncing):
-    """Straight lines between the drawn points are within a pixel (of a thousand) of the closed form."""
+def test_a_bouncing_ball_is_plotted_with_its_parabolas(bouncing):
+    """Straight lines between the plotted points are within a thousandth of the closed form."""
     t, z = line(bouncing.plot(), 0, 2)
     dense = np.linspace(0.0, 1.5, 20_001)
     assert np.abs(np.interp(dense, t, z) - height(dense)).max() < 1e-3
     coarse = np.interp(dense, bouncing.t, bouncing["q_root_joint_z"])
-    assert np.abs(coarse - height(dense)).max() > 0.05  # what the rows alone would have shown
+    assert np.abs(coarse - height(dense)).max() > 0.05  # the rows alone are not sufficient
 
 
-def test_a_jump_of_the_velocity_stays_a_jump(bouncing):
+def test_a_discontinuity_of_the_velocity_is_kept(bouncing):
     t, v = line(bouncing.plot(), 1, 2)
     hit = np.sqrt(2.0 / G)
     k = np.flatnonzero(np.abs(t - hit) < 1e-9)
@@ -57,7 +57,7 @@ def test_a_jump_of_the_velocity_stays_a_jump(bouncing):
     assert np.abs(np.diff(v)[np.diff(t) > 0.0]).max() < 0.01 + G * np.diff(t).max()
 
 
-def test_axes_have_units_and_nothing_empty_is_drawn(bouncing):
+def test_axes_have_units_and_empty_panels_are_omitted(bouncing):
     figure = bouncing.plot()
     assert [axis.get_ylabel() for axis in figure.axes] == [
         "position q [m]",
@@ -66,11 +66,11 @@ def test_axes_have_units_and_nothing_empty_is_drawn(bouncing):
     ]
     assert figure.axes[-1].get_xlabel() == "time t [s]"
     note = figure.get_supxlabel()
-    for silent in ("quaternion [1]", "velocity v [rad/s]", "force tau [N]", "torque tau [N m]"):
-        assert silent in note
+    for omitted in ("quaternion [1]", "velocity v [rad/s]", "force tau [N]", "torque tau [N m]"):
+        assert omitted in note
 
 
-def test_energy_is_a_change_from_its_start(bouncing):
+def test_energy_is_plotted_as_the_change_from_its_initial_value(bouncing):
     t, change = line(bouncing.plot(), 2, 0)
     after = (t > 0.46) & (t < 1.0)
     assert np.abs(change[t < 0.4]).max() < 1e-6
@@ -98,7 +98,7 @@ def many(n):
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 22, 40])
-def test_every_line_of_many_joints_can_be_told_from_the_others(n):
+def test_every_line_of_many_joints_has_its_own_colour_in_a_panel(n):
     record = many(n)
     figure = record.plot()
     for quantity in ("q", "v", "tau"):
@@ -112,7 +112,7 @@ def test_every_line_of_many_joints_can_be_told_from_the_others(n):
 
 
 @pytest.mark.parametrize("n", [3, 40])
-def test_legends_and_labels_cover_nothing(n):
+def test_legends_and_panels_do_not_overlap(n):
     figure = many(n).plot()
     figure.canvas.draw()
     boxes = [axis.get_window_extent() for axis in figure.axes]
@@ -126,8 +126,8 @@ def test_legends_and_labels_cover_nothing(n):
         assert not one.overlaps(other)
 
 
-def test_a_base_that_flies_and_its_joints_have_panels_of_their_own():
-    """Places in metres, quaternions without a unit, angles in radians: never two units on one axis."""
+def test_a_floating_base_and_its_joints_have_separate_panels():
+    """Positions in metres, quaternions without a unit, angles in radians: one unit per axis."""
     robot = ap.load_text(FLYING, "urdf", base="floating")
     record = ap.simulate(ap.Dynamics(robot), v0=np.linspace(0.1, 0.7, robot.nv), until=0.2)
     labels = [axis.get_ylabel() for axis in record.plot().axes]
@@ -155,7 +155,7 @@ def test_events_are_marked_at_their_times_and_named(bouncing):
     assert figure.legends[0].get_texts()[0].get_text() == "impact (2)"
 
 
-def test_a_record_of_rows_only_says_so_and_shows_dots(bouncing, tmp_path):
+def test_a_record_with_rows_only_is_plotted_with_dots_and_a_note(bouncing, tmp_path):
     bouncing.to_csv(tmp_path / "ball.csv")
     figure = ap.Record.read(tmp_path / "ball.csv").plot()
     assert "known at the dots" in " ".join(figure.get_supxlabel().split())
@@ -163,8 +163,8 @@ def test_a_record_of_rows_only_says_so_and_shows_dots(bouncing, tmp_path):
     assert "dots" not in bouncing.plot().get_supxlabel()
 
 
-def test_forces_of_a_sampled_law_are_drawn_as_they_are_held():
-    """Rows at the steps within each period of 0.1 s: the force jumps at the ticks and nowhere else."""
+def test_forces_of_a_sampled_law_are_plotted_as_steps():
+    """Several rows per period of 0.1 s: the force changes at the sampling times only."""
     t = np.sort(np.concatenate([np.linspace(0.0, 1.0, 11), np.linspace(0.03, 0.97, 10)]))
     tau = np.sin(np.floor(10.0 * t + 1e-9))[:, None]
     record = ap.Record.of(t, {"tau": tau}, ("hinge",))
@@ -176,13 +176,13 @@ def test_forces_of_a_sampled_law_are_drawn_as_they_are_held():
     assert "linear between" in smooth.get_supxlabel()
 
 
-def test_a_file_that_keeps_the_motion_is_drawn_with_its_parabolas(bouncing, tmp_path):
+def test_a_file_with_the_motion_is_plotted_with_its_parabolas(bouncing, tmp_path):
     bouncing.write(tmp_path / "ball.npz")
     t, z = line(ap.Record.read(tmp_path / "ball.npz").plot(), 0, 2)
     assert np.abs(z - height(t)).max() < 1e-8
 
 
-def test_one_row_is_a_dot_and_none_a_named_error(bouncing):
+def test_one_row_is_a_dot_and_an_empty_record_is_rejected(bouncing):
     one = bouncing.part(slice(0, 1)).plot()
     assert one.axes[0].lines[2].get_ydata() == [1.0]
     with pytest.raises(ap.ArgumentError, match="no rows"):
@@ -204,7 +204,7 @@ def test_chosen_columns_are_shown_even_if_they_are_zero(bouncing):
 
 
 def test_a_very_long_record_keeps_its_peaks():
-    """A hundred thousand noisy rows are drawn with far fewer points, which have the extremes of every thousandth."""
+    """100,000 noisy rows are plotted with far fewer points that include the extremes of every thousandth."""
     t, y = np.linspace(0.0, 1.0, 100_000), np.random.default_rng(3).normal(size=100_000)
     y[40_000:50_000] = np.nan
     drawn_t, drawn = line(ap.Record.of(t, {"q": y[:, None]}, ("noise",)).plot(), 0, 0)
@@ -218,7 +218,7 @@ def test_a_very_long_record_keeps_its_peaks():
             assert (np.nanmin(points), np.nanmax(points)) == (np.nanmin(rows), np.nanmax(rows))
 
 
-def test_columns_without_numbers_have_no_panel():
+def test_columns_without_finite_values_have_no_panel():
     t = np.linspace(0, 1, 11)
     record = ap.Record.of(t, {"q": np.sin(t)[:, None], "v": np.full((11, 1), np.nan)}, ("a",))
     figure = record.plot()
@@ -226,7 +226,7 @@ def test_columns_without_numbers_have_no_panel():
     assert "no finite values: velocity v" in figure.get_supxlabel()
 
 
-def test_a_log_of_other_quantities_is_drawn_too():
+def test_a_log_of_other_quantities_is_plotted():
     t = np.linspace(0, 1, 101)
     volts = {title: np.sin(t) for title in titles("volts", ("one", "two"))}
     events = [Event(0.2, "state", "RUNNING"), *(Event(x, "fault", "hot") for x in np.linspace(0.3, 0.9, 60))]

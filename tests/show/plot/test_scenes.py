@@ -1,4 +1,4 @@
-"""Scenes: where lines, joints and ellipsoids are, from where they are seen, and walls."""
+"""Drawings: positions of lines, joints and ellipsoids, viewpoints, and walls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shown(scene, gravity, **options):
     return Picture(new_figure(5, 5).add_subplot(), scene, gravity, **options)
 
 
-def test_the_tree_robot_is_its_ten_rods():
+def test_the_tree_robot_is_drawn_as_ten_rods():
     robot = ap.load("tree10")
     segments = Shape(ap.Dynamics(robot)).at(robot.start).segments
     ends = {tuple(sorted(map(tuple, np.round(s, 9)))) for s in segments}
@@ -36,12 +36,12 @@ def test_the_tree_robot_is_its_ten_rods():
 
 
 @pytest.mark.parametrize("name", ["puma", "panda", "stanford", "planar-2r"])
-def test_the_lines_of_an_arm_are_one_chain_through_its_joints(name, rng):
-    """From the foot every line begins where another one ends, for any q, along slides too."""
+def test_the_lines_of_an_arm_form_one_chain_through_its_joints(name, rng):
+    """Every line starts at the base or where another one ends, for any q and along slides."""
     dyn = ap.Dynamics(ap.load(name))
     scene = Shape(dyn).at(dyn.system.random_configuration(rng))
-    places = {link: dyn.pose(link)(dyn.system.start)[:3, 3] for link in dyn.system.body_names}
-    assert len(scene.joints) == len(places)
+    origins = {link: dyn.pose(link)(dyn.system.start)[:3, 3] for link in dyn.system.body_names}
+    assert len(scene.joints) == len(origins)
     known = np.concatenate([scene.anchors, scene.joints, np.zeros((1, 3)), scene.segments[:, 1]])
     for start, _ in scene.segments:
         assert np.abs(known - start).max(axis=-1).min() < 1e-12
@@ -59,7 +59,7 @@ def test_lines_of_a_leg_meet(name):
         assert np.abs(first[-1, 1] - second[0, 0]).max() < 1e-14  # the elbow
 
 
-def test_scenes_of_many_configurations_are_those_of_each(rng):
+def test_shapes_of_a_batch_equal_those_of_each_configuration(rng):
     dyn = ap.Dynamics(ap.load("stanford"))
     q = np.array([dyn.system.random_configuration(rng) for _ in range(5)])
     together = Shape(dyn).at(q)
@@ -70,7 +70,7 @@ def test_scenes_of_many_configurations_are_those_of_each(rng):
 
 
 def test_an_ellipsoid_has_the_moments_of_its_body(rng):
-    """A solid ellipsoid with half axes a, b, c has I = m (b² + c²) / 5, ..., whatever its axes are turned to."""
+    """A solid ellipsoid with half axes a, b, c has I = m (b² + c²) / 5, ..., for any orientation."""
     robot = free_body([], mass=2.0, inertia=(0.1, 0.2, 0.25))
     q = robot.random_configuration(rng)
     scene = Shape(ap.Dynamics(robot)).at(q)
@@ -80,8 +80,8 @@ def test_an_ellipsoid_has_the_moments_of_its_body(rng):
     np.testing.assert_allclose(scene.centers[0], q[:3], atol=1e-15)
 
 
-def test_what_has_no_lines_is_seen_as_ellipsoids():
-    """A body alone, three joints in one point, and a mechanism that was given no outlines."""
+def test_bodies_without_lines_are_drawn_as_ellipsoids():
+    """A free body, three joints at one point, and a mechanism without outlines."""
     builder = ap.Builder("ball joint")
     for name, axis in zip("xyz", np.eye(3), strict=True):
         builder.link(name, ap.Revolute(axis), mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
@@ -104,8 +104,8 @@ def test_what_has_no_lines_is_seen_as_ellipsoids():
 
 @pytest.mark.parametrize("gravity", DIRECTIONS)
 @pytest.mark.parametrize("view", [None, (30.0, 40.0)])
-def test_up_in_the_picture_is_against_gravity(gravity, view, rng):
-    """Two points one above the other stand upright: same place across, the higher one higher."""
+def test_up_in_the_picture_is_opposite_to_gravity(gravity, view, rng):
+    """Two points above each other have the same horizontal position, and the higher one is higher."""
     camera = parallel_camera(rng.normal(size=(20, 3)), gravity, view)
     low = rng.normal(size=3)
     high = low - 0.3 * np.array(gravity) / np.linalg.norm(gravity)
@@ -113,7 +113,7 @@ def test_up_in_the_picture_is_against_gravity(gravity, view, rng):
     assert abs(x1 - x0) < 1e-12
     assert y1 - y0 > 0.2
     np.testing.assert_allclose(camera.axes @ camera.axes.T, np.eye(3), atol=1e-12)
-    assert np.linalg.det(camera.axes) == pytest.approx(1.0)  # no mirror image
+    assert np.linalg.det(camera.axes) == pytest.approx(1.0)  # not mirrored
 
 
 def test_without_gravity_z_is_up():
@@ -121,7 +121,7 @@ def test_without_gravity_z_is_up():
 
 
 @pytest.mark.parametrize("gravity", DIRECTIONS)
-def test_what_lies_in_one_plane_is_seen_face_on_and_upright(gravity, rng):
+def test_a_planar_scene_is_shown_face_on_and_upright(gravity, rng):
     up = upwards(gravity)
     across = np.cross(up, rng.normal(size=3))
     across /= np.linalg.norm(across)
@@ -130,14 +130,14 @@ def test_what_lies_in_one_plane_is_seen_face_on_and_upright(gravity, rng):
     assert camera.flat
     np.testing.assert_allclose(camera.axes[1], up, atol=1e-9)
     seen = camera.project(flat)
-    np.testing.assert_allclose(seen[:, 2], seen[0, 2], atol=1e-9)  # nothing is foreshortened
+    np.testing.assert_allclose(seen[:, 2], seen[0, 2], atol=1e-9)  # no foreshortening
     level = parallel_camera(
         rng.normal(size=(30, 1)) * across + rng.normal(size=(30, 1)) * np.cross(up, across), gravity
     )
     np.testing.assert_allclose(level.axes[2], up, atol=1e-9)  # from above
 
 
-def test_scales_are_equal_and_everything_is_inside():
+def test_scales_are_equal_and_all_points_are_inside():
     robot = ap.load("puma")
     scene = Shape(ap.Dynamics(robot)).at(robot.start)
     picture = shown(scene, robot.gravity)
@@ -167,15 +167,15 @@ def test_the_lines_of_a_wall_lie_on_it(wall):
     lines = wall_lines(wall, points, camera, grid_step(extent(points)))
     assert len(lines) > 4
     for x in np.concatenate(lines)[::7].tolist():
-        assert abs(wall.gap(*x)) < 2e-3  # of walls about a metre wide, sliced into ninety cells
+        assert abs(wall.gap(*x)) < 2e-3  # walls about a metre wide, 90 cells per slice
 
 
-def test_a_wall_far_away_is_left_out():
+def test_a_distant_wall_is_omitted():
     points = np.random.default_rng(0).normal(size=(10, 3))
     assert wall_lines(ap.Plane(offset=-1e4), points, parallel_camera(points, (0, 0, -1)), 0.5) == []
 
 
-def test_round_distances():
+def test_grid_spacings_are_round():
     assert [grid_step(size) for size in (0.8, 1.0, 4.0, 4.1, 7.9)] == pytest.approx([0.1, 0.2, 0.5, 1.0, 1.0])
 
 
@@ -197,7 +197,7 @@ def test_a_description_without_inertia_is_drawn_with_its_joints_and_slides():
     np.testing.assert_allclose(scene.anchors, [foot])
 
 
-def test_bad_input_is_named():
+def test_invalid_arguments_are_named():
     puma = ap.load("puma")
     for arguments, words in (
         (("puma",), "cannot draw 'puma'"),

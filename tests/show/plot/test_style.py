@@ -1,4 +1,4 @@
-"""Where pictures can be written, what is said if they cannot, and their one look."""
+"""The style of figures: files, error messages, prefixes and colours."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def test_a_file_that_cannot_be_written_is_named(name, words, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_list_in_the_place_of_the_file_is_named():
+def test_a_list_instead_of_a_file_is_named():
     with pytest.raises(ap.ArgumentError, match=r"cannot be written to \['q'\]"):
         RECORD.plot(["q"])
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg", "PNG"])
-def test_the_ending_chooses_the_format(ending, tmp_path):
+def test_the_suffix_selects_the_format(ending, tmp_path):
     RECORD.plot(tmp_path / f"a.{ending}")
-    begin = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending.lower()]
-    assert (tmp_path / f"a.{ending}").read_bytes().startswith(begin)
+    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending.lower()]
+    assert (tmp_path / f"a.{ending}").read_bytes().startswith(start)
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
@@ -61,13 +61,13 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         (1e20, "TJ", 1e12),
     ],
 )
-def test_a_size_has_its_prefix(size, unit, scale):
-    found, factor = style.prefixed(size, "J")
-    assert (found, factor) == (unit, pytest.approx(scale))
+def test_a_suitable_prefix_is_chosen(size, unit, scale):
+    name, factor = style.prefixed(size, "J")
+    assert (name, factor) == (unit, pytest.approx(scale))
 
 
-def test_colours_are_told_apart_by_the_colour_blind():
-    """Distances in the plane that is left of CIELAB without red and green (Machado's matrices, severity 1)."""
+def test_colours_are_distinguishable_for_colour_blind_readers():
+    """Distances in CIELAB after simulated colour blindness (Machado's matrices, severity 1)."""
     deuteranopia = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
     protanopia = np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])
     rgb = np.array([[int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)] for color in style.COLORS])
@@ -75,7 +75,7 @@ def test_colours_are_told_apart_by_the_colour_blind():
     for seen in (linear, linear @ deuteranopia.T, linear @ protanopia.T):
         lab = _lab(np.clip(seen, 0.0, 1.0))
         apart = np.linalg.norm(lab[:, None] - lab[None], axis=-1) + 1e3 * np.eye(len(lab))
-        assert apart.min() > 8.0  # 2.3 is what can just be noticed
+        assert apart.min() > 8.0  # 2.3 is just noticeable
 
 
 def _lab(linear):
@@ -88,7 +88,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["simulate", "pendulum", "--until", "0.1", *map(str, arguments)])
 
 
-def test_the_command_line_refuses_a_picture_before_the_run(tmp_path):
+def test_the_command_line_rejects_a_figure_before_the_run(tmp_path):
     for option, name in (("--plot", "a.xyz"), ("--movie", "a.png"), ("--plot", "no/a.png")):
         result = run(option, tmp_path / name)
         assert result.exit_code == 1

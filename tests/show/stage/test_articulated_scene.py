@@ -1,4 +1,4 @@
-"""Systems moved by hand: sliders and handles bring them where `dyn.pose` says that they are."""
+"""Interactive systems: poses after slider moves and drags agree with `dyn.pose`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grippers import GRIPPER
 KINDS = ("panda", "tree10", "agile-wrist", "delta", "four-bar", "whipple-bicycle", "differential-drive")
 
 
-def puppet_of(name, q=None, **options):
+def articulated_scene_of(name, q=None, **options):
     return ArticulatedScene(ap.Dynamics(ap.load(name, **options)), q)
 
 
@@ -31,11 +31,11 @@ def seven(T):
     return poses(T[:3, :3], T[:3, 3]).tolist()
 
 
-def held(articulated, handle=0):
-    """Where a handle is."""
+def handle_pose(articulated, handle=0):
+    """Return the 4x4 pose of a handle."""
     actor = articulated.scene.actors[0]
-    own = actor.handles[handle]
-    return articulated.dyn.pose(actor.bodies[own.body])(articulated.q) @ matrix(own.pose)
+    item = actor.handles[handle]
+    return articulated.dyn.pose(actor.bodies[item.body])(articulated.q) @ matrix(item.pose)
 
 
 def drag(articulated, target, handle=0):
@@ -49,8 +49,8 @@ def shifted(T, *by):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_answer_tells_where_every_body_is(name):
-    articulated = puppet_of(name)
+def test_a_reply_contains_the_pose_of_every_body(name):
+    articulated = articulated_scene_of(name)
     values = [x + 0.01 for x in articulated.sliders.values(articulated.q)]
     answer = articulated.posed(0, values)
     bodies = articulated.scene.actors[0].bodies
@@ -61,14 +61,14 @@ def test_an_answer_tells_where_every_body_is(name):
 
 
 def test_sliders_of_a_tree_are_its_coordinates():
-    articulated = puppet_of("puma")
+    articulated = articulated_scene_of("puma")
     q = np.array([0.3, -0.5, 0.2, 0.1, -0.2, 0.4])
     assert articulated.posed(0, q.tolist()).values == q.tolist()
     assert (articulated.q == q).all()
 
 
-def test_mimicking_fingers_follow():
-    articulated = puppet_of(GRIPPER)
+def test_mimic_joints_follow_in_the_reply():
+    articulated = articulated_scene_of(GRIPPER)
     names = [slider.name for slider in articulated.scene.actors[0].sliders]
     answer = articulated.posed(0, [0.03 if name == "left" else 0.0 for name in names])
     bodies = articulated.scene.actors[0].bodies
@@ -77,8 +77,8 @@ def test_mimicking_fingers_follow():
     assert right[1] == pytest.approx(-0.03)
 
 
-def test_a_value_beyond_a_limit_is_told_as_the_limit():
-    articulated = puppet_of("panda")
+def test_a_value_beyond_a_limit_is_clipped_to_the_limit():
+    articulated = articulated_scene_of("panda")
     answer = articulated.posed(0, [9.0] * 7)
     assert answer.values == articulated.system.limits.upper.tolist()
 
@@ -87,52 +87,52 @@ def test_a_value_beyond_a_limit_is_told_as_the_limit():
 
 
 @pytest.mark.parametrize("name", ["panda", "puma", "stanford", "stewart-gough"])
-def test_a_frame_with_six_freedoms_goes_to_its_pose(name):
-    articulated = puppet_of(name, np.array(ap.load(name).start) + 0.05 if name == "puma" else None)
-    start, q = held(articulated), articulated.q.copy()
+def test_a_frame_with_six_degrees_of_freedom_reaches_its_target_pose(name):
+    articulated = articulated_scene_of(name, np.array(ap.load(name).start) + 0.05 if name == "puma" else None)
+    start, q = handle_pose(articulated), articulated.q.copy()
     turn = rotations(np.array([0, 0, 0, 0.02, 0.01, -0.03, 1.0]))
     target = shifted(start, 0.01, -0.02, -0.015)
     target[:3, :3] = target[:3, :3] @ turn
     answer = drag(articulated, target)
     assert answer.note == ""
-    assert np.allclose(held(articulated), target, atol=1e-8)
-    assert np.abs(articulated.q - q).max() < 0.5  # the solution nearby, and not another
+    assert np.allclose(handle_pose(articulated), target, atol=1e-8)
+    assert np.abs(articulated.q - q).max() < 0.5  # the nearby solution
 
 
 @pytest.mark.parametrize(
     ("name", "by"), [("planar-2r", (-0.1, 0.05, 0)), ("delta", (0.05, 0.04, 0.03)), ("five-bar", (0.02, 0.03, 0))]
 )
-def test_what_has_fewer_freedoms_goes_to_the_place(name, by):
-    articulated = puppet_of(name)
-    target = shifted(held(articulated), *by)
+def test_a_frame_with_fewer_degrees_of_freedom_reaches_its_target_position(name, by):
+    articulated = articulated_scene_of(name)
+    target = shifted(handle_pose(articulated), *by)
     assert drag(articulated, target).note == ""
-    assert np.allclose(held(articulated)[:3, 3], target[:3, 3], atol=1e-8)
+    assert np.allclose(handle_pose(articulated)[:3, 3], target[:3, 3], atol=1e-8)
 
 
-def test_dragging_on_and_on_reaches_every_place_on_the_way():
-    articulated, moved = puppet_of("panda"), []
-    start = held(articulated)
+def test_repeated_dragging_reaches_every_target():
+    articulated, moved = articulated_scene_of("panda"), []
+    start = handle_pose(articulated)
     for k in range(1, 21):
         before, target = articulated.q, shifted(start, 0.0, 0.01 * k, -0.005 * k)
         assert drag(articulated, target).note == ""
-        assert np.allclose(held(articulated), target, atol=1e-8)
+        assert np.allclose(handle_pose(articulated), target, atol=1e-8)
         moved.append(np.abs(articulated.q - before).max())
     assert max(moved) < 0.2
 
 
-def test_out_of_reach_it_goes_as_near_as_it_can_and_says_by_how_much():
-    """Two rods of a metre reach 2 m: a place 3 m away is missed by 1 m, with the rods stretched out towards it."""
-    articulated = puppet_of("planar-2r")
-    target = held(articulated)
+def test_a_target_out_of_reach_is_approached_and_the_distance_reported():
+    """Two rods of 1 m reach 2 m: a target 3 m away is missed by 1 m, with the arm stretched towards it."""
+    articulated = articulated_scene_of("planar-2r")
+    target = handle_pose(articulated)
     target[:3, 3] = 3.0 * np.array([math.cos(0.4), math.sin(0.4), 0.0])
     answer = drag(articulated, target)
     assert answer.note == "out of reach by 1 m"
-    assert np.allclose(held(articulated)[:3, 3], 2.0 / 3.0 * target[:3, 3], atol=1e-5)
+    assert np.allclose(handle_pose(articulated)[:3, 3], 2.0 / 3.0 * target[:3, 3], atol=1e-5)
 
 
-def test_limits_are_kept_on_every_way():
-    articulated = puppet_of("panda")
-    start, limits, rng = held(articulated), articulated.system.limits, np.random.default_rng(5)
+def test_dragging_respects_the_limits():
+    articulated = articulated_scene_of("panda")
+    start, limits, rng = handle_pose(articulated), articulated.system.limits, np.random.default_rng(5)
     notes = []
     for _ in range(12):
         notes.append(drag(articulated, shifted(start, *rng.uniform(-0.8, 0.8, 3))).note)
@@ -142,46 +142,47 @@ def test_limits_are_kept_on_every_way():
 
 
 @pytest.mark.warns("massless")
-def test_a_base_stays_while_the_arm_on_it_is_dragged():
+def test_a_floating_base_stays_while_its_arm_is_dragged():
     start = np.array([0.3, -0.2, 0.5, 0.1, -0.2, 0.3, 0.9, 0.4, -0.8])
     start[3:7] /= np.linalg.norm(start[3:7])
-    articulated = puppet_of("planar-2r", start, base="floating", physical=False)
+    articulated = articulated_scene_of("planar-2r", start, base="floating", physical=False)
     names = [handle.name for handle in articulated.scene.actors[0].handles]
-    target = shifted(held(articulated, names.index("tool")), *(held(articulated, 1)[:3, :3] @ [-0.1, 0.05, 0.0]))
+    tool = handle_pose(articulated, names.index("tool"))
+    target = shifted(tool, *(handle_pose(articulated, 1)[:3, :3] @ [-0.1, 0.05, 0.0]))
     answer = drag(articulated, target, names.index("tool"))
     assert answer.note == ""
-    assert np.allclose(held(articulated, 1)[:3, 3], target[:3, 3], atol=1e-8)
+    assert np.allclose(handle_pose(articulated, 1)[:3, 3], target[:3, 3], atol=1e-8)
     assert (articulated.q[:7] == start[:7]).all()
-    target = shifted(held(articulated, names.index("base")), 0.4, 0.1, -0.2)
+    target = shifted(handle_pose(articulated, names.index("base")), 0.4, 0.1, -0.2)
     target[:3, :3] = rotations(np.array([0.0, 0.5, 0.0, 1.0]))
     before = articulated.q
     assert drag(articulated, target, names.index("base")).note == ""
-    assert np.allclose(held(articulated, names.index("base")), target, atol=1e-8)
+    assert np.allclose(handle_pose(articulated, names.index("base")), target, atol=1e-8)
     assert np.allclose(articulated.q[7:], before[7:], atol=1e-12)
 
 
-def test_a_wrist_follows_a_hand_that_turns_it():
-    articulated = puppet_of("agile-wrist")
-    start = held(articulated)
+def test_a_wrist_follows_a_rotation():
+    articulated = articulated_scene_of("agile-wrist")
+    start = handle_pose(articulated)
     for angle in (0.05, 0.1, 0.2, 0.3):
         target = start.copy()
         target[:3, :3] = rotations(np.array([0.0, 0.0, math.sin(angle / 2), math.cos(angle / 2)])) @ start[:3, :3]
         assert drag(articulated, target).note == ""
-        assert np.allclose(held(articulated)[:3, :3], target[:3, :3], atol=1e-8)
+        assert np.allclose(handle_pose(articulated)[:3, :3], target[:3, :3], atol=1e-8)
 
 
-def test_values_that_a_page_sends_along_are_where_the_drag_begins():
-    articulated, other = puppet_of("panda"), puppet_of("panda")
+def test_dragging_starts_from_the_slider_values_of_the_page():
+    articulated, other = articulated_scene_of("panda"), articulated_scene_of("panda")
     q = articulated.q + 0.2
     other.posed(0, q.tolist())
-    target = seven(shifted(held(other), 0.0, 0.02, 0.0))
+    target = seven(shifted(handle_pose(other), 0.0, 0.02, 0.0))
     assert np.allclose(
         articulated.dragged(0, 0, target, q.tolist()).values, other.dragged(0, 0, target, q.tolist()).values
     )
 
 
-def test_what_takes_long_to_get_ready_is_made_when_it_is_dragged(monkeypatch):
-    articulated, ready = puppet_of("tree10"), puppet_of("tree10")
+def test_handles_not_prepared_in_time_are_compiled_when_dragged(monkeypatch):
+    articulated, ready = articulated_scene_of("tree10"), articulated_scene_of("tree10")
     monkeypatch.setattr("appell.show.stage.articulated_scene.MAX_PREPARATION_S", 0.0)
     steps = []
     articulated.prepare(lambda: steps.append(None))
@@ -190,7 +191,7 @@ def test_what_takes_long_to_get_ready_is_made_when_it_is_dragged(monkeypatch):
     monkeypatch.undo()
     ready.prepare()
     assert set(ready._followers) == {0, 1, 2, 3}
-    target = shifted(held(articulated, 2), 0.1, 0.1, 0.0)
+    target = shifted(handle_pose(articulated, 2), 0.1, 0.1, 0.0)
     assert drag(articulated, target, 2).values == drag(ready, target, 2).values
 
 
@@ -201,19 +202,19 @@ def tips(articulated):
     return [articulated.dyn.pose(name)(articulated.q)[:3, 3] for name in ("coupler tip", "rocker tip")]
 
 
-def test_a_crank_takes_its_loop_along_and_stays_on_its_branch():
-    articulated = puppet_of("four-bar")
-    for angle in (1.0, 3.0, -2.5, 0.6):  # more than a turn, up and down
+def test_a_crank_keeps_its_loop_closed_and_stays_on_its_branch():
+    articulated = articulated_scene_of("four-bar")
+    for angle in (1.0, 3.0, -2.5, 0.6):  # back and forth by more than half a turn
         answer = articulated.posed(0, [angle])
         assert answer.note == ""
         assert articulated.q[0] == pytest.approx(angle, abs=1e-12)
         coupler, rocker = tips(articulated)
         assert np.allclose(coupler, rocker, atol=1e-9)
-        assert rocker[1] > 0.0  # the rocker never goes through the line of the pivots
+        assert rocker[1] > 0.0  # the rocker never crosses the line of the pivots
 
 
-def test_a_loop_that_cannot_be_closed_is_told_and_the_last_pose_stays():
-    """With a crank of 0.7 m, the tips are 1.5 m apart at most: cos q = (0.7² + 0.9² - 1.5²) / (2 0.7 0.9)."""
+def test_a_loop_that_cannot_be_closed_is_named_and_the_last_pose_kept():
+    """The tip of a crank of 0.7 m is at most 1.5 m from the other pivot: cos q = (0.7² + 0.9² - 1.5²) / (2 0.7 0.9)."""
     text = ap.to_toml(ap.load("four-bar"))
     assert text.count("[0.3, 0.0, 0.0]") == 1
     articulated = ArticulatedScene(
@@ -230,28 +231,28 @@ def test_a_loop_that_cannot_be_closed_is_told_and_the_last_pose_stays():
 
 
 def test_dragging_a_loop_keeps_it_closed():
-    articulated = puppet_of("four-bar")
-    target = shifted(held(articulated), 0.0, 0.3, 0.0)
+    articulated = articulated_scene_of("four-bar")
+    target = shifted(handle_pose(articulated), 0.0, 0.3, 0.0)
     note = drag(articulated, target).note
     coupler, rocker = tips(articulated)
     assert np.allclose(coupler, rocker, atol=1e-9)
     assert note.startswith("out of reach by")
-    missed = float(note.removeprefix("out of reach by ").removesuffix(" m"))
-    assert np.linalg.norm(coupler - target[:3, 3]) == pytest.approx(missed, rel=1e-2)
-    crank = np.linspace(-math.pi, math.pi, 121)  # nowhere else is nearer
+    remaining = float(note.removeprefix("out of reach by ").removesuffix(" m"))
+    assert np.linalg.norm(coupler - target[:3, 3]) == pytest.approx(remaining, rel=1e-2)
+    crank = np.linspace(-math.pi, math.pi, 121)  # no other configuration is closer
     along = np.array([articulated.posed(0, [x]) and tips(articulated)[0] for x in crank])
-    assert np.linalg.norm(along - target[:3, 3], axis=-1).min() >= missed - 1e-2
+    assert np.linalg.norm(along - target[:3, 3], axis=-1).min() >= remaining - 1e-2
 
 
-def test_a_bicycle_that_cannot_rise_says_so():
-    articulated = puppet_of("whipple-bicycle")
+def test_a_motion_prevented_by_wheels_is_reported():
+    articulated = articulated_scene_of("whipple-bicycle")
     names = [slider.name for slider in articulated.scene.actors[0].sliders]
     values = articulated.sliders.values(articulated.q)
     values[names.index("frame_z")] += 0.5
     assert articulated.posed(0, values).note == "the loops or wheels of the robot prevent this motion"
 
 
-def test_a_leg_that_does_not_reach_is_named_and_the_mechanism_goes_as_far_as_it_can():
+def test_a_leg_out_of_reach_is_named_and_the_mechanism_moves_as_far_as_possible():
     articulated = ArticulatedScene(ap.Dynamics(replace(ap.load("five-bar"), ranges=())))
     answer = articulated.posed(0, [0.0, 5.0])
     assert "cannot reach" in answer.note
@@ -260,16 +261,16 @@ def test_a_leg_that_does_not_reach_is_named_and_the_mechanism_goes_as_far_as_it_
     assert np.isfinite(answer.poses).all()
 
 
-# ---- what Python shows
+# ---- updates from Python
 
 
-def test_python_moves_it_and_shows_other_things():
-    articulated = puppet_of("puma")
+def test_python_moves_the_system_and_shows_other_scenes():
+    articulated = articulated_scene_of("puma")
     q = np.full(6, 0.1)
     answer = articulated.shown(q)
     assert answer.values == q.tolist()
     assert articulated.shown(scene := Scene("else", ())) is scene
-    again = articulated.shown(2 * q)  # its own scene is on the stage again
+    again = articulated.shown(2 * q)  # its own scene is shown again
     assert isinstance(again, Scene)
     assert [slider.value for slider in again.actors[0].sliders] == [0.2] * 6
 
@@ -284,16 +285,16 @@ def test_python_moves_it_and_shows_other_things():
         ("five-bar", [0.0, 9.0], "cannot reach"),
     ],
 )
-def test_a_configuration_that_is_none_is_named(name, q, words):
-    articulated = puppet_of(name)
+def test_an_invalid_configuration_is_named(name, q, words):
+    articulated = articulated_scene_of(name)
     before = articulated.q.copy()
     with pytest.raises(ap.AppellError, match=words):
         articulated.shown(q)
     assert (articulated.q == before).all()
 
 
-def test_a_start_outside_the_limits_is_brought_inside():
+def test_a_start_outside_the_limits_is_clipped():
     text = GRIPPER.replace('lower="-2"', 'lower="0.3"')
-    articulated = puppet_of(text)
+    articulated = articulated_scene_of(text)
     assert articulated.system.limits.contain(articulated.q)
     assert not articulated.system.limits.contain(articulated.system.start)

@@ -1,4 +1,4 @@
-"""Movies of records: a frame for every instant, at a speed that is said, of every kind of record and system."""
+"""Movies of records: frames, speed, and every kind of record and system."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from appell.show.stage.scenes import configurations
 from free_bodies import box, free_body
 
 SIZE = (320, 240)
-PICTURE = slice(40, 190)  # rows between what is written above and below
+PICTURE = slice(40, 190)  # rows between the captions
 
 
 def frames(path):
-    with Image.open(path) as film:
-        found = []
-        for k in range(film.n_frames):
-            film.seek(k)
-            found.append(np.asarray(film.convert("RGB"), float))
-        return np.array(found)
+    with Image.open(path) as movie:
+        pictures = []
+        for k in range(movie.n_frames):
+            movie.seek(k)
+            pictures.append(np.asarray(movie.convert("RGB"), float))
+        return np.array(pictures)
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +31,23 @@ def swing():
     return ap.simulate(ap.Dynamics(ap.load("pendulum")), until=0.3)
 
 
-def test_a_movie_has_a_frame_for_every_instant(swing, tmp_path):
+def test_a_movie_has_all_frames(swing, tmp_path):
     path = swing.movie(tmp_path / "a.gif", slower=1.0, size=SIZE)
-    with Image.open(path) as film:
-        assert film.n_frames == 9  # 0, 0.04, ... 0.28, and the end
-        assert film.size == SIZE
-        assert film.info["duration"] == 40
+    with Image.open(path) as movie:
+        assert movie.n_frames == 9  # 0, 0.04, ... 0.28, and the end
+        assert movie.size == SIZE
+        assert movie.info["duration"] == 40
     assert list(tmp_path.iterdir()) == [path]
-    with Image.open(swing.movie(tmp_path / "b.gif")) as film:
-        assert film.n_frames == 76  # ten times slower than life, so that it lasts 3 s
-        assert film.size == (800, 600)
+    with Image.open(swing.movie(tmp_path / "b.gif")) as movie:
+        assert movie.n_frames == 76  # ten times slower than real time, so that it lasts 3 s
+        assert movie.size == (800, 600)
 
 
 @pytest.mark.parametrize(
     ("gravity", "hanging"), [((0, 0, -9.81), 0.0), ((0, 0, 9.81), np.pi), ((9.81, 0, 0), -np.pi / 2), ((0, 0, 0), 0.0)]
 )
 def test_a_pendulum_swings_below_its_joint(gravity, hanging, tmp_path):
-    """The tip is lowest in the picture where gravity would let it hang; without gravity, where z is lowest."""
+    """The tip is lowest in the picture where it hangs under gravity; without gravity, where z is lowest."""
     robot = ap.load("pendulum").with_gravity(gravity)
     assert abs(ap.Dynamics(robot).gravity([hanging])[0]) < 1e-12
     q = hanging + np.array([[1.0], [0.0], [-1.0]])
@@ -59,7 +59,7 @@ def test_a_pendulum_swings_below_its_joint(gravity, hanging, tmp_path):
 
 
 def _lowest(frame):
-    """The last line of pixels in which there is something of the blue rod."""
+    """Return the lowest row of pixels with a part of the blue rod."""
     red, _, blue = np.moveaxis(frame, -1, 0)
     return np.flatnonzero((blue > red + 60).any(axis=1)).max()
 
@@ -71,7 +71,7 @@ def test_every_kind_of_system_moves_in_its_movie(name, tmp_path):
     assert (np.abs(first - last)[PICTURE].max(axis=-1) > 60).sum() > 50
 
 
-def test_a_free_body_and_the_floor_that_it_falls_on_are_seen(tmp_path):
+def test_a_free_body_and_its_floor_are_visible(tmp_path):
     robot = box()
     q0 = robot.neutral
     q0[2] = 0.4
@@ -84,7 +84,7 @@ def test_a_free_body_and_the_floor_that_it_falls_on_are_seen(tmp_path):
     assert len(frames(free.movie(tmp_path / "c.gif", slower=1.0, size=SIZE))) == 4  # 0, 0.04, 0.08, 0.1
 
 
-def test_the_view_is_chosen_and_inertia_is_shown(swing, tmp_path):
+def test_view_and_inertia_change_the_movie(swing, tmp_path):
     plain, turned, heavy = (
         frames(swing.movie(tmp_path / "a.gif", slower=1.0, size=SIZE, overwrite=True, **options))[0, PICTURE]
         for options in ({}, {"view": (30, 60)}, {"inertia": True})
@@ -95,7 +95,7 @@ def test_the_view_is_chosen_and_inertia_is_shown(swing, tmp_path):
         swing.movie(tmp_path / "a.gif", view="above", overwrite=True)
 
 
-def test_a_record_of_rows_is_told_its_robot(swing, tmp_path):
+def test_a_record_from_a_file_needs_its_robot(swing, tmp_path):
     swing.to_csv(tmp_path / "a.csv")
     rows = ap.Record.read(tmp_path / "a.csv")
     with pytest.raises(ap.ArgumentError, match=r"does not contain its robot(.|\n)*ap\.load\('pendulum'\)"):
@@ -105,8 +105,8 @@ def test_a_record_of_rows_is_told_its_robot(swing, tmp_path):
     assert rows.movie(tmp_path / "a.gif", ap.load("pendulum"), slower=1.0, size=SIZE).exists()
 
 
-def test_between_rows_a_quaternion_goes_the_short_way():
-    """q and -q are the same attitude: half way between them nothing has turned."""
+def test_quaternions_are_interpolated_along_the_shorter_rotation():
+    """q and -q are the same orientation: nothing rotates halfway between them."""
     robot = free_body([(1, 0, 0)])
     rows = np.tile(robot.neutral, (2, 1))
     rows[1, 3:] *= -1.0
@@ -115,7 +115,7 @@ def test_between_rows_a_quaternion_goes_the_short_way():
     assert abs(middle[6]) == 1.0
 
 
-def test_a_name_that_is_no_movie_is_refused(swing, tmp_path, monkeypatch):
+def test_invalid_targets_of_a_movie_are_rejected(swing, tmp_path, monkeypatch):
     for name in ("a.jpg", "a.png"):
         with pytest.raises(ap.ArgumentError, match=r"\.gif, \.mp4$"):
             swing.movie(tmp_path / name)
@@ -142,7 +142,7 @@ def test_a_movie_needs_no_matplotlib(swing, tmp_path, monkeypatch):
     assert swing.movie(tmp_path / "a.gif", slower=1.0, size=SIZE).exists()
 
 
-def test_a_movie_that_fails_leaves_what_was_there(swing, tmp_path, monkeypatch):
+def test_a_failed_movie_keeps_the_existing_file(swing, tmp_path, monkeypatch):
     (tmp_path / "a.gif").write_text("kept")
     monkeypatch.setattr("appell.show.movie.movie.write_gif", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(ap.ArgumentError, match="disk full"):

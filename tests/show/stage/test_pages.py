@@ -1,4 +1,4 @@
-"""Records and robots as pages: one file each, whole, small, never over another; played by a real browser."""
+"""Records and robots as pages: complete, small, never overwritten without request, played in a real browser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fallen() -> Record:
     return ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.5, contacts=[wall])
 
 
-def test_shafeis_figure_can_be_mailed(fallen, tmp_path):
+def test_the_page_of_a_fall_is_small_and_standalone(fallen, tmp_path):
     path = fallen.to_html(tmp_path / "figure.html")
     assert path == tmp_path / "figure.html"
     assert path.stat().st_size < 300_000
@@ -27,7 +27,7 @@ def test_shafeis_figure_can_be_mailed(fallen, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["figure.html"]
 
 
-def test_a_page_is_not_written_over_unless_that_is_said(fallen, tmp_path):
+def test_a_page_is_overwritten_only_on_request(fallen, tmp_path):
     path = tmp_path / "kept.html"
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(ap.ArgumentError, match=r"kept\.html already exists"):
@@ -39,7 +39,7 @@ def test_a_page_is_not_written_over_unless_that_is_said(fallen, tmp_path):
     assert "puma" in path.read_text(encoding="utf-8")
 
 
-def test_where_no_page_can_be_written_is_told_before_the_work(fallen, tmp_path):
+def test_invalid_targets_of_a_page_are_named_before_the_work(fallen, tmp_path):
     with pytest.raises(ap.ArgumentError, match=r"'swing.gif' cannot be written.*\n.*\.html, \.htm"):
         fallen.to_html(tmp_path / "swing.gif")
     with pytest.raises(ap.ArgumentError, match="does not exist"):
@@ -61,7 +61,7 @@ def test_a_page_that_fails_leaves_nothing_behind(fallen, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_cannot_break_out_of_the_page(tmp_path):
+def test_names_of_robots_cannot_become_markup(tmp_path):
     builder = ap.Builder("</script><b>robot")
     builder.link("<!--", ap.Revolute((0, 0, 1)), mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
     text = ap.to_html(builder.build(), tmp_path / "robot.html").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def test_names_cannot_break_out_of_the_page(tmp_path):
     assert "<!--" not in re.sub(r"^<!--.*?-->", "", text)
 
 
-def test_some_members_of_many_are_one_page(tmp_path):
+def test_selected_members_of_records_share_one_page(tmp_path):
     robot = ap.load("planar-2r")
     q0 = np.linspace(0.0, 1.0, 4)[:, None] * np.ones(2)
     records = ap.rollout(robot, q0, steps=20, dt=0.01)
@@ -84,7 +84,7 @@ def test_some_members_of_many_are_one_page(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_browser_shows_bodies_where_the_equations_put_them(fallen, tmp_path, browser):
+def test_a_browser_shows_bodies_at_the_poses_of_the_equations(fallen, tmp_path, browser):
     browser.open(fallen.to_html(tmp_path / "figure.html"))
     browser.ready()
     dyn = fallen.dynamics

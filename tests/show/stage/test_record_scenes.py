@@ -1,4 +1,4 @@
-"""Scenes of records: frames within a pixel of the motion, impulses that changed the velocities, walls on zero sets."""
+"""Scenes of records: accurate frames, impulses that match the velocity changes, walls on their zero sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from free_bodies import box
 
 @pytest.fixture(scope="module")
 def fallen() -> Record:
-    """Shafei's figure: the tree robot in its round wall."""
+    """The tree robot in its round wall, as in Shafei's figure."""
     wall = ap.Contact("all", ap.Circle(2.5))
     return ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.5, contacts=[wall])
 
@@ -34,20 +34,20 @@ def dropped() -> Record:
 
 
 def shown_at(motion: SceneMotion, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Places and rotations (by SciPy's slerp) between the frames about a time that is none of theirs."""
+    """Return positions and rotations (by SciPy's slerp), interpolated between the frames around a time."""
     k = int(np.searchsorted(motion.t, t)) - 1
     share = (t - motion.t[k]) / (motion.t[k + 1] - motion.t[k])
     here, there = motion.poses[k], motion.poses[k + 1]
-    turns = [
+    matrices = [
         Slerp([0.0, 1.0], Rotation.from_quat([a, b]))(share).as_matrix()
         for a, b in zip(here[:, 3:], there[:, 3:], strict=True)
     ]
-    return here[:, :3] + share * (there - here)[:, :3], np.array(turns)
+    return here[:, :3] + share * (there - here)[:, :3], np.array(matrices)
 
 
 @pytest.mark.parametrize("name", ["fallen", "dropped"])
-def test_between_frames_bodies_are_within_a_pixel_of_the_motion(name, request):
-    """Corners of what is drawn, at random times, against the equations at the simulated state."""
+def test_bodies_between_frames_are_within_a_pixel_of_the_motion(name, request):
+    """Vertices of drawn parts at random times are compared with the equations at the simulated state."""
     record = request.getfixturevalue(name)
     actor = record_scene(record).actors[0]
     motion, dyn, rng = actor.motion, record.dynamics, np.random.default_rng(4)
@@ -59,7 +59,7 @@ def test_between_frames_bodies_are_within_a_pixel_of_the_motion(name, request):
         for part in actor.parts:
             if part.layer == "links" and part.body >= 0:
                 T = np.array(dyn.equations.pose(dyn.system.frame(actor.bodies[part.body]), q.tolist()).matrix)
-                points = part.mesh.vertices[::7] + np.array(part.pose[:3])  # turned on the body or not, as far out
+                points = part.mesh.vertices[::7] + np.array(part.pose[:3])
                 off = points @ (R[part.body] - T[:3, :3]).T + x[part.body] - T[:3, 3]
                 worst = max(worst, np.linalg.norm(off, axis=1).max())
     assert worst < 1.2e-3 * size
@@ -75,38 +75,38 @@ def test_an_event_has_a_frame_before_it_and_one_after_it(fallen):
         assert (motion.t == event.time).sum() == 2
 
 
-def test_a_motion_that_jumps_is_seen_to_jump():
-    """A body that is set down elsewhere at 0.5 s, and one that turns by ten turns without a stop."""
+def test_discontinuities_of_a_motion_are_kept():
+    """One body jumps at 0.5 s, another one rotates by several turns."""
 
     def poses(t):
-        whole = np.zeros((len(t), 2, 7))
-        whole[:, :, 6] = 1.0
-        whole[:, 0, 0] = np.where(t < 0.5, t, 5.0 + t)
-        whole[:, 1, 5:] = np.column_stack([np.sin(10 * np.pi * t), np.cos(10 * np.pi * t)])
-        return whole
+        frames = np.zeros((len(t), 2, 7))
+        frames[:, :, 6] = 1.0
+        frames[:, 0, 0] = np.where(t < 0.5, t, 5.0 + t)
+        frames[:, 1, 5:] = np.column_stack([np.sin(10 * np.pi * t), np.cos(10 * np.pi * t)])
+        return frames
 
-    t, whole, notes = keyframes(poses, (0.0, 1.0), [0.5], np.ones(2), 1.0)
+    t, frames, notes = keyframes(poses, (0.0, 1.0), [0.5], np.ones(2), 1.0)
     assert notes == []
     (before, after) = np.flatnonzero(t == 0.5)
-    assert whole[before, 0, 0] == pytest.approx(0.5)
-    assert whole[after, 0, 0] == pytest.approx(5.5)
-    turn = np.abs(np.einsum("ti,ti->t", whole[1:, 1, 3:], whole[:-1, 1, 3:]))
+    assert frames[before, 0, 0] == pytest.approx(0.5)
+    assert frames[after, 0, 0] == pytest.approx(5.5)
+    turn = np.abs(np.einsum("ti,ti->t", frames[1:, 1, 3:], frames[:-1, 1, 3:]))
     assert 2.0 * np.arccos(turn.min()) <= 0.5 + 1e-9
 
 
-def test_frames_are_as_many_as_a_file_may_have_and_a_note_says_how_exact_they_are():
+def test_the_number_of_frames_is_limited_and_a_note_states_the_accuracy():
     def poses(t):
-        whole = np.zeros((len(t), 200, 7))
-        whole[..., 6] = 1.0
-        whole[..., 0] = np.sin(2000.0 * t)[:, None]
-        return whole
+        frames = np.zeros((len(t), 200, 7))
+        frames[..., 6] = 1.0
+        frames[..., 0] = np.sin(2000.0 * t)[:, None]
+        return frames
 
     t, _, (note,) = keyframes(poses, (0.0, 10.0), np.linspace(0, 10, 5000), np.zeros(200), 1.0)
     assert len(t) <= 2 * 420_000 // (7 * 200)
     assert "mm, to limit the file size" in note
 
 
-def test_where_a_motion_is_lost_bodies_stay_and_a_note_says_so():
+def test_bodies_stay_at_their_last_finite_pose_and_a_note_says_so():
     robot = ap.load("planar-2r")
     q = np.linspace(0.0, 1.0, 11)[:, None] * np.ones(2)
     q[6:] = np.nan
@@ -123,7 +123,7 @@ def test_where_a_motion_is_lost_bodies_stay_and_a_note_says_so():
 
 @pytest.mark.parametrize("name", ["fallen", "dropped"])
 def test_arrows_are_the_impulses_that_changed_the_velocities(name, request):
-    """M (v⁺ - v⁻) = Σ Jᵀ p with every p an arrow, up to the one scale of all arrows."""
+    """M (v⁺ - v⁻) = Σ Jᵀ p, where every p is an arrow, up to the common scale of all arrows."""
     record = request.getfixturevalue(name)
     dyn = record.dynamics
     marks = record_scene(record).actors[0].motion.marks
@@ -138,9 +138,9 @@ def test_arrows_are_the_impulses_that_changed_the_velocities(name, request):
         change = dyn.mass_matrix(q) @ (event.v_after - event.v_before)
         total = np.zeros(dyn.system.nv)
         assert len(mark.arrows) == len(event.points)
-        for point, (place, vector) in zip(event.points, mark.arrows, strict=True):
+        for point, (start, vector) in zip(event.points, mark.arrows, strict=True):
             J = jacobians.setdefault(point, dyn.jacobian(point, "LOCAL_WORLD_ALIGNED"))(q)
-            np.testing.assert_allclose(place, dyn.pose(point)(q)[:3, 3], atol=1e-9)
+            np.testing.assert_allclose(start, dyn.pose(point)(q)[:3, 3], atol=1e-9)
             total += J[:3].T @ vector
         scale = (total @ change) / (change @ change)
         assert scale > 0.0
@@ -152,7 +152,7 @@ def test_arrows_are_the_impulses_that_changed_the_velocities(name, request):
     assert longest == pytest.approx(0.25 * size, rel=0.05)
 
 
-def test_a_mark_tells_what_met_how_hard_and_how_fast(fallen):
+def test_a_mark_states_points_impulses_and_speeds(fallen):
     event = fallen.impacts[0]
     label = record_scene(fallen).actors[0].motion.marks[0].label
     assert label.startswith("impact of ")
@@ -160,7 +160,7 @@ def test_a_mark_tells_what_met_how_hard_and_how_fast(fallen):
         assert f"{point} {impulse:.4g} N s at {speed:.4g} m/s" in label
 
 
-def test_a_joint_at_its_stop_is_told_in_its_units_and_has_no_arrow():
+def test_a_joint_at_its_stop_is_reported_in_its_units_without_an_arrow():
     robot = ap.load("panda")
     record = ap.simulate(robot, until=0.5, torque=np.full(7, 5.0), stops=0.5)
     stopped = [k for k, event in enumerate(record.events) if event.kind == "impact"]
@@ -171,7 +171,7 @@ def test_a_joint_at_its_stop_is_told_in_its_units_and_has_no_arrow():
     assert marks[stopped[0]].arrows == ()
 
 
-def test_of_very_many_events_the_strongest_are_marked():
+def test_only_the_strongest_of_very_many_events_are_marked():
     robot = ap.load("planar-2r")
     t = np.linspace(0.0, 1.0, 11)
     events = [Event(k / 3000.0, "impact", points=("tool",), impulses=np.array([float(k)])) for k in range(3000)]
@@ -204,14 +204,14 @@ def test_charts_show_energy_positions_and_torques():
         np.testing.assert_allclose(charts["angle"].values[k], record(charts["angle"].t[k])[0], atol=1e-12)
 
 
-def test_the_energy_of_an_inelastic_impact_jumps(dropped):
+def test_the_energy_has_a_step_at_an_inelastic_impact(dropped):
     energy = record_scene(dropped).actors[0].motion.charts[0]
     first = dropped.impacts[0].time
     before, after = energy.values[energy.t == first][:, 2]
     assert after < before - 0.1
 
 
-def test_energy_that_only_the_record_tells_is_shown_as_it_tells_it():
+def test_the_energy_of_the_record_is_shown_if_it_cannot_be_computed():
     robot = ap.load("planar-2r")
     blocks = {"q": np.zeros((3, 2)), "energy": np.array([1.0, 2.0, 3.0])}
     record = Record.of([0.0, 0.5, 1.0], blocks, {"q": robot.coordinate_names})
@@ -244,7 +244,7 @@ def waves(x, y, z):
     [ap.Plane((0.1, 0.2, 1.0), -0.6), ap.Sphere(1.4), ap.Cylinder(0.9, axis=(0.3, 1.0, 0.2)), ap.Implicit(waves)],
     ids=lambda wall: type(wall).__name__,
 )
-def test_every_vertex_of_a_wall_is_on_it(wall):
+def test_every_vertex_of_a_wall_is_on_the_wall(wall):
     scene = robot_scene(ap.load("puma"), walls=[wall])
     (part,) = scene.parts
     assert (part.layer, part.body) == ("walls", -1)
@@ -256,10 +256,10 @@ def test_every_vertex_of_a_wall_is_on_it(wall):
     middle = (a + b + c) / 3.0
     step = 1e-3 * outside / np.linalg.norm(outside, axis=1, keepdims=True)
     free = [wall.gap(*point) > wall.gap(*other) for point, other in zip(middle + step, middle - step, strict=True)]
-    assert np.mean(free) > 0.999  # faces look to where the robot may be
+    assert np.mean(free) > 0.999  # faces point towards the robot
 
 
-def test_the_wall_of_a_planar_robot_is_a_strip_that_begins_at_its_zero_set(fallen):
+def test_the_wall_of_a_planar_robot_is_a_strip_that_starts_at_its_zero_set(fallen):
     (part,) = record_scene(fallen).parts
     radius = np.hypot(part.mesh.vertices[:, 0], part.mesh.vertices[:, 1])
     inner = radius < 2.5 + 1e-6
@@ -269,8 +269,8 @@ def test_the_wall_of_a_planar_robot_is_a_strip_that_begins_at_its_zero_set(falle
     assert len(part.mesh.faces) < 5000
 
 
-def test_a_surface_on_which_a_ball_rolls_is_a_wall():
-    """Once, though two balls roll on it."""
+def test_the_surface_of_a_rolling_ball_is_shown_as_a_wall():
+    """It is shown once, although two balls roll on it."""
     bowl = ap.Sphere(2.0)
     builder = ap.Builder("marble", base="floating", root="ball")
     builder.root_body(1.0, (0.0, 0.0, 0.0), (0.004, 0.004, 0.004))
@@ -284,16 +284,16 @@ def test_a_surface_on_which_a_ball_rolls_is_a_wall():
     assert np.ptp(balls[0].mesh.vertices[:, 2]) == pytest.approx(0.2)
 
 
-def test_a_wall_that_is_far_away_is_told():
+def test_a_distant_wall_is_noted():
     scene = robot_scene(ap.load("puma"), walls=[ap.Plane((0, 0, 1), -100.0)])
     assert scene.parts == ()
-    assert scene.notes == ("wall 0, a plane, is too far away to be shown.",)
+    assert scene.notes == ("wall 0 (plane) is too far away to be shown.",)
 
 
 # ---- several records
 
 
-def test_records_over_each_other_have_their_own_colours(fallen):
+def test_overlaid_records_have_their_own_colours(fallen):
     light = ap.simulate(ap.Dynamics(ap.load("tree10").with_gravity((0, -2, 0))), until=1.0)
     scene = record_scene(fallen, light, light, title="three")
     assert [actor.name for actor in scene.actors] == ["tree10 1", "tree10 2", "tree10 3"]
@@ -304,7 +304,7 @@ def test_records_over_each_other_have_their_own_colours(fallen):
     assert len(scene.parts) == 1
 
 
-def test_a_record_of_another_robot_is_told_unless_it_knows_its_own(fallen):
+def test_a_record_of_another_robot_is_rejected_unless_it_contains_its_robot(fallen):
     puma = ap.simulate(ap.Dynamics(ap.load("puma")), until=0.1)
     scene: Scene = record_scene(fallen, puma)
     assert [len(actor.bodies) for actor in scene.actors] == [12, 6]
@@ -320,15 +320,15 @@ def test_a_record_of_another_robot_is_told_unless_it_knows_its_own(fallen):
         record_scene(puma, "puma")  # type: ignore[arg-type]
 
 
-def test_rows_alone_move_straight_between_them_and_in_the_order_of_the_robot():
+def test_rows_are_interpolated_linearly_in_the_order_of_the_robot():
     robot = ap.load("planar-2r")
     a, b = robot.coordinate_names
-    record = Record.of([0.0, 1.0], {"q": [[1.0, 0.0], [2.0, 1.0]]}, (b, a))  # the other way round
+    record = Record.of([0.0, 1.0], {"q": [[1.0, 0.0], [2.0, 1.0]]}, (b, a))  # in reverse order
     motion = record_scene(record, robot=robot).actors[0].motion
     np.testing.assert_allclose(motion.poses[-1], Appearance(robot).poses([1.0, 2.0]), atol=1e-12)
 
 
-def test_degrees_are_turned_into_radians():
+def test_degrees_are_converted_to_radians():
     robot = ap.load("planar-2r")
     units = {f"q_{name}": "deg" for name in robot.coordinate_names}
     record = Record.of([0.0, 1.0], {"q": [[90.0, 0.0], [180.0, 45.0]]}, robot.coordinate_names, units=units)

@@ -1,4 +1,4 @@
-"""Actors: bodies where the equations put them, parts where they belong; judged by Pinocchio too."""
+"""Actors: poses of bodies and parts, compared with the equations and with Pinocchio."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def rng():
 
 
 def in_world(actor: Actor, part: ScenePart, points) -> np.ndarray:
-    """Points of a part where its body stands."""
-    pose, own = np.array(part.pose, float), np.atleast_2d(np.asarray(points, float))
-    on_body = own @ rotations(pose).T + pose[:3]
+    """Return points of a part in the world."""
+    pose, local = np.array(part.pose, float), np.atleast_2d(np.asarray(points, float))
+    on_body = local @ rotations(pose).T + pose[:3]
     if part.body == WORLD:
         return on_body
     return on_body @ rotations(actor.poses[part.body]).T + actor.poses[part.body][:3]
@@ -40,13 +40,13 @@ def of(actor: Actor, layer: str) -> list[ScenePart]:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_bodies_stand_where_the_equations_put_them(name, rng):
+def test_bodies_have_the_poses_of_the_equations(name, rng):
     system = SYSTEMS[name]
     dyn, q = ap.Dynamics(system), system.random_configuration(rng)
     actor = robot_actor(dyn, q)
     assert actor.bodies == system.body_names
     for body, pose in zip(actor.bodies, actor.poses, strict=True):
-        T = np.array(dyn.equations.pose(system.frame(body), q.tolist()).matrix)  # in Python, not compiled
+        T = np.array(dyn.equations.pose(system.frame(body), q.tolist()).matrix)  # interpreted, not compiled
         np.testing.assert_allclose(pose[:3], T[:3, 3], atol=1e-12)
         np.testing.assert_allclose(rotations(pose), T[:3, :3], atol=1e-12)
     T = dyn.pose(actor.bodies[-1])(q)
@@ -59,20 +59,20 @@ def test_bodies_stand_where_the_equations_put_them(name, rng):
 
 
 @pytest.mark.parametrize("name", ["puma", "panda", "tree10", *(n for n in SYSTEMS if n.startswith("random"))])
-def test_bodies_stand_where_pinocchio_puts_them(name, rng):
+def test_bodies_have_the_poses_of_pinocchio(name, rng):
     system = SYSTEMS[name]
     judge = Oracle(system)
     q = system.random_configuration(rng)
-    own = Appearance(system)
-    for body, pose in zip(own.shape.names, own.poses(q), strict=True):
+    appearance = Appearance(system)
+    for body, pose in zip(appearance.shape.names, appearance.poses(q), strict=True):
         T = judge.pose(body, q)
         np.testing.assert_allclose(pose[:3], T[:3, 3], atol=1e-10)
         np.testing.assert_allclose(rotations(pose), T[:3, :3], atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["puma", "panda", "stanford", "planar-2r"])
-def test_rods_of_an_arm_reach_from_joint_to_joint_and_drums_lie_along_the_axes(name, rng):
-    """The joints are where Pinocchio has them, and the axes are the columns of its Jacobians."""
+def test_rods_connect_joints_and_drums_are_along_the_axes(name, rng):
+    """The joints are at the positions of Pinocchio, and the axes are the columns of its Jacobians."""
     dyn = ap.Dynamics(ap.load(name))
     q, judge = dyn.system.random_configuration(rng), Oracle(dyn.system)
     actor = robot_actor(dyn, q)
@@ -91,19 +91,19 @@ def test_rods_of_an_arm_reach_from_joint_to_joint_and_drums_lie_along_the_axes(n
         np.testing.assert_allclose(np.cross(ends[2] - ends[1], axis), 0.0, atol=1e-10)
 
 
-def test_balls_of_mass_have_the_centre_of_mass_of_the_robot(rng):
-    """Their volumes are the masses: the mean of the balls by volume is what Pinocchio says."""
+def test_mass_balls_have_the_centre_of_mass_of_the_robot(rng):
+    """Volumes are proportional to masses: the mean of the balls, weighted by volume, is the centre of mass."""
     robot = ap.load("tree10")
     q = robot.random_configuration(rng)
     actor = robot_actor(robot, q)
     balls = of(actor, "centers")
-    places = np.array([in_world(actor, ball, [0, 0, 0])[0] for ball in balls])
+    centers = np.array([in_world(actor, ball, [0, 0, 0])[0] for ball in balls])
     volumes = np.array([np.ptp(ball.mesh.vertices[:, 2]) ** 3 for ball in balls])
-    np.testing.assert_allclose(volumes @ places / volumes.sum(), Oracle(robot).center_of_mass(q), atol=0.02)
+    np.testing.assert_allclose(volumes @ centers / volumes.sum(), Oracle(robot).center_of_mass(q), atol=0.02)
 
 
 def test_ellipsoids_have_the_moments_of_their_bodies():
-    """A solid ellipsoid with half axes a, b, c has m (b² + c²) / 5, ...; here from the mesh that is drawn."""
+    """A solid ellipsoid with half axes a, b, c has moments m (b² + c²) / 5, ...; computed from the drawn mesh."""
     robot = ap.load("puma")
     actor = robot_actor(robot)
     for part in of(actor, "inertia"):
@@ -117,7 +117,7 @@ def test_ellipsoids_have_the_moments_of_their_bodies():
         assert part.color[3] < 1.0
 
 
-def test_a_free_body_is_the_box_with_its_moments(rng):
+def test_a_free_body_is_drawn_as_the_box_with_its_moments(rng):
     robot = free_body([], mass=2.0, inertia=(0.1, 0.2, 0.25))
     actor = robot_actor(robot, robot.random_configuration(rng))
     (block,) = of(actor, "links")
@@ -127,13 +127,13 @@ def test_a_free_body_is_the_box_with_its_moments(rng):
     np.testing.assert_allclose(R @ moments @ R.T, np.diag([0.1, 0.2, 0.25]), rtol=1e-5)
 
 
-def test_a_free_body_with_named_corners_is_the_box_that_they_span():
+def test_a_free_body_with_corner_frames_is_drawn_as_their_box():
     blocks = [part for part in of(robot_actor(box()), "links") if len(part.mesh.vertices) == 8]
     assert len(blocks) == 1
     np.testing.assert_allclose(np.ptp(blocks[0].mesh.vertices, axis=0), [0.4, 0.6, 0.2])
 
 
-def test_branches_have_colours_of_their_own_and_an_actor_may_have_one():
+def test_branches_have_their_own_colours_unless_one_is_given():
     robot = ap.load("tree10")
     joints = {link.joint.name for link in robot.links}
     rods = [part for part in of(robot_actor(robot), "links") if part.name not in joints and part.body != WORLD]
@@ -143,7 +143,7 @@ def test_branches_have_colours_of_their_own_and_an_actor_may_have_one():
     assert {part.color for part in painted if part.body != WORLD} == {red}
 
 
-def test_layers_that_were_not_asked_for_are_not_there():
+def test_only_requested_layers_are_included():
     assert {part.layer for part in robot_actor(ap.load("puma"), layers=["links", "centers"]).parts} == {
         "links",
         "centers",
@@ -174,7 +174,7 @@ def test_many_equal_links_share_their_meshes():
 def test_wheels_touch_the_ground_where_they_roll(name):
     system = ap.load(name)
     actor = robot_actor(system)
-    for wheel in [own for own in system.constraints if isinstance(own, ap.Rolling)]:
+    for wheel in [item for item in system.constraints if isinstance(item, ap.Rolling)]:
         rims = [part for part in of(actor, "loops") if part.name == wheel.name]
         lowest = min(in_world(actor, part, part.mesh.vertices)[:, 2].min() for part in rims)
         assert abs(lowest) < 0.01 * wheel.radius
@@ -182,7 +182,7 @@ def test_wheels_touch_the_ground_where_they_roll(name):
 
 def test_a_rod_of_constant_length_is_a_strut_of_that_length(rng):
     system = constrained("rod-leg")
-    (rod,) = [own for own in system.constraints if isinstance(own, ap.Distance)]
+    (rod,) = [item for item in system.constraints if isinstance(item, ap.Distance)]
     lengths = []
     for q in (system.start, system.random_configuration(rng)):
         actor = robot_actor(system, q)
@@ -197,16 +197,16 @@ def test_a_rod_of_constant_length_is_a_strut_of_that_length(rng):
     assert lengths[1] == pytest.approx(lengths[0], abs=1e-8)
 
 
-def test_slides_of_a_platform_join_the_ends_of_its_legs():
+def test_slides_of_a_platform_connect_the_ends_of_its_legs():
     system = ap.load("stewart-gough")
     actor = robot_actor(system)
     assert len(actor.struts) == 6
     knobs = [part for part in of(actor, "links") if part.mesh.smooth and len(part.mesh.vertices) > 100]
-    places = np.array([in_world(actor, part, [0, 0, 0])[0] for part in knobs])
+    centers = np.array([in_world(actor, part, [0, 0, 0])[0] for part in knobs])
     at = {part.name: part.base @ part.pose(system.home) for part in system.parts}
     for pin in system.pins:
-        place = np.array([*pin.ends(at)[0]])
-        assert np.linalg.norm(places - place, axis=1).min() < 1e-9  # a joint stands at every pin
+        position = np.array([*pin.ends(at)[0]])
+        assert np.linalg.norm(centers - position, axis=1).min() < 1e-9  # a joint at every pin
 
 
 # ---- visuals
@@ -216,7 +216,7 @@ def seen(robot, *visuals: Visual):
     return replace(robot, visuals=visuals)
 
 
-def test_primitive_shapes_stand_as_they_were_described():
+def test_primitive_shapes_are_placed_as_described():
     robot = ap.load("planar-2r")
     link = robot.link_names[0]
     pose = ap.Pose(translation=ap.Vec3(0.1, 0.2, 0.3))
@@ -237,7 +237,7 @@ def test_primitive_shapes_stand_as_they_were_described():
     np.testing.assert_allclose(parts[0].pose, (0.1, 0.2, 0.3, 0, 0, 0, 1))
 
 
-def test_links_that_most_were_not_described_are_drawn_from_the_geometry():
+def test_links_without_visuals_are_drawn_from_the_geometry_if_they_are_the_majority():
     robot = ap.load("puma")
     ball = Visual("link1", "sphere", (0.1,))
     few, most = of(robot_actor(seen(robot, ball)), "links"), [replace(ball, body=link) for link in robot.link_names[:4]]
@@ -246,7 +246,7 @@ def test_links_that_most_were_not_described_are_drawn_from_the_geometry():
     assert {part.body for part in of(robot_actor(seen(robot, *most)), "links")} == set(range(4))
 
 
-def test_a_mesh_that_is_missing_is_told_and_its_link_is_a_box(tmp_path):
+def test_a_missing_mesh_is_noted_and_replaced_by_a_box(tmp_path):
     robot = ap.load("puma")
     broken = tmp_path / "broken.stl"
     broken.write_text("solid of nothing", encoding="utf-8")
@@ -262,7 +262,7 @@ def test_a_mesh_that_is_missing_is_told_and_its_link_is_a_box(tmp_path):
     assert len(parts[0].mesh.vertices) == 8
 
 
-def test_a_mesh_of_a_file_is_drawn_at_its_scale_and_travels_once(tmp_path):
+def test_a_mesh_file_is_scaled_and_stored_once(tmp_path):
     path = tmp_path / "piece.obj"
     path.write_text(
         "v 0 0 0\nv 1000 0 0\nv 0 2000 0\nv 0 0 3000\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n", encoding="utf-8"
@@ -275,7 +275,7 @@ def test_a_mesh_of_a_file_is_drawn_at_its_scale_and_travels_once(tmp_path):
     np.testing.assert_allclose(np.ptp(parts[0].mesh.vertices, axis=0), [1.0, 2.0, 3.0])
 
 
-def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
+def test_meshes_in_memory_and_shapes_without_thickness_are_drawn():
     robot = ap.load("puma")
     corner = VisualMesh(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
     visuals = [
@@ -285,7 +285,7 @@ def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
     upright, mirrored, sheet = of(robot_actor(seen(robot, *visuals, Visual("link3", "box", (0.1, 0.2, 0.0)))), "links")
     for part, sign in ((upright, 1.0), (mirrored, -2.0)):
         a, b, c = np.moveaxis(part.mesh.vertices[part.mesh.faces], 1, 0)
-        assert np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(abs(sign) / 6.0)  # outwards
+        assert np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(abs(sign) / 6.0)  # points outwards
         assert part.mesh.vertices[:, 2][np.argmax(np.abs(part.mesh.vertices[:, 2]))] == pytest.approx(sign)
     assert 0.0 < np.ptp(sheet.mesh.vertices[:, 2]) < 1e-3
 
@@ -293,15 +293,15 @@ def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
 # ---- scenes and bad input
 
 
-def test_up_is_against_gravity_and_a_planar_robot_is_flat():
+def test_up_is_opposite_to_gravity_and_a_planar_robot_is_flat():
     scene = robot_scene(ap.load("tree10"))
     assert scene.up == (0.0, 1.0, 0.0)
     np.testing.assert_allclose(np.abs(scene.flat), (0, 0, 1), atol=1e-12)
     assert robot_scene(ap.load("puma")).flat is None
-    assert robot_scene(ap.load("whipple-bicycle")).flat is None  # it stands in a plane, and may lean
+    assert robot_scene(ap.load("whipple-bicycle")).flat is None  # it starts in a plane and may lean
 
 
-def test_what_cannot_be_staged_is_told():
+def test_invalid_arguments_of_a_scene_are_named():
     puma, delta = ap.load("puma"), ap.load("delta")
     with pytest.raises(ap.ArgumentError, match="cannot draw 'nothing'"):
         robot_actor("nothing")

@@ -23,7 +23,7 @@ def read_again(record, tmp_path):
     return ap.Record.read(tmp_path / "swing.csv")
 
 
-def test_a_robot_stands_where_it_is_told_among_walls():
+def test_a_robot_is_shown_at_its_configuration_with_walls():
     with ap.view(ap.load("planar-2r"), q=[0.1, 0.2], walls=[ap.Circle(3.0)], **QUIET) as viewer:
         scene = viewer._live.scene
         assert [slider.value for slider in scene.actors[0].sliders] == [0.1, 0.2]
@@ -32,7 +32,7 @@ def test_a_robot_stands_where_it_is_told_among_walls():
         assert repr(viewer) == f"<Viewer {viewer.url}>"
 
 
-def test_a_record_plays_and_has_nothing_to_set(swing, tmp_path):
+def test_a_record_is_played_without_sliders(swing, tmp_path):
     written = read_again(swing, tmp_path)
     for opened in (
         swing.view(swing, **QUIET),
@@ -72,19 +72,19 @@ def test_a_viewer_of_a_robot_plays_a_record_of_it_from_a_file(swing, tmp_path):
         (ap.load("puma"), (), {"port": -1}, "port is -1"),
     ],
 )
-def test_what_cannot_be_shown_is_named(shown, more, options, words):
+def test_invalid_arguments_of_view_are_named(shown, more, options, words):
     with pytest.raises(ap.ArgumentError, match=words):
         ap.view(shown, *more, **QUIET | options)
 
 
-def test_a_record_is_not_told_where_to_stand(swing):
+def test_a_record_cannot_be_combined_with_a_configuration(swing):
     with pytest.raises(ap.ArgumentError, match="q cannot be combined with a record"):
         ap.view(swing, q=[0.0, 0.0], **QUIET)
     with pytest.raises(ap.ArgumentError, match="cannot show 'puma'"):
         ap.view(swing, "puma", **QUIET)
 
 
-def test_a_record_of_another_or_of_no_robot_is_refused_by_names(swing, tmp_path):
+def test_a_record_of_another_or_an_unknown_robot_is_rejected_with_names(swing, tmp_path):
     with pytest.raises(ap.ArgumentError, match=r"shoulder, elbow(.|\n)*the 6 coordinates of robot 'puma': joint1"):
         swing.view(robot=ap.load("puma"), **QUIET)
     with pytest.raises(ap.ArgumentError, match=r"does not contain its robot(.|\n)*ap\.load\('planar-2r'\)"):
@@ -94,15 +94,15 @@ def test_a_record_of_another_or_of_no_robot_is_refused_by_names(swing, tmp_path)
         pytest.raises(ap.ArgumentError, match=r"the 6 coordinates of robot 'puma'"),
     ):
         viewer.show(read_again(swing, tmp_path))
-    assert len(viewer._live.scene.actors[0].sliders) == 6  # and what was there stays
+    assert len(viewer._live.scene.actors[0].sliders) == 6  # the scene is unchanged
 
 
 @pytest.mark.parametrize(
     ("terminal", "typed", "wait", "waits"),
     [
-        (True, False, None, True),  # a script in a terminal would end, and its page with it
-        (True, True, None, False),  # somebody types Python
-        (False, False, None, False),  # nobody could end it
+        (True, False, None, True),  # a script in a terminal, whose page would end with it
+        (True, True, None, False),  # an interactive session
+        (False, False, None, False),  # no terminal to end it
         (True, False, False, False),
         (False, True, True, True),
     ],
@@ -119,7 +119,7 @@ def test_scripts_in_a_terminal_wait_for_ctrl_c(terminal, typed, wait, waits, mon
         assert (viewer.url in capsys.readouterr().err) == waits
 
 
-def test_a_start_that_is_given_stays_as_it_was():
+def test_the_given_configuration_is_not_modified():
     q = np.zeros(6)
     with ap.view(ap.load("puma"), q=q, **QUIET) as viewer:
         viewer.show(np.ones(6))

@@ -115,7 +115,7 @@ def wall_parts(
         name = type(wall).__name__.lower()
         mesh = wall_mesh(wall, points, up, normal)
         if mesh is None:
-            notes.append(f"wall {k}, a {name}, is too far away to be shown.")
+            notes.append(f"wall {k} ({name}) is too far away to be shown.")
         else:
             color = paint(LIGHT_METAL, STRIP_OPACITY if normal is not None else SURFACE_OPACITY)
             parts.append(ScenePart(mesh, color=color, layer="walls", name=name))
