@@ -63,7 +63,8 @@ app = new_app(
 @app.command(
     epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv "
     "--model identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
-    "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
+    "[bold]appell control run puma --attach appell-cabinet[/] with [bold]appell control cabinet puma[/] in "
+    "another terminal."
 )
 def run(
     robot: options.RobotName = "puma",

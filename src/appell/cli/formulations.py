@@ -30,14 +30,18 @@ def formulations(json: options.Json = False) -> None:
         FORWARD_DYNAMICS,
         INVERSE_DYNAMICS,
         MASS_MATRIX,
-        NEEDS,
+        REQUIREMENTS,
         SOLVERS,
     )
     from appell.formulate.systems import CLOSED_FORMS
 
     def methods(known: dict[str, Any]) -> list[dict[str, Any]]:
         return [
-            {"name": name, "source": method.source, "only_for": "; ".join(NEEDS[need].wanted for need in method.needs)}
+            {
+                "name": name,
+                "source": method.source,
+                "only_for": "; ".join(REQUIREMENTS[key].description for key in method.needs),
+            }
             for name, method in known.items()
         ]
 

@@ -49,7 +49,7 @@ def sweep(
         bool, option("Continue a store although the code of the study has changed.", "", "--accept-study")
     ] = False,
     timeout: Annotated[float, option("Time to wait for the scheduler and its workers, in s.")] = 10.0,
-    show: Annotated[Path | None, option("Show the results of this store, and run nothing.", OUTPUT)] = None,
+    show: Annotated[Path | None, option("Show the results of this store without running anything.", OUTPUT)] = None,
     json: options.Json = False,
 ) -> None:
     """Run a study over a table of parameters; repeat the command to continue an interrupted study."""

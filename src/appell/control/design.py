@@ -55,7 +55,7 @@ class ControlStep:
 
 @dataclass(frozen=True)
 class Design:
-    """A control law for a robot, with all options checked before anything is compiled.
+    """A control law for a robot, with all options checked before compilation.
 
     Options with one number per axis also accept one number for all. Gains and the integral are along coordinates,
     torques at actuators; for an arm both are its joints.

@@ -46,7 +46,7 @@ class ParameterSet:
     """A system and the parameters of it that are to be estimated; made by `select_parameters`."""
 
     system: System  # its actuators have the friction law whose levels are estimated
-    kinds: tuple[str, ...] = ()  # kinds of actuator parameters that are estimated beside the inertial parameters
+    kinds: tuple[str, ...] = ()  # kinds of actuator parameters to estimate in addition to the inertial ones
     estimates_width: bool = False  # whether a fit also estimates the widths of dry friction
 
     @cached_property

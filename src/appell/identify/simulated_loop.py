@@ -113,7 +113,7 @@ class TrackingLaw:
         return TrackingLaw(q, v, tau, inertia * omega**2, inertia * 2.0 * omega, period, cutoff)
 
     def start(self) -> Torque:
-        """Return the law as a function with a state of its own, for one run."""
+        """Return the law as a function with its own state, for one run."""
         gain = 1.0 - np.exp(-2.0 * np.pi * self.cutoff * self.period)
         speed: np.ndarray = self.v[0]
         last: np.ndarray = self.q[0]

@@ -51,7 +51,7 @@ class Estimator(ABC):
     system : Robot, Mechanism or ParameterSet
         The system to identify, or its selected parameters.
     friction, rotor, width
-        Parameters to estimate beside the inertial ones, as in `select_parameters`; only with a Robot or Mechanism.
+        Parameters to estimate in addition to the inertial ones, as in `select_parameters`; not with a ParameterSet.
     weighting : "joint", None or array_like
         Weights of the joints: the inverse of the noise of each joint, equal weights, or one factor per joint.
     dead_zone : float or array_like
