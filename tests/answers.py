@@ -1,8 +1,8 @@
-"""How the laws ask a function for its value.
+"""Evaluation of functions in the tests of laws.
 
-Small tapes are compiled and run. Compiling the derivative of a thirty-link tree takes many seconds and shows nothing
-that tests/compile/native does not show, namely that compiled code does what the tape says; so longer tapes are
-interpreted. (`appell fuzz --only robots` compiles whatever it meets.)
+Functions with short tapes are compiled; longer ones are interpreted, because compiling the derivative of a thirty-link
+tree takes many seconds. tests/compile/native shows that compiled code agrees with the tape, and `appell fuzz --only
+robots` compiles functions of any length.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from appell.compile.function import Function
 from appell.compile.tape.evaluate import evaluate
 
-LONG = 300  # nodes
+MAX_COMPILED_NODES = 300
 
 
 def answer(function: Function, *arguments):
-    """The results at one sample; a tuple where there are several."""
-    return function(*arguments) if len(function.tape) < LONG else interpreted(function, *arguments)
+    """Return the results at one sample; a tuple if there are several."""
+    return function(*arguments) if len(function.tape) < MAX_COMPILED_NODES else interpreted(function, *arguments)
 
 
 def interpreted(function: Function, *arguments):
-    """The same by the tape alone, where compiled code is shown elsewhere to be right."""
+    """Return the results of the interpreter."""
     results = evaluate(function.tape, *arguments)
     return results if len(results) > 1 else results[0]

@@ -1,7 +1,7 @@
-"""A real browser without a window: Chromium drawing in software, cut off from every machine but this one.
+"""A real browser without a window: Chromium with software rendering and no network except this machine.
 
-The fixture `browser` (in `conftest.py`) is one browser for all tests of a process. Without Chromium its tests are
-skipped (see `programs`).
+The fixture `browser` (in `conftest.py`) is one browser for all tests of a process. Without Chromium, tests that use it
+are skipped (see `programs`).
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ FLAGS = (
 
 
 class Browser:
-    """One tab: opens pages, asks them in JavaScript, takes pictures of them, and hears what they complain about."""
+    """One tab that opens pages, evaluates JavaScript, takes screenshots, and collects errors and requests."""
 
     def __init__(self, driver: Any):
         self.driver = driver
 
     def open(self, page: str | Path, size: tuple[int, int] = (1000, 700), dark: bool = False) -> None:
-        """Show a file or an address in a window of a size in pixels; what was said before is forgotten."""
+        """Show a file or an address in a window of a given size in pixels, and clear the logs."""
         self.driver.get("about:blank")
         self.resize(*size)
         self.prefer("dark" if dark else "light")
@@ -53,58 +53,58 @@ class Browser:
         self.driver.get(page.resolve().as_uri() if isinstance(page, Path) else page)
 
     def resize(self, width: int, height: int) -> None:
-        """The size of the page in pixels, one for each of the style sheet's."""
+        """Set the size of the page in pixels, with a device pixel ratio of 1."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, scheme: str) -> None:
-        """What the user likes: light or dark pages."""
+        """Set the preferred colour scheme: light or dark."""
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
-    def ask(self, expression: str, *given: Any) -> Any:
-        """The value of an expression in JavaScript; what is given is in `arguments`."""
-        return self.driver.execute_script(f"return ({expression})", *given)
+    def ask(self, expression: str, *arguments: Any) -> Any:
+        """Return the value of a JavaScript expression; further arguments are in `arguments`."""
+        return self.driver.execute_script(f"return ({expression})", *arguments)
 
-    def do(self, statements: str, *given: Any) -> Any:
-        """Run statements in JavaScript; what is given is in `arguments`."""
-        return self.driver.execute_script(statements, *given)
+    def do(self, statements: str, *arguments: Any) -> Any:
+        """Run JavaScript statements; further arguments are in `arguments`."""
+        return self.driver.execute_script(statements, *arguments)
 
     def wait(self, expression: str, seconds: float = 30.0) -> Any:
-        """The value of an expression as soon as it is true; a failure with what the page said if it never is."""
+        """Wait until an expression is true and return its value; fail with the log of the page if it never is."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if value := self.ask(expression):
                 return value
             time.sleep(0.02)
-        pytest.fail(f"'{expression}' was not true within {seconds} s; the page said {self.complaints()}")
+        pytest.fail(f"'{expression}' was not true within {seconds} s; log of the page: {self.complaints()}")
 
     def ready(self, seconds: float = 60.0) -> None:
         """Wait until the page of a scene has drawn its first frame."""
         self.wait("window.appell && window.appell.ready", seconds)
 
     def settled(self) -> None:
-        """Wait until everything that is to be drawn is drawn."""
+        """Wait until all pending frames are drawn."""
         self.driver.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(true)))"
         )
 
     def picture(self) -> np.ndarray:
-        """What is on the screen: (height, width, 3), uint8."""
+        """Return a screenshot: (height, width, 3), uint8."""
         from PIL import Image
 
         return np.asarray(Image.open(io.BytesIO(self.driver.get_screenshot_as_png())).convert("RGB"))
 
     def save(self, path: Path) -> None:
-        """What is on the screen, as a PNG file."""
+        """Write a screenshot as a PNG file."""
         path.write_bytes(self.driver.get_screenshot_as_png())
 
     def element(self, selector: str) -> Any:
-        """The first element of a selector of the style sheet, to click and to type into."""
+        """Return the first element of a CSS selector."""
         return self.driver.find_element("css selector", selector)
 
     def fill(self, selector: str, value: Any, event: str = "input") -> None:
-        """Set an input or a choice as a user does: its value, and the event that tells of it."""
+        """Set the value of an input or select element and dispatch the event."""
         self.do(
             "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
             "e.dispatchEvent(new Event(arguments[2], {bubbles: true}))",
@@ -119,7 +119,7 @@ class Browser:
         self.element(selector).send_keys(keys)
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """A real event of the mouse at a place of the page: mousePressed, mouseMoved, mouseReleased, mouseWheel."""
+        """Dispatch a mouse event at a position of the page: mousePressed, mouseMoved, mouseReleased or mouseWheel."""
         event = {
             "type": kind,
             "x": float(x),
@@ -132,7 +132,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
 
     def drag(self, start: tuple[float, float], end: tuple[float, float], **more: Any) -> None:
-        """Press at one place of the page, move in three steps, release at another."""
+        """Press at one position of the page, move in three steps, and release at another."""
         self.mouse("mouseMoved", *start, buttons=0)
         self.mouse("mousePressed", *start, **more)
         for part in (1 / 3, 2 / 3, 1.0):
@@ -140,18 +140,18 @@ class Browser:
         self.mouse("mouseReleased", *end, **more)
 
     def complaints(self) -> list[str]:
-        """Errors and warnings of the page since it was opened or asked last."""
+        """Return the errors and warnings of the page since the last call or opening."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self) -> list[str]:
-        """The addresses that the page asked for since it was opened or asked last, itself included, inline data not."""
+        """Return the addresses requested since the last call or opening, with the page itself, without inline data."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         sent = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
         return [url for url in sent if not url.startswith(("data:", "about:"))]
 
 
 def start_browser(folder: Path) -> Browser:
-    """A browser that keeps its things in a folder; a skip or a failure if there is none on this machine."""
+    """Start a browser with its profile in a folder; skip or fail the test if Chromium is not installed."""
     chromium, chromedriver = find_program("chromium"), find_program("chromedriver")
     from selenium import webdriver
 

@@ -1,4 +1,4 @@
-"""Compiled code of the tests goes to one temporary cache folder, shared by all workers; each worker has one browser."""
+"""Tests use one temporary cache folder for compiled code, shared by all workers, and one browser per worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from appell.errors import ModelWarning
 from programs import find_program, summary
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a run in the background, whose commands would be deaf as well
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job, commands would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "APPELL_CACHE" not in os.environ:

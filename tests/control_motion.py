@@ -12,7 +12,7 @@ START = np.array(PUMA_START)
 
 
 class Swing:
-    """All joints there and back, from rest, smoothly: one period of a cosine in `duration` seconds."""
+    """A smooth motion of all joints from rest and back: one period of a cosine in `duration` seconds."""
 
     names = ()
 
@@ -31,16 +31,16 @@ class Swing:
 
 
 def ideal(robot):
-    """The bodies alone: no rotors, no friction."""
-    return robot.with_actuators(lambda name, own: IDEAL)
+    """Return the robot without rotors and friction."""
+    return robot.with_actuators(lambda name, actuator: IDEAL)
 
 
 def driven(robot, rotor_inertia=0.0, **friction):
-    """With these actuators only; one number for all joints, or one a joint."""
+    """Return the robot with these actuators; one number for all joints, or one per joint."""
     given = {"rotor_inertia": rotor_inertia, **friction}
     columns = {name: np.broadcast_to(np.asarray(x, float), robot.nu).tolist() for name, x in given.items()}
-    made = {}
+    actuators = {}
     for k, joint in enumerate(robot.joint_names):
         row = {name: column[k] for name, column in columns.items()}
-        made[joint] = Actuator(rotor_inertia=row.pop("rotor_inertia"), friction=Friction(**row))
-    return robot.with_actuators(made)
+        actuators[joint] = Actuator(rotor_inertia=row.pop("rotor_inertia"), friction=Friction(**row))
+    return robot.with_actuators(actuators)

@@ -1,4 +1,4 @@
-"""Random walls with room for a robot, places to drop it from, and how deep it went into them."""
+"""Random walls around a robot, random initial configurations, and the penetration of a motion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS = ("revolute", "prismatic", "spherical", "planar")
 
 
 def random_wall(rng, reach):
-    """A wall around or below a robot of this reach."""
+    """Return a wall around or below a robot with this reach."""
     R, c = float(reach * rng.uniform(1.2, 2.0)), 0.2 * rng.normal(size=3)
     match rng.integers(6):
         case 0:
@@ -31,24 +31,24 @@ def random_wall(rng, reach):
 
 
 def random_start(robot, gaps, rng):
-    """A configuration on the free side of the wall."""
+    """Return a configuration on the free side of the wall, or None."""
     q = np.array([robot.random_configuration(rng) for _ in range(200)])
     free = q[gaps(q).min(axis=1) > 1e-3]
     return free[0] if len(free) else None
 
 
-def roomy_wall(robot, reach, rng):
-    """A wall with room for the robot."""
+def wall_around(robot, reach, rng):
+    """Return a wall that leaves space for the robot, and its contacts."""
     while True:
         surface = random_wall(rng, reach)
-        seen = Contacts(ap.Dynamics(robot), ap.Contact("all", surface))
-        if all(random_start(robot, seen.gaps, rng) is not None for _ in range(10)):
-            return surface, seen
+        contacts = Contacts(ap.Dynamics(robot), ap.Contact("all", surface))
+        if all(random_start(robot, contacts.gaps, rng) is not None for _ in range(10)):
+            return surface, contacts
         reach *= 1.3
 
 
 def deepest(motion, contacts):
-    """The deepest penetration at the samples and at 200 times between them."""
+    """Return the largest penetration at the samples and at 200 times between them, m."""
     q = np.concatenate([motion.q, motion(np.linspace(0, motion.t[-1], 200))[0]])
     deep = q[(contacts.gaps(q) < 0).any(axis=1)]
     if not len(deep):

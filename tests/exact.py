@@ -1,4 +1,4 @@
-"""Scalars of 40 digits: formulas that run on any scalar run on these; differences of tiny steps judge derivatives."""
+"""Scalars of 40 digits on which any formula runs; differences over tiny steps give reference derivatives."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mpmath import MPContext
 
 mp = MPContext()
 mp.dps = 40
-STEP = 1e-10  # central differences over it miss by its square, and lose ten of the digits
+STEP = 1e-10  # error of central differences: 1e-20, and ten of the digits are lost
 
 
 class Exact:
-    """A number of 40 digits that is a scalar to appell, and no Python number."""
+    """A number of 40 digits that appell treats as a scalar, not as a Python number."""
 
     __slots__ = ("x",)
 
@@ -73,8 +73,8 @@ def exact(numbers: Sequence) -> list[Exact]:
     return [Exact(mp.mpf(float(x))) for x in numbers]
 
 
-def moved(rate: Callable[[list], list], q: list, time: float) -> list:
-    """q after a time, by one step of Runge and Kutta's method: the error is of the order of the time's fifth power."""
+def advanced(rate: Callable[[list], list], q: list, time: float) -> list:
+    """Return q after a time, by one step of the Runge-Kutta method, with an error of fifth order in the time."""
 
     def at(slope, part):
         return [x + (part * time) * dx for x, dx in zip(q, slope, strict=True)]
@@ -88,6 +88,6 @@ def moved(rate: Callable[[list], list], q: list, time: float) -> list:
 
 
 def derivative(function: Callable, rate: Callable[[list], list], q: list) -> list:
-    """d/dt of what a function gives along q̇ = rate(q), by a central difference."""
-    ahead, behind = function(moved(rate, q, STEP)), function(moved(rate, q, -STEP))
+    """Return d/dt of a function along q̇ = rate(q), by a central difference."""
+    ahead, behind = function(advanced(rate, q, STEP)), function(advanced(rate, q, -STEP))
     return [(x - y) / (2.0 * STEP) for x, y in zip(ahead, behind, strict=True)]

@@ -1,4 +1,4 @@
-"""Functions that exports are tried on, and what is known of them without the exporter."""
+"""Functions for tests of exports, and their results computed without the exporter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DT = 1e-3
 
 
 def every_op(x, y, t):
-    """A function in which every instruction that a trace can have is met."""
+    """Use every instruction that a trace can contain."""
     scale = level(x[0] + 4.0)
     long = scale * sqrt((x[0] / scale) * (x[0] / scale) + (2.0 / scale) * (2.0 / scale))
     angle = atan2(sin(y[0][1]) - 0.3, cos(y[1][0]) + 2.0)
@@ -27,20 +27,20 @@ def every_op(x, y, t):
 
 
 def rooted() -> Function:
-    """√x for x > 0, else 3 x."""
+    """Return the function √x for x > 0, else 3 x."""
     return Function.of("rooted", {"x": ()}, lambda x: {"y": select(x, sqrt(x), 3.0 * x)})
 
 
 def plain_arguments(function: Function, dyn: ap.Dynamics, count: int) -> list[np.ndarray]:
-    """Arguments of a function of a robot; its coordinates are some that it can have."""
+    """Return arguments of a function of a robot with valid coordinates."""
     rng = np.random.default_rng(0)
-    found = [rng.uniform(-0.7, 0.7, (count, *array.shape)) for array in function.inputs]
+    arguments = [rng.uniform(-0.7, 0.7, (count, *array.shape)) for array in function.inputs]
     if not dyn.system.is_flat:
-        found[0] = np.array([dyn.system.random_configuration(rng) for _ in range(count)])
-    return found
+        arguments[0] = np.array([dyn.system.random_configuration(rng) for _ in range(count)])
+    return arguments
 
 
-# robots and functions whose results keep their bits in other libraries
+# robots and functions with bit-identical results in other libraries
 SAME_BITS = [
     ("puma", "inverse_dynamics"),
     ("puma", "forward_dynamics"),
@@ -53,21 +53,21 @@ SAME_BITS = [
 
 
 def case_of(robot: str, name: str) -> tuple[Function, list]:
-    """A function of a robot, and arguments for it."""
+    """Return a function of a robot, and arguments for it."""
     dyn = ap.Dynamics(find("talos").robot if robot == "talos" else ap.load(robot))
     function = getattr(dyn, name)
     return function, plain_arguments(function, dyn, 5)
 
 
-def relative(found, expected) -> float:
-    """The largest difference, relative to the largest number."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(abs(found - expected).max() / max(abs(expected).max(), 1e-300))
+def relative(computed, expected) -> float:
+    """Return the largest difference, relative to the largest number."""
+    computed, expected = np.asarray(computed), np.asarray(expected)
+    assert computed.shape == expected.shape
+    return float(abs(computed - expected).max() / max(abs(expected).max(), 1e-300))
 
 
 def arm_step() -> Function:
-    """One step of the PUMA by semi-implicit Euler under a torque: (q, v, u) -> (q, v)."""
+    """Return one step of the PUMA by the semi-implicit Euler method: (q, v, u) -> (q, v)."""
     formula = ap.Dynamics(ap.load("puma")).forward_dynamics.tape
 
     def body(q, v, u):
@@ -79,7 +79,7 @@ def arm_step() -> Function:
 
 
 def backward_through_time(step: Function, q, v, u) -> tuple[float, np.ndarray]:
-    """Σ q² + Σ v² after the steps, and its gradient by all torques: Jacobians of one step, multiplied backward."""
+    """Return Σ q² + Σ v² after the steps and its gradient with respect to all torques, by backward products."""
     states = [(q, v)]
     for torque in u:
         states.append(step(*states[-1], torque))

@@ -1,10 +1,10 @@
-"""Texts of MJCF for tests, one a feature."""
+"""MJCF documents for tests, one per feature."""
 
 BODY = '<inertial pos="0.1 0.2 -0.1" mass="1.5" diaginertia="0.02 0.03 0.04"/>'
 
 
 def mjcf(world: str, beside: str = "", compiler: str = 'angle="radian"', option: str = "") -> str:
-    """A document on lines of its own: world bodies stand on line 5."""
+    """Return a document in which world bodies are on line 5."""
     return (
         f'<mujoco model="m">\n<compiler {compiler}/>\n<option {option}/>\n<worldbody>\n{world}\n</worldbody>\n'
         f"{beside}\n</mujoco>\n"
@@ -15,7 +15,7 @@ def link(inside: str = '<joint name="j"/>', more: str = "", name: str = "arm") -
     return f'<body name="{name}">{inside}{BODY}{more}</body>'
 
 
-HONOURED = {
+SUPPORTED = {
     "degrees and a default class": mjcf(
         '<body name="a" euler="10 20 30" childclass="c"><joint name="j"/><geom size=".1"/></body>',
         '<default><default class="c"><joint axis="1 2 3" armature=".2"/></default></default>',
@@ -41,10 +41,10 @@ HONOURED = {
     "a ball with armature": mjcf(link('<joint type="ball" armature=".3" damping=".2" pos=".1 0 .2"/>', link(name="b"))),
     "ref of a slide": mjcf(link('<joint type="slide" axis="1 1 0" ref=".4"/>', link(name="b"))),
     "springs": mjcf(link('<joint name="j" axis="1 0 0" ref=".2" stiffness="7" springref=".3" damping=".4"/>')),
-    "motors with armature of their own": mjcf(
+    "motors with their own armature": mjcf(
         link(), '<actuator><motor joint="j" gear="3" armature=".5" damping=".2"/></actuator>'
     ),
-    "gravity of its own": mjcf(link('<joint axis="1 0 0"/>'), option='gravity="1 2 -3"'),
+    "custom gravity": mjcf(link('<joint axis="1 0 0"/>'), option='gravity="1 2 -3"'),
     "no gravity": mjcf(link('<joint axis="1 0 0"/>')).replace(
         "<option />", '<option><flag gravity="disable"/></option>'
     ),

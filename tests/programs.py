@@ -1,7 +1,7 @@
 """Programs of the operating system that some tests need.
 
-A test asks the fixture `program` for each of them (`gcc = program("gcc")`). Where a program is missing, the test is
-skipped with its name and its Debian package; with APPELL_PROGRAMS=required in the environment, as in CI, it fails
+A test requests each of them from the fixture `program` (`gcc = program("gcc")`). Where a program is missing, the test
+is skipped with its name and its Debian package; with APPELL_PROGRAMS=required in the environment, as in CI, it fails
 instead. `summary` condenses all skipped tests of a run to one line per reason.
 """
 
@@ -40,6 +40,6 @@ def find_program(name: str) -> str:
 
 
 def summary(reasons: Iterable[str]) -> list[str]:
-    """One line per reason for which tests were skipped, with their number; the most frequent reason comes first."""
+    """Return one line per reason for skipped tests, with their number, most frequent reason first."""
     counts = Counter(reason.removeprefix("Skipped: ") for reason in reasons)
     return [f"skipped {count} test{'s' * (count > 1)}: {reason}" for reason, count in counts.most_common()]

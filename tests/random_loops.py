@@ -1,4 +1,4 @@
-"""Random functions with loops: kinds, windows, tables written in place, views of inputs, straight code in between."""
+"""Random functions with loops: several kinds, tables updated in place, views of inputs, straight code in between."""
 
 import random
 from collections.abc import Callable
@@ -11,7 +11,7 @@ SHAPES = {"q": SIZE, "p": ()}
 
 
 def random_body(seed: int, angles: bool) -> Callable:
-    """A function of q and p that draws its text anew from the seed every time it is run."""
+    """Return a function of q and p whose operations are drawn from the seed each time it runs."""
 
     def body(q, p, loops: Loops):
         return _Text(random.Random(seed), angles, loops).write(q, p)
@@ -71,7 +71,7 @@ class _Text:
         return step
 
     def _mixed(self, scalars: list, width: int) -> list:
-        """Some scalars of moderate size, made of others; also constants and scalars as they are."""
+        """Return scalars of moderate size computed from others; also constants and the scalars themselves."""
         draw, pool = self.draw, list(scalars)
         for _ in range(draw.randint(1, 8)):
             x, y = draw.choice(pool), draw.choice(pool)

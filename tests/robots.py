@@ -1,4 +1,4 @@
-"""Robots for everybody's tests: the zoo, random trees from a seed, and the URDFs of example-robot-data."""
+"""Robots for tests: the zoo, random trees, and the URDFs of example-robot-data."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ ONE_AXIS = ("revolute", "continuous", "prismatic")
 
 
 def zoo() -> list[Robot]:
-    """The trees of the zoo."""
+    """Return the trees of the zoo."""
     return [load_tree(name) for name in tree_names()]
 
 
 def example_urdfs() -> list[Path]:
-    """Every URDF of the package example-robot-data."""
+    """Return all URDF files of the package example-robot-data."""
     return sorted(Path(str(file.locate())) for file in files("example-robot-data") or [] if file.suffix == ".urdf")
 
 
 @cache
 def example_cases() -> dict[str, tuple[Path, str]]:
-    """The example URDFs on a fixed and on a floating base, as far as Pinocchio loads them and something moves."""
+    """Return the example URDFs on a fixed and a floating base that Pinocchio loads and that have moving joints."""
     import pinocchio as pin
 
-    found = {}
+    cases = {}
     for path in example_urdfs():
         try:
             moves = pin.buildModelFromUrdf(str(path)).nv > 0
         except ValueError:
             continue
         for base in ("fixed", "floating") if moves else ("floating",):
-            found[f"{path.stem} on a {base} base"] = path, base
-    return found
+            cases[f"{path.stem} on a {base} base"] = path, base
+    return cases
 
 
 def random_body(rng: np.random.Generator) -> Body:
-    """The body of eight point masses, so that it can exist."""
+    """Return the body of eight point masses, which is always physical."""
     masses, points = rng.uniform(0.1, 1.0, 8), rng.uniform(-0.3, 0.3, (8, 3))
     com = masses @ points / masses.sum()
     arms = points - com
@@ -72,7 +72,7 @@ def random_joint(rng: np.random.Generator, kind: str) -> Motion:
 
 
 def random_actuator(rng: np.random.Generator, motion: Motion) -> Actuator:
-    """A drive with friction of all kinds and, on a joint of one axis, a geared rotor and limits."""
+    """Return an actuator with all kinds of friction and, for one-axis joints, a geared rotor and limits."""
     coulomb = rng.uniform(0.0, 1.0)
     friction = Friction(
         viscous=rng.uniform(0.0, 2.0),
@@ -98,9 +98,9 @@ def random_tree(
     branching: bool = True,
     actuators: bool = False,
 ) -> Robot:
-    """A tree of `links` links, one more below them if the base moves; a 'mimic' follows some one-axis joint.
+    """Return a random tree of `links` links, plus one link for a moving base; 'mimic' joints follow one-axis joints.
 
-    With `actuators`, the same tree with a drive on every joint but the base.
+    With `actuators`, the same tree with an actuator at every joint except the base.
     """
     rng, drives = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     made: list[Link] = []
@@ -126,17 +126,17 @@ def random_tree(
 
 
 def random_chain(seed: int, n: int, actuators: bool = False) -> Robot:
-    """A serial arm of n revolute and prismatic joints."""
+    """Return a serial arm of n revolute and prismatic joints."""
     return random_tree(seed, n, kinds=("revolute", "prismatic"), branching=False, actuators=actuators)
 
 
 def random_trees(count: int, links: int = 30, first_seed: int = 0, actuators: bool = False) -> list[Robot]:
-    """Trees of up to `links` links with joints of all kinds, every second one on a floating base."""
+    """Return trees of up to `links` links with joints of all kinds, every second one on a floating base."""
     sizes = np.random.default_rng(first_seed).integers(1, links + 1, count)
     bases = ("fixed", "floating")
     return [random_tree(first_seed + i, int(sizes[i]), base=bases[i % 2], actuators=actuators) for i in range(count)]
 
 
 def random_motion(robot: Robot, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v and a that a robot can have, limits aside."""
+    """Return a random q, v and a; limits are ignored."""
     return robot.random_configuration(rng, within_limits=False), rng.normal(size=robot.nv), rng.normal(size=robot.nv)

@@ -1,4 +1,4 @@
-"""A text of SDF in which places are relative to links, joints, frames and models."""
+"""An SDF document with poses relative to links, joints, frames and models."""
 
 ARM = """<sdf version="1.9">
   <model name="arm">

@@ -1,4 +1,4 @@
-"""All commands by name, and a command as a process of its own, on a pipe or on a pretended terminal."""
+"""All commands by name, and commands run as processes, on a pipe or on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def piped(*arguments: str, **settings: str) -> subprocess.CompletedProcess:
-    """Its output as bytes, stdout and stderr apart."""
+    """Run a command and return its output as bytes, stdout and stderr separately."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, check=False, env=environment(**settings))
 
 
 def on_terminal(*arguments: str, **settings: str) -> str:
-    """What a terminal would get, escapes and all; stdout and stderr together."""
+    """Run a command on a pseudo-terminal and return its output with escape sequences, stdout and stderr together."""
     import pty
 
     ours, theirs = pty.openpty()
@@ -50,5 +50,5 @@ def on_terminal(*arguments: str, **settings: str) -> str:
 def _read(handle: int) -> bytes:
     try:
         return os.read(handle, 65536)
-    except OSError:  # how Linux says that the other side is gone
+    except OSError:  # on Linux, the other side has closed the terminal
         return b""

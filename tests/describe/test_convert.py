@@ -14,7 +14,7 @@ import appell as ap
 from appell.describe.convert import convert
 from appell.errors import ArgumentError, DescriptionError, ModelError
 from appell_lab.references.mujoco_terms import full_matrix
-from mjcf_texts import HONOURED
+from mjcf_texts import SUPPORTED
 
 pytestmark = pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
 
@@ -40,7 +40,7 @@ def test_round_trips_keep_the_dynamics(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["joints off the origin", "inertia from shapes", "springs", "bodies that cannot move"])
 def test_mjcf_becomes_urdf_and_toml(name, tmp_path):
-    (source := tmp_path / "a.xml").write_text(HONOURED[name])
+    (source := tmp_path / "a.xml").write_text(SUPPORTED[name])
     for target in (tmp_path / "b.urdf", tmp_path / "c.toml"):
         convert(source, target)
         converted, original = (terms(ap.load(path), np.random.default_rng(1)) for path in (target, source))
@@ -50,11 +50,11 @@ def test_mjcf_becomes_urdf_and_toml(name, tmp_path):
 @pytest.mark.parametrize("name", ["joints off the origin", "inertia from shapes", "frames and replicas"])
 def test_pinocchio_and_mujoco_agree_on_the_converted_robot(name, tmp_path):
     """Two independent programs, each with its own format, give the same mass matrix and forces."""
-    (tmp_path / "a.xml").write_text(HONOURED[name])
+    (tmp_path / "a.xml").write_text(SUPPORTED[name])
     robot = convert(tmp_path / "a.xml", tmp_path / "b.urdf")
     pin_model, mj_model = (
         pin.buildModelFromUrdf(str(tmp_path / "b.urdf")),
-        mujoco.MjModel.from_xml_string(HONOURED[name]),
+        mujoco.MjModel.from_xml_string(SUPPORTED[name]),
     )
     at = [pin_model.joints[pin_model.getJointId(joint)].idx_v for joint in robot.joint_names]
     q, v, a = np.random.default_rng(2).uniform(-1, 1, (3, robot.nv))

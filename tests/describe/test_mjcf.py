@@ -13,7 +13,7 @@ from appell.describe.load import load, load_text
 from appell.errors import DescriptionError, ModelWarning
 from appell_lab.references.mujoco_terms import differences, gaps
 from appell_lab.references.random_mjcf import random_mjcf
-from mjcf_texts import BODY, HONOURED, link, mjcf
+from mjcf_texts import BODY, SUPPORTED, link, mjcf
 
 TOLERANCE = 1e-12  # terms of a few bodies, each a sum of some hundred products of doubles
 
@@ -27,12 +27,12 @@ def read(text: str, **options):
     return load_text(text, "mjcf", **options)
 
 
-@pytest.mark.parametrize("name", HONOURED)
+@pytest.mark.parametrize("name", SUPPORTED)
 def test_dynamics_agree_with_mujoco(name, rng):
-    model = mujoco.MjModel.from_xml_string(HONOURED[name])
+    model = mujoco.MjModel.from_xml_string(SUPPORTED[name])
     expected = pytest.warns(ModelWarning, match=r"the compensation leaves 0\.5") if "half" in name else nullcontext()
     with expected:
-        errors = differences(model, read(HONOURED[name]), rng, compiled=False)
+        errors = differences(model, read(SUPPORTED[name]), rng, compiled=False)
     assert max(errors.values()) < TOLERANCE, errors
 
 
@@ -48,13 +48,13 @@ def test_random_models_agree_with_mujoco(seed, rng):
 
 
 def test_compiled_functions_agree_with_mujoco(rng):
-    text = HONOURED["joints off the origin"]
+    text = SUPPORTED["joints off the origin"]
     assert max(differences(mujoco.MjModel.from_xml_string(text), read(text), rng).values()) < TOLERANCE
 
 
 def test_forward_dynamics_include_the_armature_of_a_ball_joint(rng):
     """The rotor inertia of a ball joint is the same about every axis: M a + h = tau in every function."""
-    text = HONOURED["a ball with armature"]
+    text = SUPPORTED["a ball with armature"]
     robot, model = read(text), mujoco.MjModel.from_xml_string(text)
     dyn, data, states = ap.Dynamics(robot, rotors=True, friction=True), mujoco.MjData(model), ap.MujocoStates(robot)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=4), rng.normal(size=4)
@@ -68,7 +68,7 @@ def test_forward_dynamics_include_the_armature_of_a_ball_joint(rng):
 
 @pytest.mark.parametrize("name", ["joints off the origin", "a free body with an arm", "bodies that cannot move"])
 def test_bodies_and_sites_are_frames_with_the_poses_of_mujoco(name, rng):
-    robot, model = read(HONOURED[name]), mujoco.MjModel.from_xml_string(HONOURED[name])
+    robot, model = read(SUPPORTED[name]), mujoco.MjModel.from_xml_string(SUPPORTED[name])
     data, equations = mujoco.MjData(model), ap.Dynamics(robot).equations
     q = robot.random_configuration(rng, within_limits=False)
     data.qpos[:] = ap.MujocoStates(robot).qpos(q)
@@ -171,7 +171,7 @@ def test_an_inactive_constraint_is_listed_in_a_warning():
 
 
 def test_a_file_a_text_and_a_model_give_the_same_robot(tmp_path):
-    text = HONOURED["joints off the origin"]
+    text = SUPPORTED["joints off the origin"]
     (path := tmp_path / "arm.xml").write_text(text)
     assert load(path) == load(text) == read(text) == ap.from_mujoco(mujoco.MjModel.from_xml_string(text))
     assert ap.from_mujoco(mujoco.MjModel.from_xml_string(text), name="other").name == "other"
@@ -197,7 +197,7 @@ def test_parts_left_out_on_request_are_listed_in_a_warning():
 
 def test_the_outermost_tag_decides_the_format_of_an_xml_file(tmp_path):
     path = tmp_path / "robot.xml"
-    for text in (HONOURED["springs"], ap.to_urdf(ap.load("planar-2r")), "<!-- b --><sdf/>", "<!-- a --><robot/>"):
+    for text in (SUPPORTED["springs"], ap.to_urdf(ap.load("planar-2r")), "<!-- b --><sdf/>", "<!-- a --><robot/>"):
         path.write_text(text)
         if "/>" in text[-12:]:
             with pytest.raises(DescriptionError, match=r"models that are not static|has no attribute name|no links"):

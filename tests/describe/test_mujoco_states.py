@@ -8,7 +8,7 @@ import pytest
 
 import appell as ap
 from appell.errors import ArgumentError, ModelError
-from mjcf_texts import HONOURED, link, mjcf
+from mjcf_texts import SUPPORTED, link, mjcf
 
 TEXT = mjcf(
     '<body name="base"><freejoint/><geom size=".1" pos=".1 .2 .3"/>'
@@ -85,6 +85,6 @@ def test_wrong_sizes_and_systems_are_named_errors(pair):
 
 
 def test_hinges_and_slides_have_the_same_coordinates(rng):
-    robot = ap.load_text(HONOURED["joints off the origin"], "mjcf")
+    robot = ap.load_text(SUPPORTED["joints off the origin"], "mjcf")
     q = robot.random_configuration(rng)
     np.testing.assert_array_equal(ap.MujocoStates(robot).qpos(q), q)

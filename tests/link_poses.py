@@ -1,4 +1,4 @@
-"""Where the links of a robot stand, worked out by hand, and the same configuration in a model of Pinocchio."""
+"""Poses of the links and visuals of a robot, computed in the test, and configurations for Pinocchio models."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def link_poses(robot: Robot, q: np.ndarray) -> dict[str | None, Pose]:
     return poses
 
 
-def visual_places(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
-    """Where every visual stands in the world."""
+def visual_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
+    """Return the poses of all visuals in the world, 4x4."""
     poses = link_poses(robot, q)
     return [homogeneous(poses[visual.body] @ visual.pose) for visual in robot.visuals]
 
 
 def same_configuration(robot: Robot, model, q: np.ndarray) -> np.ndarray:
-    """q of the robot, in the order of the model, with the (cos, sin) of its unbounded and planar joints."""
+    """Return q in the order of a Pinocchio model, with (cos, sin) for its continuous and planar joints."""
     result = pin.neutral(model)
     for joint in [link.joint for link in robot.moving]:
         other = model.joints[model.getJointId(joint.name)]
-        own = robot.joint_position(joint, q)
-        if other.nq == len(own) + 1:
-            own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
-        result[other.idx_q : other.idx_q + other.nq] = own
+        position = robot.joint_position(joint, q)
+        if other.nq == len(position) + 1:
+            position = [*position[:-1], np.cos(position[-1]), np.sin(position[-1])]
+        result[other.idx_q : other.idx_q + other.nq] = position
     return result
