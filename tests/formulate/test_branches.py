@@ -9,7 +9,7 @@ from appell.describe.load import load
 from appell.formulate.formulations import INVERSE_DYNAMICS, MASS_MATRIX
 from appell.formulate.shafei import branches, inverse_dynamics, mass_matrix
 from appell.formulate.tree import Tree
-from appell_lab.judges.oracle import relative_error
+from appell_lab.references.oracle import relative_error
 from robots import random_motion, random_tree
 
 

@@ -9,7 +9,7 @@ import pytest
 from appell.algebra.vector import Vec3
 from appell.formulate.formulations import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, SOLVERS, forward_method
 from appell.formulate.tree import Tree, regroup
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import ALL_KINDS, random_chain, random_motion, random_tree, random_trees, zoo
 
 # Rounding alone: sums of some hundred terms at 1e-16. Forward dynamics loses digits with the condition of M, < 1e5.

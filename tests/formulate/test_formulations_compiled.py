@@ -10,7 +10,7 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
 from appell.formulate.formulations import FORMULATIONS, FORWARD_DYNAMICS, MASS_MATRIX, SOLVERS
-from appell_lab.judges.oracle import relative_error
+from appell_lab.references.oracle import relative_error
 from robots import random_motion, random_tree
 
 TREE = random_tree(11, 5, kinds=("revolute", "prismatic"))

@@ -18,11 +18,11 @@ from appell.formulate.shafei import (
     rate,
     spins,
     split,
-    swing,
-    velocity_gains,
+    velocity_term,
+    velocity_second_rates,
 )
 from appell.formulate.tree import Tree
-from appell_lab.judges.oracle import relative_error
+from appell_lab.references.oracle import relative_error
 from robots import ONE_AXIS, random_motion, random_tree
 
 TREE10 = load("tree10")
@@ -71,7 +71,7 @@ def test_compound_transformations_are_products_of_the_way_between_two_links(bran
     for i in range(n + 1):
         np.testing.assert_allclose(numbers(compound.T(i)), poses[i], atol=1e-14)
         for j in range(i, n + 1):
-            np.testing.assert_allclose(poses[i] @ numbers(compound.way(i, j)), poses[j], atol=1e-14)
+            np.testing.assert_allclose(poses[i] @ numbers(compound.transform(i, j)), poses[j], atol=1e-14)
             if i:
                 turn = poses[i][:3, :3].T @ poses[j][:3, :3]
                 np.testing.assert_allclose(numbers(compound.R(i, j)), turn, atol=1e-14)
@@ -86,7 +86,7 @@ def test_derivatives_of_a_joint_are_those_of_its_matrix_over_time():
     for before, at, after in zip(*(c.links for c in along), strict=True):
         low, here, high = (numbers(link.A) for link in (before, at, after))
         np.testing.assert_allclose(numbers(rate(at)), (high - low) / 2e-4, atol=1e-6)
-        np.testing.assert_allclose(numbers(swing(at)), (high - 2 * here + low) / 1e-8, atol=1e-4)
+        np.testing.assert_allclose(numbers(velocity_term(at)), (high - 2 * here + low) / 1e-8, atol=1e-4)
 
 
 def test_the_velocity_parts_are_those_of_links_that_move_with_constant_rates():
@@ -98,7 +98,7 @@ def test_the_velocity_parts_are_those_of_links_that_move_with_constant_rates():
         compound = Compound(chain(tree, [x + t * y for x, y in zip(q, v, strict=True)], v))
         poses.append([numbers(compound.T(i)) for i in range(1, len(compound.chain.links) + 1)])
     at = chain(tree, q, v)
-    gains, turning = velocity_gains(at, Compound(at)), spins(at, Compound(at))
+    gains, turning = velocity_second_rates(at, Compound(at)), spins(at, Compound(at))
     for low, here, high, gain, (omega, _) in zip(*poses, gains, turning, strict=True):
         np.testing.assert_allclose(numbers(gain), (high - 2 * here + low) / 1e-8, atol=1e-3)
         tilde = here[:3, :3].T @ (high - low)[:3, :3] / 2e-4

@@ -14,8 +14,8 @@ from appell.algebra.matrix import Mat3
 from appell.errors import ModelError, ModelWarning
 from appell.formulate.formulations import FORMULATIONS
 from appell.model import shapes
-from appell.model.body import second_of
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell.model.body import second_moments
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 TOLERANCE = 1e-11
@@ -141,7 +141,7 @@ def test_parameters_that_stay_inputs_count_as_matter():
 
 
 def test_a_link_whose_mass_was_not_given_counts_as_massless_between_joints_with_a_warning():
-    with pytest.warns(ModelWarning, match="link 'cross' has no inertia and counts as massless"):
+    with pytest.warns(ModelWarning, match="link 'cross' has no inertia and is treated as massless"):
         robot = gimbal()
     found = ap.Dynamics(robot).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
     np.testing.assert_array_equal(
@@ -201,7 +201,7 @@ def test_every_entry_of_a_second_moment_is_right_to_its_last_digits(axis):
         second = 10.0 ** rng.uniform(-10, 6, 3)
         moments = [Fraction(second[(k + 1) % 3]) + Fraction(second[(k + 2) % 3]) for k in range(3)]
         given = [float(x) for x in moments]
-        found = second_of(Mat3.symmetric(given[0], 0.0, 0.0, given[1], 0.0, given[2]))[axis, axis]
+        found = second_moments(Mat3.symmetric(given[0], 0.0, 0.0, given[1], 0.0, given[2]))[axis, axis]
         others = [given[(axis + k) % 3] for k in (1, 2)]
         exact = (sum(map(Fraction, others)) - Fraction(given[axis])) / 2
         assert abs(Fraction(found) - exact) <= abs(exact) * Fraction(1, 2**51)

@@ -1,8 +1,8 @@
-"""A body about its centre of mass, for the methods that are written there.
+"""A body about its centre of mass, for the methods that are formulated there.
 
     c = h / m                    I_c = I_O - m (c·c 1 - c cᵀ)                                                  (1)
 
-Base parameters have no centre of mass (their mass is zero), so these methods take the robot's own bodies.
+Base parameters can have zero mass and thus no centre of mass, so these methods use the bodies of the robot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Centred:
 
 
 def centred(body: Inertia) -> Centred:
-    """(1); a link without mass has its centre at the origin."""
+    """Convert by (1); the centre of mass of a body without mass is the origin."""
     if is_number(body.mass) and body.mass == 0.0:
         return Centred(0.0, ZERO, body.rotational)
     com = (1.0 / body.mass) * body.first

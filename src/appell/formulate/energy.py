@@ -10,14 +10,15 @@ from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.formulate.kinematics import world_poses
-from appell.formulate.recursion import Velocity, steps, velocities
+from appell.formulate.recursion import Velocity, link_transforms, velocities
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.joints import Partial
 
 
 def kinetic_energy(tree: Tree, q: Vector, v: Vector) -> Scalar:
-    velocity = velocities(tree, steps(tree, q), v)
+    """T(q, v), by (1)."""
+    velocity = velocities(tree, link_transforms(tree, q), v)
     energy: Scalar = 0.0
     for link in tree.links:
         energy = energy + doubled_energy(link.inertia, velocity[link.name])
@@ -25,25 +26,25 @@ def kinetic_energy(tree: Tree, q: Vector, v: Vector) -> Scalar:
 
 
 def doubled_energy(body: Inertia, velocity: Velocity) -> Scalar:
-    """2 T of one link."""
+    """2 T of one link, by (1)."""
     p, L = body.impulse(Partial(velocity.omega, velocity.linear))  # (1)
     return velocity.linear.dot(p) + velocity.omega.dot(L)
 
 
 def potential_energy(tree: Tree, q: Vector) -> Scalar:
-    """Zero where the centre of mass is level with the world's origin."""
+    """U(q), by (2); zero where the centre of mass is level with the world's origin."""
     return -tree.gravity.dot(_first_moment(tree, q))  # (2)
 
 
 def center_of_mass(tree: Tree, q: Vector) -> Vec3:
-    """In world coordinates."""
-    return (1.0 / _whole_mass(tree)) * _first_moment(tree, q)
+    """Centre of mass of all links, in world coordinates."""
+    return (1.0 / _total_mass(tree)) * _first_moment(tree, q)
 
 
 def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
     """Linear momentum, and angular momentum about the centre of mass, in world axes."""
-    step = steps(tree, q)
-    pose, velocity = world_poses(tree, step), velocities(tree, step, v)
+    transforms = link_transforms(tree, q)
+    pose, velocity = world_poses(tree, transforms), velocities(tree, transforms, v)
     linear, angular, first = ZERO, ZERO, ZERO
     for link in tree.links:
         R, x = pose[link.name].rotation, pose[link.name].translation
@@ -52,19 +53,19 @@ def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
         linear = linear + p_world
         angular = angular + R @ L + x.cross(p_world)
         first = first + link.inertia.mass * x + R @ link.inertia.first
-    return linear, angular - (1.0 / _whole_mass(tree)) * first.cross(linear)
+    return linear, angular - (1.0 / _total_mass(tree)) * first.cross(linear)
 
 
-def _whole_mass(tree: Tree) -> Scalar:
+def _total_mass(tree: Tree) -> Scalar:
     mass = sum((link.inertia.mass for link in tree.links), start=0.0)
     if is_number(mass) and mass == 0.0:
-        problem = f"the masses of robot '{tree.robot.name}' add up to nothing, so it has no centre of mass."
-        raise ModelError(problem, expected="a link with a mass", source=tree.robot.source)
+        problem = f"robot '{tree.robot.name}' has no centre of mass: its total mass is zero."
+        raise ModelError(problem, expected="a link with mass", source=tree.robot.source)
     return mass
 
 
 def _first_moment(tree: Tree, q: Vector) -> Vec3:
-    pose = world_poses(tree, steps(tree, q))
+    pose = world_poses(tree, link_transforms(tree, q))
     first = ZERO
     for link in tree.links:
         R, x = pose[link.name].rotation, pose[link.name].translation

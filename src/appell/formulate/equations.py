@@ -1,26 +1,27 @@
-"""The equations of motion of any system, over abstract scalars, composed of three parts:
+"""Equations of motion of any system, over abstract scalars, composed of three parts:
 
-    bodies       S, Q = ∂S/∂ẇ, M = ∂²S/∂ẇ², C and the rest of the rigid bodies, in their velocities w
-    map          which motions are left: w = N(q) v + n(q, t), dw/dt = N a + ν
+    bodies       S, Q = ∂S/∂ẇ, M = ∂²S/∂ẇ², C and other terms of the rigid bodies, in their velocities w
+    map          the allowed motions: w = N(q) v + n(q, t), dw/dt = N a + ν
     actuation    where tau acts, and the drives at the joints: rotors, friction, offsets, springs
 
-The map is put into S before it is differentiated, which is allowed because S is differentiated by accelerations only:
+The map is substituted into S before S is differentiated. This is valid because S is differentiated with respect to
+accelerations only:
 
     S*(q, v, a) = S(q, N v + n, N a + ν)           Q* = ∂S*/∂a = Nᵀ (M dw/dt + h)     no multipliers: K N = 0    (1)
     M* = Nᵀ M N              C* = Nᵀ (M dN/dt + C N)                                                             (2)
     h* = C* v + g* + d*      d* = Nᵀ (M dn/dt + C n)       the drift: 0 unless motions are prescribed or planes turn (3)
 
-Drives stand at θ, with θ̇ = D v + const, and add to the bodies
+Drives have positions θ, with θ̇ = D v + const, and add to the terms of the bodies
 
     Q = Q_bodies + Dᵀ(R θ̈ + f(θ̇) + o + k (θ - θ₀))         M = M_bodies + Dᵀ R D                                 (4)
     S = S_bodies + Σ ½ R θ̈² + (f(θ̇) + o + k (θ - θ₀)) θ̈                                                         (5)
     T = T_bodies + Σ ½ R θ̇²                                 U = U_bodies + Σ ½ k (θ - θ₀)²                       (6)
 
-with reflected rotor inertias R, friction f and offsets o of the actuators, as far as they are switched on, and springs
-of stiffness k, which always count. Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
+with the reflected rotor inertias R, friction f and offsets o of the actuators, if these are enabled, and springs of
+stiffness k, which are always included. Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
 
-Dry friction jumps with the sign of θ̇. To follow a motion through such jumps, the directions s of the dry drives are
-given instead of read off θ̇: f is smooth then. A drive with s = 0 is held by a force that is to be found.
+Dry friction jumps with the sign of θ̇. To follow a motion through such jumps, the directions s of the dry drives can be
+given instead of taken from θ̇: f is then smooth. A drive with s = 0 is held at rest by a force that must be solved for.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from appell.algebra.scalar import Matrix, Scalar, Vector, dot
 from appell.algebra.solve import LDL
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
-from appell.formulate.actuation import ClosedFormActuation, Driven, TreeActuation
+from appell.formulate.actuation import ClosedFormActuation, Drive, TreeActuation
 from appell.formulate.base import Reduction, reduction
-from appell.formulate.closed_form import ClosedFormBodies, Curves
+from appell.formulate.closed_form import ClosedFormBodies, PoseFunctions
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
 from appell.formulate.derivatives.inverse import Derivatives
@@ -50,24 +51,24 @@ from appell.formulate.tree_bodies import TreeBodies
 from appell.model.body import PARAMETER_NAMES
 from appell.model.frame import Frame
 
-__all__ = ["SYMBOLS", "Driven", "Equations", "Matrix", "Parameter", "Wrenches"]
+__all__ = ["SYMBOLS", "Drive", "Equations", "Matrix", "Parameter", "Wrenches"]
 
 
 @final
 class Equations:
     """All terms of a system's equations of motion; `tau` is at the actuators, everything else along v.
 
-    `friction` and `rotors` say whether friction with offsets and rotor inertias of the drives count. `tree` are the
-    equations of a constrained robot's tree without its constraints; `solver` is how its accelerations are found.
+    `friction` and `rotors` enable the friction and offsets, and the rotor inertias, of the drives. `tree` are the
+    equations of a constrained robot's tree without its constraints, `solver` the method for its accelerations.
     """
 
-    loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
+    loops: Loops = UNROLLED  # runs the loops, where the equations are loops
 
     def __init__(
         self,
         system: Any,
         bodies: TreeBodies | ClosedFormBodies,
-        motions: Any,
+        velocity_map: Any,
         actuation: TreeActuation | ClosedFormActuation,
         *,
         friction: bool = False,
@@ -75,13 +76,13 @@ class Equations:
         tree: Equations | None = None,
         solver: str | None = None,
     ):
-        self.system, self.bodies, self.map, self.actuation = system, bodies, motions, actuation
+        self.system, self.bodies, self.map, self.actuation = system, bodies, velocity_map, actuation
         self.friction, self.rotors, self.reference = friction, rotors, bodies.reference
-        self.drives: tuple[Driven, ...] = actuation.drives
+        self.drives: tuple[Drive, ...] = actuation.drives
         self.tree, self.solver = tree, solver
 
     def run_by(self, loops: Loops) -> Equations:
-        """The same equations, with loops run in another way."""
+        """Copy in which `loops` runs the loops."""
         other = copy(self)
         other.loops, other.bodies = loops, self.bodies.run_by(loops)
         return other
@@ -93,11 +94,11 @@ class Equations:
         return self.map.rate(q, v)
 
     def closed(self, q: Vector) -> list[Scalar]:
-        """One Newton step from a configuration that nearly satisfies the constraints towards one that does."""
+        """q after one Newton step towards the constraints, from a configuration that nearly satisfies them."""
         return self.map.closed(q)
 
     def tangents(self, q: Vector) -> Matrix:
-        """The directions of dq in which the coordinates may move, one column each."""
+        """Directions dq in which the coordinates can move, one per column."""
         return self.map.tangents(q)
 
     def basis(self, q: Vector) -> Matrix:
@@ -109,6 +110,7 @@ class Equations:
         return self.map.velocity(q, v)
 
     def independent_velocity(self, q: Vector, w: Vector) -> list[Scalar]:
+        """v of given velocities w of the tree."""
         return self.map.independent(q, w)
 
     def tree_acceleration(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
@@ -131,7 +133,7 @@ class Equations:
         return self.map.coriolis(q, v, self.bodies.mass_matrix, self.bodies.coriolis)
 
     def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        """Ten columns per body, or some of them, in order."""
+        """Regressor of the bodies: ten columns per body, or some of them, in order."""
         w, w_dot = self.map.velocity(q, v), self.map.acceleration(q, v, a)
         Y = self.bodies.regressor(q, w, w_dot, columns)
         if self.map.is_identity:
@@ -142,7 +144,7 @@ class Equations:
     def body_force_derivatives(
         self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
     ) -> Derivatives:
-        """The derivatives of a tree's `body_forces` by q, v and a."""
+        """Derivatives of a tree's `body_forces` with respect to q, v and a."""
         return self.bodies.force_derivatives(q, v, a, wrenches, apart=apart)  # type: ignore[union-attr]
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -150,55 +152,57 @@ class Equations:
         return self.bodies.momentum(q, self.map.velocity(q, v))
 
     def center_of_mass(self, q: Vector) -> Vec3:
+        """Centre of mass of all bodies, in world coordinates."""
         return self.bodies.center_of_mass(q)
 
     # ---- frames
 
     def pose(self, frame: Frame, q: Vector) -> Pose:
-        """Of a frame in the world."""
+        """Pose of a frame in the world."""
         return self.bodies.pose(frame, q)
 
     def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
-        """J with (linear, angular) velocity of the frame = J v, plus the share of n."""
+        """Jacobian J of a frame: (linear, angular) velocity = J v, plus the contribution of n."""
         return self.map.pull_back(q, self.bodies.jacobian(frame, reference, q))
 
     def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
-        """(linear, angular) velocity of the frame."""
+        """(linear, angular) velocity of a frame."""
         return self.bodies.velocity(frame, reference, q, self.map.velocity(q, v))
 
     def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
-        """Where the frames' origins are in the world."""
+        """Positions of the origins of frames in the world."""
         return self.bodies.positions(frames, q)
 
     def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
-        """Position, velocity, drift and Jacobian of the frames' origins."""
+        """Position, velocity, drift and Jacobian of the origins of frames."""
         points = self.bodies.point_motions(frames, q, self.map.velocity(q, v))
         if self.map.is_identity:
             return points
         drift = self.map.acceleration(q, v, [0.0] * len(v))
-        found = []
+        mapped = []
         for point in points:
-            pulled = Vec3.of(dot(row, drift) for row in point.J)
+            added = Vec3.of(dot(row, drift) for row in point.J)
             J = self.map.pull_back(q, point.J)
-            found.append(PointMotion(point.position, point.velocity, point.drift + pulled, J))
-        return found
+            mapped.append(PointMotion(point.position, point.velocity, point.drift + added, J))
+        return mapped
 
     @property
-    def curves(self) -> Curves:
-        """The poses and joint positions of a mechanism in closed form."""
-        return self.bodies.curves  # type: ignore[union-attr]
+    def pose_functions(self) -> PoseFunctions:
+        """Pose and joint functions of a mechanism in closed form."""
+        return self.bodies.pose_functions  # type: ignore[union-attr]
 
     # ---- actuators and drives
 
     def actuator_positions(self, q: Vector) -> list[Scalar]:
+        """θ(q) of the actuators."""
         return self.actuation.positions(q)
 
     def actuator_positions_near(self, q: Vector, theta: Vector) -> list[Scalar]:
-        """θ(q), where an angle that is known up to whole turns only is the one nearest to theta."""
+        """θ(q) of the actuators, with angles that are defined up to multiples of 2π chosen nearest to theta."""
         return self.actuation.positions_near(q, theta)
 
     def actuator_jacobian(self, q: Vector) -> Matrix:
-        """J, with θ̇ = J v at the actuators, plus the share of n."""
+        """J, with θ̇ = J v at the actuators, plus the contribution of n."""
         transmission = self.actuation.transmission(q, self.map)
         return transmission.J if transmission else self.map.basis(q)
 
@@ -207,12 +211,12 @@ class Equations:
         return [sum((x * rate for x, rate in zip(row, v, strict=True)), start=0.0) for row in self.actuator_jacobian(q)]
 
     def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
-        """v with J v = rates, or as near to them as it can be with more actuators than coordinates."""
+        """v with J v = rates; the least-squares solution if there are more actuators than velocities."""
         transmission = self.actuation.transmission(q, self.map)
         return transmission.velocity(rates) if transmission else list(rates)
 
     def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
-        """The columns of τ with B τ = forces."""
+        """τ with B τ = forces, column by column."""
         transmission = self.actuation.transmission(q, self.map)
         return transmission.torques(forces) if transmission else forces
 
@@ -234,30 +238,30 @@ class Equations:
         return self.actuation.drive_jacobian(q, self.map)
 
     def on_actuators(self, forces: Vector) -> list[Scalar]:
-        """Forces of every drive, gathered at the joints they act on."""
+        """Forces of the drives along the joints on which they act; those of mimic joints act on their leaders."""
         return self.actuation.at_joints(forces)
 
     def drives_along(self, q: Vector, forces: Vector) -> list[Scalar]:
-        """Forces of every drive, along v."""
+        """Forces of the drives, along v."""
         return self.map.project(q, self.actuation.drives_on_bodies(q, forces))
 
     def drives_at_actuators(self, q: Vector, forces: Vector) -> list[Scalar]:
-        """What the actuators must add to bring about forces of every drive."""
+        """Actuator forces that are equivalent to the given forces of the drives."""
         if self.map.is_identity:
             return self.actuation.at_joints(forces)
         return [row[0] for row in self.at_actuators(q, [[x] for x in self.drives_along(q, forces)])]
 
     def net(self, q: Vector, tau: Vector, passive: Vector) -> list[Scalar]:
-        """Forces along v: B τ, less those of every drive."""
+        """Forces along v: B τ minus those of the drives."""
         return self.map.project(q, self.actuation.net(q, tau, passive))
 
     # ---- forward dynamics
 
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
-        """a for forces along v on bodies and rotors, friction apart; all ways to it are chosen here.
+        """a for given forces along v on bodies and rotors, without friction. Selects the method.
 
-        Free bodies: by their own method, or with M* factorised where they have none. Under constraints: with M*
-        factorised, or by the multipliers (`schur`) if that was asked for and v are velocities of the tree.
+        Without constraints: the forward dynamics of the bodies, or a factorisation of M* if they have none. With
+        constraints: a factorisation of M*, or multipliers (`solver="schur"`) if v are velocities of the tree.
         """
         if self.map.is_identity:
             a = self.bodies.forward(q, v, forces, wrenches)
@@ -267,35 +271,35 @@ class Equations:
             return self._eliminated(q, w, forces, wrenches)
         on_tree: list[Scalar] = [0.0] * len(w)
         for k, force in zip(independent, forces, strict=True):
-            on_tree[k] = force  # Nᵀ of it is what was given
+            on_tree[k] = force  # Nᵀ of these are the given forces
         return self.map.at(q, w).independent(self._by_multipliers(q, w, on_tree, wrenches)[0])
 
     def _factorised(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         rest = [0.0] * len(v)
         h = self.body_forces(q, v, rest, wrenches)
         if self.rotors:
-            turned = [R * x for R, x in zip(self._rotors, self.drive_accelerations(q, v, rest), strict=True)]
-            h = [x + y for x, y in zip(h, self.along_coordinates(q, turned), strict=True)]
+            of_rotors = [R * x for R, x in zip(self._rotors, self.drive_accelerations(q, v, rest), strict=True)]
+            h = [x + y for x, y in zip(h, self.along_coordinates(q, of_rotors), strict=True)]
         return LDL.of(self.mass_matrix(q)).solve([Q - x for Q, x in zip(forces, h, strict=True)])
 
     def _eliminated(self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
-        """M* a = forces - Nᵀ(M ν + h), with M ν + h as the forces of the acceleration ν."""
+        """Solve M* a = forces - Nᵀ(M ν + h), where M ν + h are the forces that the acceleration ν requires."""
         basis = self.map.at(q, w)
-        left = basis.across(self._with_rotors(self.bodies.forces(q, w, basis.drift, wrenches), basis.drift))
-        M = self.map.congruent(q, self._free.mass_matrix(q))
-        return LDL.of(M).solve([Q - h for Q, h in zip(forces, left, strict=True)])
+        bias = basis.across(self._with_rotors(self.bodies.forces(q, w, basis.drift, wrenches), basis.drift))
+        M = self.map.congruent(q, self._tree_equations.mass_matrix(q))
+        return LDL.of(M).solve([Q - h for Q, h in zip(forces, bias, strict=True)])
 
     def _by_multipliers(
         self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """dw/dt and the multipliers of the rows that carry forces, for any w that keeps the rows."""
-        rows = self.map.held(q, w)
+        """dw/dt and the multipliers of the active rows, for any w that satisfies the rows."""
+        rows = self.map.active_rows(q, w)
         bias = self.bodies.forces(q, w, [0.0] * len(w), wrenches)
-        schur = Schur(LDL.of(self._free.mass_matrix(q)), [row.jacobian for row in rows])
+        schur = Schur(LDL.of(self._tree_equations.mass_matrix(q)), [row.jacobian for row in rows])
         return schur.solve([Q - h for Q, h in zip(forces, bias, strict=True)], [row.drift for row in rows])
 
     def _with_rotors(self, forces: Vector, w_dot: Vector) -> list[Scalar]:
-        """Forces along the tree, with those of rotors that are accelerated."""
+        """Forces along the velocities of the tree plus those that the rotors require."""
         if not self.rotors:
             return list(forces)
         accelerations = zip(self._rotors, self.actuation.drive_rates((), w_dot), strict=True)
@@ -303,19 +307,19 @@ class Equations:
         return [Q + x for Q, x in zip(forces, added, strict=True)]
 
     @property
-    def _free(self) -> Equations:
-        """The equations of the tree without its constraints."""
+    def _tree_equations(self) -> Equations:
+        """Equations of the tree without its constraints."""
         assert self.tree is not None
         return self.tree
 
     @property
     def is_regular(self) -> bool:
-        """Whether forces determine the accelerations; an error if they do not, unless that was asked for."""
+        """Whether forces determine the accelerations. If not, raise a ModelError unless `physical` is False."""
         return self.bodies.is_regular  # type: ignore[union-attr]
 
     @property
     def coupled(self) -> int:
-        """How many entries of the lower half of a tree's M are not zero for every q."""
+        """Number of entries in the lower half of a tree's M, with the diagonal, that are not structurally zero."""
         return self.bodies.coupled  # type: ignore[union-attr]
 
     # ---- constraints
@@ -323,22 +327,22 @@ class Equations:
     def constrained_acceleration(
         self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches, directions: Vector | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """dw/dt and the multipliers of all rows, for any w that keeps them and forces along the tree.
+        """dw/dt and the multipliers of all rows, for any w that satisfies them and forces along the tree.
 
-        Accelerations come from the multipliers, so that a linkage passes the positions in which some of its velocities
-        stop being independent. Where links without matter leave the tree alone without an answer, by independent
-        velocities all the same.
+        Accelerations are computed from the multipliers, so that a linkage can pass configurations in which its
+        independent velocities become dependent. If links without inertia make the unconstrained tree singular,
+        accelerations are computed in independent velocities instead.
         """
-        passive = self.actuation.at_joints(self._free.passive(q, w, directions))
-        left = [x - y for x, y in zip(forces, passive, strict=True)]
+        passive = self.actuation.at_joints(self._tree_equations.passive(q, w, directions))
+        net = [x - y for x, y in zip(forces, passive, strict=True)]
         if self._tree_is_regular:
-            a, carried = self._by_multipliers(q, w, left, wrenches)
+            a, multipliers = self._by_multipliers(q, w, net, wrenches)
         else:
             basis = self.map.at(q, w)
-            a = basis.acceleration(self._eliminated(q, w, basis.across(left), wrenches))
-            needed = self._with_rotors(self.bodies.forces(q, w, a, wrenches), a)
-            carried = basis.multipliers([x - y for x, y in zip(needed, left, strict=True)])
-        return a, self.map.spread(carried)
+            a = basis.acceleration(self._eliminated(q, w, basis.across(net), wrenches))
+            required = self._with_rotors(self.bodies.forces(q, w, a, wrenches), a)
+            multipliers = basis.multipliers([x - y for x, y in zip(required, net, strict=True)])
+        return a, self.map.to_all_rows(multipliers)
 
     @cached_property
     def _tree_is_regular(self) -> bool:
@@ -348,14 +352,14 @@ class Equations:
     def mobility(self, q: Vector) -> Matrix:
         """P = N M*⁻¹ Nᵀ."""
         N = self.basis(q)
-        inverse = LDL.of(self.map.congruent(q, self._free.mass_matrix(q))).inverse()
+        inverse = LDL.of(self.map.congruent(q, self._tree_equations.mass_matrix(q))).inverse()
         half = [[dot(row, column) for column in zip(*inverse, strict=True)] for row in N]
         return [[dot(x, y) for y in N] for x in half]
 
     def gap(self, q: Vector) -> list[Scalar]:
-        """φ of all rows on positions."""
+        """φ of all rows that restrict positions."""
         if not self.map.holonomic:
-            raise ModelError(f"no constraint of {self.system.owner} ties positions: there is no gap.")
+            raise ModelError(f"{self.system.owner} has no gaps: none of its constraints restricts positions.")
         return self.map.gap(q)
 
     def row_jacobian(self, q: Vector) -> Matrix:
@@ -367,11 +371,11 @@ class Equations:
         return self.map.row_rates(q, w)
 
     def witness(self, q: Vector) -> list[Scalar]:
-        """Of every row that carries a force, how far it is from a singular configuration: 0 in one."""
+        """Distance of every active row from a singular configuration: 0 in a singular configuration."""
         return self.map.witness(q)
 
     def constraint_forces(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
-        """λ of all rows; 0 where others imply a row."""
+        """λ of all rows; 0 for redundant rows."""
         forces = self.actuation.on_bodies(q, tau)
         return self.constrained_acceleration(q, self.map.velocity(q, v), forces, wrenches)[1]
 
@@ -385,18 +389,18 @@ class Equations:
     # ---- bodies and drives: (4) to (6)
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
-        """S(q, v, a), the acceleration energy less gravity and friction."""
+        """S(q, v, a), the acceleration energy minus the work of gravity and friction."""
         S = self.body_gibbs_function(q, v, a)
-        if self._drives_count:
-            gains = self.drive_accelerations(q, v, a)
-            for R, f, gain in zip(self._rotors, self.passive(q, v), gains, strict=True):
-                S = S + (0.5 * R) * (gain * gain) + f * gain
+        if self._has_drive_terms:
+            accelerations = self.drive_accelerations(q, v, a)
+            for R, f, x in zip(self._rotors, self.passive(q, v), accelerations, strict=True):
+                S = S + (0.5 * R) * (x * x) + f * x
         return S
 
     def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
-        """Q(q, v, a), along the coordinates."""
+        """Q(q, v, a), along v."""
         Q = self.body_forces(q, v, a, wrenches)
-        if not self._drives_count:
+        if not self._has_drive_terms:
             return Q
         drives = self.drives_along(q, self._drive_forces(q, v, a))
         return [x + y for x, y in zip(Q, drives, strict=True)]
@@ -405,7 +409,7 @@ class Equations:
         """τ(q, v, a), at the actuators."""
         columns = self.at_actuators(q, [[x] for x in self.body_forces(q, v, a, wrenches)])
         tau = [row[0] for row in columns]
-        if not self._drives_count:
+        if not self._has_drive_terms:
             return tau
         drives = self.drives_at_actuators(q, self._drive_forces(q, v, a))
         return [x + y for x, y in zip(tau, drives, strict=True)]
@@ -413,8 +417,8 @@ class Equations:
     def acceleration(
         self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches, directions: Vector | None = None
     ) -> list[Scalar]:
-        """a(q, v, τ), with the directions of the dry drives as they move, or as given."""
-        passive = self.friction or self._sprung
+        """a(q, v, τ), with the directions of dry friction given, or those of the motion if None."""
+        passive = self.friction or self._has_springs
         forces = self.net(q, tau, self.passive(q, v, directions)) if passive else self.along_coordinates(q, tau)
         return self.forward(q, v, forces, wrenches)
 
@@ -423,14 +427,15 @@ class Equations:
         return self.forces(q, v, [0.0] * len(v), {})
 
     def friction_forces(self, q: Vector, v: Vector) -> list[Scalar]:
-        """The share of friction in h, along the coordinates."""
-        dry = [drive.actuator.friction.force(x) for drive, x in zip(self.drives, self.drive_rates(q, v), strict=True)]
-        return self.drives_along(q, dry if self.friction else [0.0] * len(dry))
+        """Contribution of friction to h, along v."""
+        rates = self.drive_rates(q, v)
+        friction = [drive.actuator.friction.force(x) for drive, x in zip(self.drives, rates, strict=True)]
+        return self.drives_along(q, friction if self.friction else [0.0] * len(friction))
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
         M = self.body_mass_matrix(q)
-        return self._plus(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
+        return self._plus_rotors(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
 
     def inverse_mass_matrix(self, q: Vector) -> Matrix:
         """M⁻¹."""
@@ -442,22 +447,22 @@ class Equations:
         C = self.body_coriolis(q, v)
         if not self.rotors:
             return C
-        return self._plus(C, q, self.actuation.drive_drift(q, v, self.map), symmetric=False)
+        return self._plus_rotors(C, q, self.actuation.drive_drift(q, v, self.map), symmetric=False)
 
     def gravity(self, q: Vector) -> list[Scalar]:
-        """g(q), the share of gravity, springs and offsets in h: the forces along v that balance them at w = 0."""
+        """g(q), the contribution of gravity, springs and offsets to h: forces along v that balance them at w = 0."""
         w = [0.0] * len(self.map.basis(q))
         Q = self.map.project(q, self.bodies.forces(q, w, w, {}))
-        if not self._drives_count:
+        if not self._has_drive_terms:
             return Q
-        passive = self._free.passive(q, w) if self.tree else self.passive(q, w)
+        passive = self._tree_equations.passive(q, w) if self.tree else self.passive(q, w)
         return [x + y for x, y in zip(Q, self.drives_along(q, passive), strict=True)]
 
     def drift(self, q: Vector, v: Vector) -> list[Scalar]:
-        """d(q, v), the share of prescribed motions and turning planes in h, along v; zero for all other systems.
+        """d(q, v), the contribution of prescribed motions and turning planes to h, along v; zero for other systems.
 
-        Nᵀ (M dn/dt + C n) of (3), with the accelerations of rotors. It depends on v: planes that turn and prescribed
-        velocities bring about Coriolis forces. No C has both C v = h - h(v = 0) and dM/dt - 2C skew then.
+        Nᵀ (M dn/dt + C n) of (3), including rotors. It depends on v, because turning planes and prescribed velocities
+        cause Coriolis forces. In this case no C satisfies both C v = h - h(v = 0) and dM/dt - 2C skew.
         """
         if self.map.is_identity:
             return [0.0] * len(v)
@@ -465,10 +470,11 @@ class Equations:
         w, nu = self.map.velocity(q, v), self.map.acceleration(q, v, [0.0] * len(v))
         n = [x - dot(row, v) for x, row in zip(w, N, strict=True)]
         n_rate = [x - dot(row, v) for x, row in zip(nu, N_rate, strict=True)]
-        M, C = self._free.mass_matrix(q), self.bodies.coriolis(q, w)
+        M, C = self._tree_equations.mass_matrix(q), self.bodies.coriolis(q, w)
         return self.map.project(q, [dot(m, n_rate) + dot(c, n) for m, c in zip(M, C, strict=True)])
 
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
+        """T(q, v), of the bodies and the rotors."""
         T = self.bodies.kinetic_energy(q, self.map.velocity(q, v))
         if self.rotors:
             for R, rate in zip(self._rotors, self.drive_rates(q, v), strict=True):
@@ -476,22 +482,23 @@ class Equations:
         return T
 
     def potential_energy(self, q: Vector) -> Scalar:
-        """U(q), of the bodies and of the springs."""
+        """U(q), of the bodies and the springs."""
         U = self.bodies.potential_energy(q)
-        for stretch, force in zip(self._stretches(q), self._springs(q), strict=True) if self._sprung else ():
-            U = U + 0.5 * (stretch * force)
+        springs = zip(self._deflections(q), self._spring_forces(q), strict=True) if self._has_springs else ()
+        for deflection, force in springs:
+            U = U + 0.5 * (deflection * force)
         return U
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        """Y(q, v, a), with τ = Y π: ten columns per body, then those of drives that count, and of springs; or some."""
+        """Y(q, v, a), with τ = Y π: ten columns per body, then those of active drives and springs; or some of them."""
         bodies = 10 * len(self.system.bodies)
         dropped = set() if columns is None else {*range(bodies, len(self.parameters))} - {*columns}
         of_bodies = None if columns is None else [k for k in columns if k < bodies]
         rows = [list(row) for row in self.at_actuators(q, self.body_regressor(q, v, a, of_bodies))]
         number = count(bodies)
-        motions = zip(self._stretches(q), self.drive_rates(q, v), self.drive_accelerations(q, v, a), strict=True)
+        motions = zip(self._deflections(q), self.drive_rates(q, v), self.drive_accelerations(q, v, a), strict=True)
         for k, (drive, motion) in enumerate(zip(self.drives, motions, strict=True)):
-            for column in self._factors(drive, *motion).values():
+            for column in self._regressor_factors(drive, *motion).values():
                 if next(number) in dropped:
                     continue
                 alone = [column if i == k else 0.0 for i in range(len(self.drives))]
@@ -501,7 +508,7 @@ class Equations:
 
     @cached_property
     def base(self) -> Reduction:
-        """Which columns of the regressor are left if none may be a combination of others, and of which parameters."""
+        """Base columns of the regressor and base parameters; no base column is a combination of others."""
         return reduction(self)
 
     def base_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
@@ -510,31 +517,33 @@ class Equations:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """π, the columns of the regressor."""
-        found = []
+        """π, the parameters of the columns of the regressor."""
+        parameters = []
         for k, (name, body) in enumerate(self.system.bodies.items(), start=1):
             ten = zip(PARAMETER_NAMES, body.parameters if body else (0.0,) * 10, strict=True)
-            found += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
+            parameters += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
         for drive in self.drives:
-            own = drive.actuator
-            values = {**vars(own), **vars(own.friction), "rotor": own.reflected_inertia}
-            for kind in self._factors(drive, 0.0, 0.0, 0.0):
-                found.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
-        return tuple(found)
+            actuator = drive.actuator
+            values = {**vars(actuator), **vars(actuator.friction), "rotor": actuator.reflected_inertia}
+            for kind in self._regressor_factors(drive, 0.0, 0.0, 0.0):
+                parameters.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
+        return tuple(parameters)
 
-    def _factors(self, drive: Driven, stretch: Scalar, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
-        """What the parameters of a drive are multiplied with."""
-        rotor = {"rotor": gain} if self.rotors else {}
-        dry = {**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {}
-        return rotor | dry | ({"stiffness": stretch} if drive.actuator.stiffness else {})
+    def _regressor_factors(
+        self, drive: Drive, deflection: Scalar, rate: Scalar, acceleration: Scalar
+    ) -> dict[str, Scalar]:
+        """Factors of the parameters of a drive in its force, by kind."""
+        rotor = {"rotor": acceleration} if self.rotors else {}
+        friction = {**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {}
+        return rotor | friction | ({"stiffness": deflection} if drive.actuator.stiffness else {})
 
     @property
-    def _sprung(self) -> bool:
+    def _has_springs(self) -> bool:
         return any(drive.actuator.stiffness for drive in self.drives)
 
     @property
-    def _drives_count(self) -> bool:
-        return self.rotors or self.friction or self._sprung
+    def _has_drive_terms(self) -> bool:
+        return self.rotors or self.friction or self._has_springs
 
     @property
     def _rotors(self) -> list[float]:
@@ -542,46 +551,48 @@ class Equations:
 
     @property
     def dry_drives(self) -> tuple[int, ...]:
-        """The drives with dry friction that counts."""
+        """Indices of the drives with dry friction, if friction is enabled."""
         return tuple(k for k, drive in enumerate(self.drives) if self.friction and drive.actuator.friction.dry)
 
-    def _dry(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
-        """f(θ̇) + o of every drive; nothing if friction is switched off."""
+    def _friction_and_offset(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
+        """f(θ̇) + o of every drive; 0 if friction is disabled."""
         if not self.friction:
             return [0.0] * len(self.drives)
-        owned = [drive.actuator for drive in self.drives]
+        actuators = [drive.actuator for drive in self.drives]
         rates = self.drive_rates(q, v)
         s = {} if directions is None else dict(zip(self.dry_drives, directions, strict=True))
         return [
-            own.friction.force(rate, s.get(k)) + own.offset
-            for k, (own, rate) in enumerate(zip(owned, rates, strict=True))
+            actuator.friction.force(rate, s.get(k)) + actuator.offset
+            for k, (actuator, rate) in enumerate(zip(actuators, rates, strict=True))
         ]
 
-    def _stretches(self, q: Vector) -> list[Scalar]:
-        """θ - θ₀ of every drive that has a spring, 0 of others."""
-        if not self._sprung:
+    def _deflections(self, q: Vector) -> list[Scalar]:
+        """θ - θ₀ of every drive with a spring, 0 for others."""
+        if not self._has_springs:
             return [0.0] * len(self.drives)
-        owned = [drive.actuator for drive in self.drives]
+        actuators = [drive.actuator for drive in self.drives]
         return [
-            x - own.rest if own.stiffness else 0.0
-            for own, x in zip(owned, self.actuation.drive_positions(q), strict=True)
+            x - actuator.rest if actuator.stiffness else 0.0
+            for actuator, x in zip(actuators, self.actuation.drive_positions(q), strict=True)
         ]
 
-    def _springs(self, q: Vector) -> list[Scalar]:
+    def _spring_forces(self, q: Vector) -> list[Scalar]:
         """k (θ - θ₀) of every drive."""
-        return [drive.actuator.stiffness * x for drive, x in zip(self.drives, self._stretches(q), strict=True)]
+        return [drive.actuator.stiffness * x for drive, x in zip(self.drives, self._deflections(q), strict=True)]
 
     def passive(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
-        """f(θ̇) + o + k (θ - θ₀): what a drive does without being asked."""
-        dry = self._dry(q, v, directions)
-        return [f + spring for f, spring in zip(dry, self._springs(q), strict=True)] if self._sprung else dry
+        """Passive forces f(θ̇) + o + k (θ - θ₀) of every drive."""
+        friction = self._friction_and_offset(q, v, directions)
+        if not self._has_springs:
+            return friction
+        return [f + spring for f, spring in zip(friction, self._spring_forces(q), strict=True)]
 
     def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
         """R θ̈ + f(θ̇) + o + k (θ - θ₀)."""
-        gains = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
-        return [R * gain + f for R, gain, f in zip(self._rotors, gains, self.passive(q, v), strict=True)]
+        accelerations = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
+        return [R * x + f for R, x, f in zip(self._rotors, accelerations, self.passive(q, v), strict=True)]
 
-    def _plus(self, matrix: Matrix, q: Vector, rows: Matrix, *, symmetric: bool) -> Matrix:
+    def _plus_rotors(self, matrix: Matrix, q: Vector, rows: Matrix, *, symmetric: bool) -> Matrix:
         """matrix + B R rows."""
         n = self.system.nv
         weighted = [[R * x for x in row] for R, row in zip(self._rotors, rows, strict=True)]

@@ -1,21 +1,19 @@
-"""Formulations by name: the methods for inverse dynamics, inertia matrix and forward dynamics, and what each needs.
+"""Formulations by name: methods for inverse dynamics, inertia matrix and forward dynamics, and their requirements.
 
-Forward dynamics from an inertia matrix and a bias: M(q) a = τ - h(q, v), solved by one of three factorisations.
-
+**Forward dynamics from an inertia matrix and a bias.** M(q) a = τ - h(q, v) is solved by one of three factorisations.
 Any inverse dynamics gives the bias (at a = 0), any method the matrix. Mata et al. 2002, §4.3.
 
-When a tree is written as loops over its links.
+**Loops over links.** Straight-line code for one robot exploits all zeros of that robot, but its length grows with the
+robot: it exceeds the caches of the processor and takes longer to compile. A loop runs the same short code for every
+link and reads its numbers from a table.
 
-Straight code for one robot keeps all zeros of that robot, but grows with it: it leaves the caches of the processor,
-and the time to compile grows too. A loop runs the same short code for every link and reads its numbers from a table.
+    inverse dynamics     O(n) in both cases; loops for more than `MAX_STRAIGHT_LINKS` links
+    forward dynamics     straight-line code uses the inertia matrix, loops use articulated bodies in O(n); loops if the
+                         matrix couples more than `MAX_STRAIGHT_PAIRS` pairs of links
 
-    inverse dynamics     O(n) either way      loops for more than `LONG` links
-    forward dynamics     straight code goes by the inertia matrix, loops by articulated bodies in O(n): loops where the
-                         matrix couples more than `COUPLED` pairs of links
-
-A humanoid of 33 links stays straight, a chain of 20 is solved by loops; decision 0024 has the measurements. Whoever
-asks for another formulation, or for a forward dynamics by name, gets that and no loop. Articulated bodies take joints
-that move independently, so forward dynamics of a tree with mimic joints stays straight.
+A humanoid with 33 links uses straight-line code, the forward dynamics of a chain of 20 links uses loops; decision 0024
+has the measurements. Other formulations, and a forward dynamics requested by name, never use loops. Articulated bodies
+require independent joints, so the forward dynamics of a tree with mimic joints is straight-line code.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from appell.model.robot import Link, Robot
 
 
 class LinearSolver(NamedTuple):
-    """A way to solve M a = τ - bias, and where it comes from."""
+    """A solver for M a = τ - bias, and its description."""
 
     source: str
     solve: Callable[..., list[Scalar]]
@@ -59,8 +57,8 @@ SOLVERS: dict[str, LinearSolver] = {
 }
 
 
-def solved(inverse_dynamics: Callable, mass_matrix: Callable, solver: str) -> Callable:
-    """The forward dynamics of a way to the bias, a way to the inertia matrix and a solver."""
+def forward_from_matrix(inverse_dynamics: Callable, mass_matrix: Callable, solver: str) -> Callable:
+    """Forward dynamics from methods for the bias and the inertia matrix and a linear solver."""
     solve = SOLVERS[solver].solve
 
     def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches=None) -> list[Scalar]:
@@ -72,28 +70,28 @@ def solved(inverse_dynamics: Callable, mass_matrix: Callable, solver: str) -> Ca
 
 
 @dataclass(frozen=True)
-class Need:
-    """What a method may ask of every joint of a robot: what is wanted, what a joint does that lacks it, the test."""
+class Requirement:
+    """A requirement of a method on every joint: description, violation (as a predicate of the joint), and test."""
 
-    wanted: str
-    breaks: str
-    suits: Callable[[Robot, Link], bool]
+    description: str
+    violation: str
+    is_met: Callable[[Robot, Link], bool]
 
 
-NEEDS = {
-    "chain": Need(
-        "chains, where every link stands on the one before it",
+REQUIREMENTS = {
+    "chain": Requirement(
+        "chains, in which the parent of every link is the link before it",
         "branches off",
         lambda robot, link: link.parent == _before(robot, link),
     ),
-    "one-axis": Need(
-        "joints that turn or slide about one axis",
+    "one-axis": Requirement(
+        "revolute and prismatic joints",
         "has more than one axis",
         lambda robot, link: link.joint.motion.nv == 1,
     ),
-    "independent": Need(
-        "joints that move independently",
-        "mimics another",
+    "independent": Requirement(
+        "independent joints",
+        "mimics another joint",
         lambda robot, link: link.joint.mimic is None,
     ),
 }
@@ -106,28 +104,29 @@ def _before(robot: Robot, link: Link) -> str | None:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to one quantity: called like the function it names."""
+    """A method for one quantity; calling it calls its function."""
 
     name: str
     source: str
     function: Callable = field(repr=False)
     needs: tuple[str, ...] = ()
-    regroup: bool = True  # whether base parameters, which have no centre of mass, do as well as the bodies themselves
-    collect: bool = False  # whether its vector products gain by being collected by constants
+    regroup: bool = True  # whether base parameters, which have no centre of mass, can replace the bodies
+    collect: bool = False  # whether collecting terms by constants reduces the operations of its vector products
 
     def __call__(self, *arguments):
         return self.function(*arguments)
 
     def obstacles(self, robot: Robot) -> Iterator[str]:
-        """What in a robot the method cannot deal with, joint by joint, as the end of a sentence."""
-        for need in self.needs:
+        """Reasons why the method does not support a robot, joint by joint, as ends of sentences."""
+        for requirement in map(REQUIREMENTS.__getitem__, self.needs):
             for link in robot.links:
-                if not NEEDS[need].suits(robot, link):
-                    yield f"joint '{link.joint.name}' {NEEDS[need].breaks}; it is for {NEEDS[need].wanted}"
+                if not requirement.is_met(robot, link):
+                    yield f"joint '{link.joint.name}' {requirement.violation}; it supports {requirement.description}"
 
     def check(self, robot: Robot, hint: str = "") -> None:
+        """Raise a ModelError that names the joint if the method does not support a robot."""
         for obstacle in self.obstacles(robot):
-            raise ModelError(f"'{self.name}' does not suit robot '{robot.name}': {obstacle}.", hint=hint)
+            raise ModelError(f"'{self.name}' does not support robot '{robot.name}': {obstacle}.", hint=hint)
 
 
 def _by_name(*methods: Method) -> dict[str, Method]:
@@ -167,9 +166,9 @@ MASS_MATRIX = _by_name(
         hessian_loops.mass_matrix,
         needs=("chain", "one-axis"),
     ),
-    Method("gibbs-appell-4x4", "trace of 4x4 matrices, whole bodies in one pass over the tree", trace_form.mass_matrix),
+    Method("gibbs-appell-4x4", "trace of 4x4 matrices, in one pass over the tree", trace_form.mass_matrix),
     Method("shafei", "3x3 and 4x4 matrices, branch by branch; Shafei, Shafei 2018", shafei.mass_matrix),
-    Method("hollerbach", "Lagrange with 4x4 matrices, one unit acceleration a column", lagrange.mass_matrix),
+    Method("hollerbach", "Lagrange with 4x4 matrices, one unit acceleration per column", lagrange.mass_matrix),
     Method("gibbs-hessian", "the Gibbs function S, differentiated twice: ∂²S/∂a²", gibbs.mass_matrix),
     Method("walker-orin", "composite bodies; Walker, Orin 1982", walker_orin.mass_matrix, regroup=False),
     Method("composite-bodies", "composite rigid bodies, spatial vectors (CRBA); Featherstone 2008", crba.mass_matrix),
@@ -199,13 +198,13 @@ FORWARD_DYNAMICS = _by_name(
 
 @cache
 def forward_method(name: str, inverse_dynamics: Method, mass_matrix: Method) -> Method:
-    """The forward dynamics of a name: a method of its own, or a solver for the given bias and inertia matrix."""
+    """Forward dynamics by name: a dedicated method, or a solver for the given bias and inertia matrix."""
     if name in FORWARD_DYNAMICS:
         return FORWARD_DYNAMICS[name]
     return Method(
         name,
         SOLVERS[name].source,
-        solved(inverse_dynamics, mass_matrix, name),
+        forward_from_matrix(inverse_dynamics, mass_matrix, name),
         regroup=inverse_dynamics.regroup and mass_matrix.regroup,
         collect=inverse_dynamics.collect,
     )
@@ -213,7 +212,7 @@ def forward_method(name: str, inverse_dynamics: Method, mass_matrix: Method) -> 
 
 @dataclass(frozen=True)
 class Formulation:
-    """One way to the equations of motion, and where it comes from."""
+    """A set of methods for the equations of motion, and its source."""
 
     name: str
     source: str
@@ -222,10 +221,11 @@ class Formulation:
     forward_dynamics: Method
 
     def check(self, robot: Robot) -> None:
-        """Raise if one of the methods cannot deal with a joint of the robot, and name the joint."""
+        """Raise a ModelError that names the joint if one of the methods does not support the robot."""
         self.inverse_dynamics.check(robot)
-        self.mass_matrix.check(robot, hint=Hint("{inertia}, or another that takes any tree", inertia="gibbs-appell"))
-        self.forward_dynamics.check(robot, hint=Hint("{forward}, 'cholesky' or 'gauss-jordan'", forward="ldl"))
+        hint = Hint("use {inertia} or another method for any tree", inertia="gibbs-appell")
+        self.mass_matrix.check(robot, hint=hint)
+        self.forward_dynamics.check(robot, hint=Hint("use {forward}, 'cholesky' or 'gauss-jordan'", forward="ldl"))
 
 
 def _formulation(name: str, inverse_dynamics: str, mass_matrix: str, forward: str, source: str) -> Formulation:
@@ -238,9 +238,15 @@ _TABLE = (
     ("gibbs-appell", "gibbs-appell", "gibbs-appell", "ldl", "Gibbs-Appell for any tree, economical throughout"),
     ("mata", "gibbs-appell", "hessian-loops", "cholesky", "Mata et al. 2002, as printed, for chains"),
     ("gibbs-appell-vector", "gibbs-appell-vector", "gibbs-appell", "cholesky", "Valera et al. 2003"),
-    ("gibbs-appell-4x4", "gibbs-appell-4x4", "gibbs-appell-4x4", "gauss-jordan", "4x4 matrices, a tree in one pass"),
+    (
+        "gibbs-appell-4x4",
+        "gibbs-appell-4x4",
+        "gibbs-appell-4x4",
+        "gauss-jordan",
+        "4x4 matrices, one pass over the tree",
+    ),
     ("shafei", "shafei", "shafei", "gauss-jordan", "Shafei, Shafei 2018, the Appendix as printed, by branches"),
-    ("gibbs-gradient", "gibbs-gradient", "gibbs-hessian", "ldl", "the definition itself, differentiated"),
+    ("gibbs-gradient", "gibbs-gradient", "gibbs-hessian", "ldl", "the Gibbs function, differentiated"),
     ("newton-euler", "newton-euler", "composite-bodies", "articulated-body", "Luh, Walker, Paul; Featherstone"),
     ("walker-orin", "newton-euler", "walker-orin", "gauss-jordan", "Walker, Orin 1982: the papers' CRBA"),
     ("balafoutis-patel", "balafoutis-patel", "composite-bodies", "cholesky", "Balafoutis, Patel 1988"),
@@ -252,71 +258,77 @@ FORMULATIONS = {row[0]: _formulation(*row) for row in _TABLE}
 
 
 def choose(name: str, inertia: str | None = None, forward: str | None = None) -> Formulation:
-    """A formulation, with another inertia matrix or forward dynamics if asked for."""
-    _known("formulation", name, FORMULATIONS)
-    found = FORMULATIONS[name]
+    """Look up a formulation, and replace its inertia matrix or forward dynamics if requested."""
+    _check_known("formulation", name, FORMULATIONS)
+    base = FORMULATIONS[name]
     if inertia is None and forward is None:
-        return found
-    _known("inertia matrix", inertia or found.mass_matrix.name, MASS_MATRIX)
-    _known("forward dynamics", forward or found.forward_dynamics.name, (*SOLVERS, *FORWARD_DYNAMICS))
-    matrix = MASS_MATRIX[inertia or found.mass_matrix.name]
-    way = forward_method(forward or found.forward_dynamics.name, found.inverse_dynamics, matrix)
+        return base
+    _check_known("inertia matrix", inertia or base.mass_matrix.name, MASS_MATRIX)
+    _check_known("forward dynamics", forward or base.forward_dynamics.name, (*SOLVERS, *FORWARD_DYNAMICS))
+    matrix = MASS_MATRIX[inertia or base.mass_matrix.name]
+    forward_dynamics = forward_method(forward or base.forward_dynamics.name, base.inverse_dynamics, matrix)
     return Formulation(
-        " + ".join([name, *filter(None, (inertia, forward))]), found.source, found.inverse_dynamics, matrix, way
+        " + ".join([name, *filter(None, (inertia, forward))]),
+        base.source,
+        base.inverse_dynamics,
+        matrix,
+        forward_dynamics,
     )
 
 
-def _known(kind: str, name: str, known: Iterable[str]) -> None:
+def _check_known(kind: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
         raise ArgumentError(unknown_name(kind, name, known, "appell"))
 
 
-LONG = 40  # links
-COUPLED = 200  # pairs of a link and one at or inboard of it
-LOOPED = "gibbs-appell"  # the formulation that loops are an economical form of
-INVERSE = ("inverse_dynamics", "generalized_forces", "bias", "gravity", "energy")
-FORWARD = ("forward_dynamics", "state_rate")
+MAX_STRAIGHT_LINKS = 40  # largest number of links for straight-line inverse dynamics
+MAX_STRAIGHT_PAIRS = 200  # the same for forward dynamics: pairs of a link and one at or inboard of it
+LOOP_FORMULATION = "gibbs-appell"  # the only formulation with loops
+LOOPED_INVERSE = ("inverse_dynamics", "generalized_forces", "bias", "gravity", "energy")
+LOOPED_FORWARD = ("forward_dynamics", "state_rate")
 
 
 @dataclass(frozen=True)
 class Looping:
-    """What is written as loops."""
+    """Which functions are loops over links."""
 
     inverse: bool
     forward: bool
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of a catalogue that follow."""
-        return INVERSE * self.inverse + FORWARD * self.forward
+        """Names of the functions of `Dynamics` that are loops."""
+        return LOOPED_INVERSE * self.inverse + LOOPED_FORWARD * self.forward
 
 
 NO_LOOPS = Looping(False, False)
 
 
-def looping(robot: Robot, formulation: Formulation, looped: bool | None, *, asked: bool) -> Looping:
-    """What of a robot is written as loops: as `looped` says, or by the length of the robot if it is None.
+def looping(robot: Robot, formulation: Formulation, looped: bool | None, *, forward_given: bool) -> Looping:
+    """Decide which functions of a robot are loops: as `looped` requests or, if it is None, by the size of the robot.
 
-    `asked`: whether the way to forward dynamics was asked for by name.
+    `forward_given` states whether the forward dynamics was requested by name.
     """
     if looped not in (None, True, False):
         raise ArgumentError(f"looped is {looped!r}.", expected="True, False, or None to choose by the robot's length")
-    suits = formulation.inverse_dynamics.name == LOOPED
+    suits = formulation.inverse_dynamics.name == LOOP_FORMULATION
     if looped and not suits:
         raise ArgumentError(
-            f"'{formulation.name}' is not written as loops over links.",
-            expected=f"formulation='{LOOPED}' with looped=True",
-            hint="looped=None, which keeps to straight code for other formulations",
+            f"'{formulation.name}' cannot use loops over links.",
+            expected=f"formulation='{LOOP_FORMULATION}' with looped=True",
+            hint="pass looped=None for straight-line code",
         )
     if not suits or looped is False:
         return NO_LOOPS
     independent = all(link.joint.mimic is None for link in robot.links)
-    long, coupled = (True, True) if looped else (len(robot.links) > LONG, _pairs(robot) > COUPLED)
-    return Looping(long, coupled and independent and not asked)
+    long, coupled = (
+        (True, True) if looped else (len(robot.links) > MAX_STRAIGHT_LINKS, _pairs(robot) > MAX_STRAIGHT_PAIRS)
+    )
+    return Looping(long, coupled and independent and not forward_given)
 
 
 def _pairs(robot: Robot) -> int:
-    """How many links stand at or inboard of each link, added up."""
+    """Number of pairs of a link and one at or inboard of it."""
     depth: dict[str | None, int] = {WORLD: 0}
     for link in robot.links:
         depth[link.name] = depth[link.parent] + 1

@@ -1,12 +1,12 @@
-"""Homogeneous 4x4 matrices over abstract scalars, for the methods that are written with them.
+"""Homogeneous 4x4 matrices over abstract scalars, for the methods that use them.
 
-A link stands in its parent by X = [R s; 0 1] and in the world by T = T_p X. With ξ = [ω_J~ v_J; 0 0] the joint's own
-twist in link coordinates, and ξₖ that of one partial,
+The pose of a link is X = [R s; 0 1] in its parent and T = T_p X in the world. With ξ = [ω_J~ v_J; 0 0] the twist of its
+joint in link coordinates, and ξₖ that of one partial,
 
     T' = T_p' X + T ξ                       T'' = T_p'' X + 2 T_p' X ξ + T (ξξ + ξ')                            (1)
 
-for every joint: for one axis these are the papers' U₁ = ∂A/∂q and U₂ = ∂²A/∂q², since X ξₖ = E U₁.
-The matter of a link is P = ∫ (r, 1)(r, 1)ᵀ dm. The last row of T' and T'' is zero, and literal zeros cost nothing.
+for every joint. For joints of one axis these are the papers' U₁ = ∂A/∂q and U₂ = ∂²A/∂q², since X ξₖ = E U₁. The
+pseudo-inertia of a link is P = ∫ (r, 1)(r, 1)ᵀ dm. The last row of T' and T'' is zero; literal zeros cost nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3, skew
 from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.vector import Vec3
-from appell.formulate.recursion import Step, Steps, combine
+from appell.formulate.recursion import LinkTransform, LinkTransforms, combine
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD
@@ -24,7 +24,7 @@ from appell.model.frame import WORLD
 
 @dataclass(frozen=True)
 class Mat4:
-    """Four rows of four."""
+    """A 4x4 matrix."""
 
     rows: tuple[tuple[Scalar, ...], ...]
 
@@ -57,18 +57,18 @@ class Mat4:
         return tuple(dot(row, vector) for row in self.rows)
 
     def trace_with(self, other: Mat4) -> Scalar:
-        """Tr(self otherᵀ), the products that the trace needs and no others."""
+        """Tr(self otherᵀ), without the products that the trace does not need."""
         return sum((dot(a, b) for a, b in zip(self.rows, other.rows, strict=True)), start=0.0)
 
 
-NOTHING = Mat4(((0.0,) * 4,) * 4)
+ZEROS_4X4 = Mat4(((0.0,) * 4,) * 4)
 IDENTITY = Mat4(tuple(tuple(float(i == j) for j in range(4)) for i in range(4)))
 ORIGIN = (0.0, 0.0, 0.0, 1.0)
 
 
-def transformation(step: Step) -> Mat4:
-    """X of a link in its parent."""
-    return Mat4.of(step.R.matrix, step.s, Vec3(0.0, 0.0, 0.0), 1.0)
+def transformation(transform: LinkTransform) -> Mat4:
+    """Matrix X of a link in its parent."""
+    return Mat4.of(transform.R.matrix, transform.s, Vec3(0.0, 0.0, 0.0), 1.0)
 
 
 def twist(angular: Vec3, linear: Vec3) -> Mat4:
@@ -76,37 +76,34 @@ def twist(angular: Vec3, linear: Vec3) -> Mat4:
 
 
 def pseudo_inertia(body: Inertia) -> Mat4:
-    """P of a body about its origin."""
+    """Pseudo-inertia P of a body about its origin."""
     return Mat4.of(body.second, body.first, body.first, body.mass)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a link stands in the world and how it accelerates there: T, T', T''."""
+    """Pose of a link in the world and its derivatives: T, T', T''."""
 
     T: Mat4 = IDENTITY
-    rate: Mat4 = NOTHING
-    gain: Mat4 = NOTHING
+    rate: Mat4 = ZEROS_4X4
+    second_rate: Mat4 = ZEROS_4X4
 
 
-def transformations(tree: Tree, step: Steps) -> dict[str, Mat4]:
-    """X of every link."""
-    return {link.name: transformation(step[link.name]) for link in tree.links}
+def transformations(tree: Tree, transforms: LinkTransforms) -> dict[str, Mat4]:
+    """Matrix X of every link."""
+    return {link.name: transformation(transforms[link.name]) for link in tree.links}
 
 
 def placements(tree: Tree, X: dict[str, Mat4], v: Vector, a: Vector) -> dict[str | None, Placement]:
     """T, T' and T'' of every link, by (1)."""
-    found: dict[str | None, Placement] = {WORLD: Placement()}
+    placed: dict[str | None, Placement] = {WORLD: Placement()}
     for link in tree.links:
-        parent, angular, linear = (
-            found[link.parent],
-            [p.angular for p in link.partials],
-            [p.linear for p in link.partials],
-        )
-        rates, gains = tree.velocity(link, v), tree.velocity(link, a)
+        parent = placed[link.parent]
+        angular, linear = [p.angular for p in link.partials], [p.linear for p in link.partials]
+        rates, second_rates = tree.velocity(link, v), tree.velocity(link, a)
         xi = twist(combine(angular, rates), combine(linear, rates))
-        xi_rate = twist(combine(angular, gains), combine(linear, gains))
+        xi_rate = twist(combine(angular, second_rates), combine(linear, second_rates))
         T, carried = parent.T @ X[link.name], parent.rate @ X[link.name]
-        gain = parent.gain @ X[link.name] + 2.0 * (carried @ xi) + T @ (xi @ xi + xi_rate)
-        found[link.name] = Placement(T, carried + T @ xi, gain)
-    return found
+        second_rate = parent.second_rate @ X[link.name] + 2.0 * (carried @ xi) + T @ (xi @ xi + xi_rate)
+        placed[link.name] = Placement(T, carried + T @ xi, second_rate)
+    return placed

@@ -1,12 +1,12 @@
 """The regressor: joint forces are linear in the inertial parameters, τ = Y(q, v, a) π.
 
-π has ten numbers a link, [m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the link's origin, and with f = m s̈ + W h and
-n = h × s̈ + I ω̇ + ω × I ω their columns are
+π has ten parameters per link, [m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the link's origin. With f = m s̈ + W h and
+n = h × s̈ + I ω̇ + ω × I ω, their columns are
 
     m:    f = s̈,     n = 0            h_x:  f = W x,   n = x × s̈           I_ab:  f = 0,  n = E ω̇ + ω × E ω         (1)
 
-with E the symmetric unit matrix of ab. A joint k at the link or inboard of it, whose unit motion there is (b, u), feels
-u·f + b·n. Cost O(n²). Valera et al. 2003, §5.
+with E the symmetric unit matrix of ab. The entry of a joint k at the link or inboard of it, whose unit motion at the
+link is (b, u), is u·f + b·n. Cost O(n²). Valera et al. 2003, §5.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.formulate.recursion import Acceleration, accelerations, carried_partials, steps
+from appell.formulate.recursion import Acceleration, accelerations, carried_partials, link_transforms
 from appell.formulate.tree import Tree
 
 SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo", "stiffness": "k"}
@@ -29,9 +29,9 @@ UNIT_INERTIAS = tuple(
 
 @dataclass(frozen=True)
 class Parameter:
-    """A column of the regressor: its short name, what kind it is, the body or joint that has it, and its value."""
+    """A column of the regressor: name and kind of the parameter, its body or joint, and its value."""
 
-    name: str  # Izz2, fv3: the kind, and the number of the body or of the drive, from 1
+    name: str  # Izz2, fv3: symbol of the kind, and number of the body or drive, from 1
     kind: str
     owner: str
     value: float
@@ -41,14 +41,14 @@ class Parameter:
 
 
 def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> list[list[Scalar]]:
-    """Y(q, v, a), nv x 10 links, or some of its columns."""
-    step = steps(tree, q)
-    motion, partials = accelerations(tree, step, v, a), carried_partials(tree, step)
-    kept = set(range(10 * len(tree.links)) if columns is None else columns)
+    """Y(q, v, a) with nv rows and ten columns per link, or some of its columns."""
+    transforms = link_transforms(tree, q)
+    motion, partials = accelerations(tree, transforms, v, a), carried_partials(tree, transforms)
+    selected = set(range(10 * len(tree.links)) if columns is None else columns)
     rows: list[list[Scalar]] = [[] for _ in range(tree.robot.nv)]
-    for number, link in enumerate(tree.links):
+    for index, link in enumerate(tree.links):
         for k, (f, n) in enumerate(_columns(motion[link.name])):
-            if 10 * number + k not in kept:
+            if 10 * index + k not in selected:
                 continue
             forces = {
                 name: [p.linear.dot(f) + p.angular.dot(n) for p in inboard]
@@ -61,7 +61,7 @@ def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int
 
 
 def _columns(motion: Acceleration) -> list[tuple[Vec3, Vec3]]:
-    """(1), in the order of the parameters."""
+    """f and n of (1), in the order of the parameters."""
     omega, alpha, acc = motion.omega, motion.alpha, motion.acc
     mass = [(acc, ZERO)]
     first = [(motion.W @ unit, unit.cross(acc)) for unit in UNITS]

@@ -1,13 +1,14 @@
-"""Whether forward dynamics has an answer: the inertia matrix of a tree must be regular for some configuration.
+"""Check that forward dynamics has a solution: the inertia matrix of a tree must be regular for some configuration.
 
-A link without matter is no harm while something heavy moves with its joint: the middle of a two-axis gimbal may be
-massless. But where joints can move without moving any inertia, M(q) is singular for every q. The entries of M are
-analytic in q, so its rank is the same for almost all q and is lower only in special ones (a gimbal lock): one
-configuration drawn at random decides. With the rows and columns of M scaled to a unit diagonal,
+A link without mass is allowed if its joint also moves links with mass: the middle link of a two-axis gimbal may be
+massless. But if joints can move without moving any inertia, M(q) is singular for every q. The entries of M are analytic
+in q, so its rank is the same for almost all q and lower only in special configurations (gimbal lock): one random
+configuration decides. With the rows and columns of M scaled to a unit diagonal,
 
-    D^-½ M D^-½ x = λ x,    λ ≈ 0:      x are the joints that move nothing                                      (1)
+    D^-½ M D^-½ x = λ x,    λ ≈ 0:      x are the joints that move no inertia                                   (1)
 
-All this is numbers, taken only if some link is less than a solid body, and only if articulated bodies leave a doubt.
+The check is numeric. It runs only if the inertia of some link is not positive definite, and stops early if the pivots
+of articulated bodies already show that M is regular.
 """
 
 from __future__ import annotations
@@ -19,31 +20,32 @@ import numpy as np
 from appell.algebra.scalar import Scalar, Vector, is_number, sqrt
 from appell.errors import Hint, ModelError
 from appell.formulate.gibbs_appell.inertia import mass_matrix
-from appell.formulate.newton_euler.articulated_body import Answer
+from appell.formulate.newton_euler.articulated_body import JointResponse
 from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
-from appell.formulate.recursion import composites, steps
+from appell.formulate.recursion import composites, link_transforms
 from appell.formulate.tree import Tree
 from appell.model.body import Body, Inertia
 
-SINGULAR = 1e-12  # λ of (1) that rounding alone leaves
-NOTHING = 1e-28  # inertia, as a part of the robot's, that is rounding squared
-FIRM = 1e-9  # of the inertia that a joint feels with all others locked: what is left with all others free
-SHARE = 1e-3  # of the largest entry of x: a joint takes part
-SOLID = Body(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2)).about_origin  # type: ignore[arg-type]  # for what stays an input
+SINGULAR_TOLERANCE = 1e-12  # λ of (1) below this is a rounding error
+ZERO_INERTIA = 1e-28  # inertia below this fraction of the robot's is zero: a squared rounding error
+REGULAR_PIVOT_RATIO = 1e-9  # smallest ratio of a joint's inertia with outboard joints free to that with them locked
+MEMBER_THRESHOLD = 1e-3  # joints with smaller entries of x, relative to the largest, are not reported
+# stands in for inertias that are inputs
+GENERIC_INERTIA = Body(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2)).about_origin  # type: ignore[arg-type]
 
 
 def check_regular(tree: Tree) -> None:
-    """Raise if no forces determine the accelerations in any configuration, and name the joints."""
+    """Raise a ModelError that names the joints if forces determine the accelerations in no configuration."""
     robot = tree.robot
     if idle := idle_joints(tree):
         listed = ", ".join(f"'{name}'" for name in idle)
-        who, can = ("joint", "can move") if len(idle) == 1 else ("joints", "can move together")
+        kind, can = ("joint", "can move") if len(idle) == 1 else ("joints", "can move together")
         raise ModelError(
-            f"{who} {listed} of {robot.owner} {can} without moving any inertia: forward dynamics has no answer.",
-            expected="matter outboard of every joint that resists its motion",
+            f"{kind} {listed} of {robot.owner} {can} without moving any inertia: forward dynamics has no solution.",
+            expected="links with inertia outboard of every joint",
             source=robot.source,
             hint=Hint(
-                "give the links an inertia, or the drives rotors ({rotors}); {physical} makes it NaN",
+                "give the links inertia, or the actuators rotors ({rotors}); with {physical} the result is NaN",
                 rotors=True,
                 physical=False,
             ),
@@ -51,59 +53,60 @@ def check_regular(tree: Tree) -> None:
 
 
 def idle_joints(tree: Tree) -> tuple[str, ...]:
-    """The joints along which the inertia matrix is singular for every q."""
-    if all(_is_solid(link.inertia) for link in tree.links):
+    """Names of joints that can move without moving any inertia, so that M(q) is singular for every q."""
+    if all(_is_positive_definite(link.inertia) for link in tree.links):
         return ()
-    known = {link.name: link.inertia if _is_known(link.inertia) else SOLID for link in tree.links}
+    known = {link.name: link.inertia if _is_known(link.inertia) else GENERIC_INERTIA for link in tree.links}
     robot = tree.robot
     rng = np.random.default_rng(1)
     q = [x for link in robot.moving for x in link.joint.motion.random(rng).tolist()]
     numbers = tree.with_inertias(known)
-    if _is_firm(numbers, q):
+    if _is_clearly_regular(numbers, q):
         return ()
     M = np.array(numbers.plus_rotors(mass_matrix(numbers, q)), float)
     diagonal = M.diagonal()
-    least = NOTHING * (np.abs(diagonal).max() + sum(abs(body.mass) for body in known.values()))
-    still = diagonal <= least
-    if still.any():
-        moved = still
+    smallest = ZERO_INERTIA * (np.abs(diagonal).max() + sum(abs(body.mass) for body in known.values()))
+    massless = diagonal <= smallest
+    if massless.any():
+        idle = massless
     else:
         scale = 1.0 / np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(scale[:, None] * M * scale)
-        if values[0] > SINGULAR:
+        if values[0] > SINGULAR_TOLERANCE:
             return ()
-        moved = np.abs(vectors[:, 0]) > SHARE * np.abs(vectors[:, 0]).max()
+        idle = np.abs(vectors[:, 0]) > MEMBER_THRESHOLD * np.abs(vectors[:, 0]).max()
     joints = (link.joint for link in robot.moving)
-    return tuple(joint.name for joint in joints if moved[robot.span(joint)[1]].any())
+    return tuple(joint.name for joint in joints if idle[robot.span(joint)[1]].any())
 
 
-def _is_firm(tree: Tree, q: Vector) -> bool:
-    """Whether every joint feels articulated bodies outboard of it well above rounding: M is regular then. O(n).
+def _is_clearly_regular(tree: Tree, q: Vector) -> bool:
+    """Whether the articulated inertia along every joint is well above rounding errors, so that M is regular. O(n).
 
-    Not the other way round, nor for joints that depend on others.
+    The converse does not hold; with mimic joints the result is always False.
     """
     if any(link.joint.mimic for link in tree.links):
         return False
-    step = steps(tree, q)
-    body, whole = {link.name: ArticulatedInertia.of(link.inertia) for link in tree.links}, composites(tree, step)
+    transforms = link_transforms(tree, q)
+    body = {link.name: ArticulatedInertia.of(link.inertia) for link in tree.links}
+    composite = composites(tree, transforms)
     for link in reversed(tree.links):
         A, S = body[link.name], [Twist.of(partial) for partial in link.partials]
         try:
-            answer = Answer.of(A, Wrench(), S, link.rotor, [0.0] * len(S))
+            response = JointResponse.of(A, Wrench(), S, link.rotor, [0.0] * len(S))
         except ZeroDivisionError:
             return False
-        for twist, inverse in zip(S, answer.D.inverse_pivots, strict=True):
-            felt = (ArticulatedInertia.of(whole[link.name]) @ twist).power(twist) + link.rotor
-            if not 1.0 / inverse > FIRM * felt > 0.0:
+        for twist, inverse in zip(S, response.D.inverse_pivots, strict=True):
+            locked = (ArticulatedInertia.of(composite[link.name]) @ twist).power(twist) + link.rotor
+            if not 1.0 / inverse > REGULAR_PIVOT_RATIO * locked > 0.0:
                 return False
         if link.parent is not None:
-            rest, _ = answer.handed_on(A, Wrench(), Twist())
-            body[link.parent] += rest.to_parent(step[link.name].R, step[link.name].s)
+            rest, _ = response.passed_inward(A, Wrench(), Twist())
+            body[link.parent] += rest.to_parent(transforms[link.name].R, transforms[link.name].s)
     return True
 
 
 def undetermined(forces: Sequence[Scalar]) -> list[Scalar]:
-    """NaN for every force: what forward dynamics answers where M is singular and that was asked for."""
+    """NaN for every force: the result of forward dynamics where M is singular and `physical=False`."""
     return [float("nan") if is_number(force) else sqrt(-1.0 - force * force) for force in forces]
 
 
@@ -111,8 +114,8 @@ def _is_known(body: Inertia) -> bool:
     return all(map(is_number, (body.mass, *body.first, *body.second.upper)))
 
 
-def _is_solid(body: Inertia) -> bool:
-    """Whether the body resists every motion; one that stays an input counts as such."""
+def _is_positive_definite(body: Inertia) -> bool:
+    """Whether the body resists every motion; assumed for an inertia that is an input."""
     if not _is_known(body):
         return True
     sigma = np.array(body.pseudo, float)
@@ -120,4 +123,4 @@ def _is_solid(body: Inertia) -> bool:
     if not (size > 0.0).all():
         return False
     scale = 1.0 / np.sqrt(size)
-    return bool(np.linalg.eigvalsh(scale[:, None] * sigma * scale)[0] > SINGULAR)
+    return bool(np.linalg.eigvalsh(scale[:, None] * sigma * scale)[0] > SINGULAR_TOLERANCE)

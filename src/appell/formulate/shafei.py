@@ -1,32 +1,31 @@
-"""Dynamics branch by branch with 3x3 and 4x4 matrices, as the Appendix of Shafei, Shafei 2018 prints it.
+"""Dynamics branch by branch with 3x3 and 4x4 matrices, as printed in the Appendix of Shafei, Shafei 2018.
 
-A tree as its branches, after Shafei: every way from the ground to a tip is a chain of its own.
+**Branches.** A tree is divided into branches: each path from the ground to a tip is a chain. A link that several
+branches share has its inertia in the first of them and is massless in the others. Forces and inertia matrix are linear
+in the inertias, so that the sums over the branches are those of the tree.
 
-A link that several branches share keeps its matter in the first of them and is massless in the others. Forces and
-inertia are linear in the matter, so that what the branches need adds up to what the tree needs.
+**Matrices of one branch** (equation numbers of the paper):
 
-What the Appendix starts from: the matrices of one branch (equation numbers of the paper).
-
-    A   joint i, and E   from link i - 1 to it: the link stands in the one before it by E A                    (4) (5)
+    A   joint i, and E   from link i - 1 to it: the pose of the link in the one before it is E A               (4) (5)
     U₁ = ∂A/∂q           U₂ = ∂²A/∂q²           Ȧ = U₁ q̇           Ä = U₁ q̈ + U₂ q̇²                            (7) (8)
-    E₀(X)                U₃ = ∂E₀/∂X, constant: the base slides and does not turn                              (10) (11)
-    B₁ = ½ ∫ r rᵀ dm, r = (η, 0, 0, 1) along the link          B₂ = ∫ J dη, what is left of it                (15) (16)
+    E₀(X)                U₃ = ∂E₀/∂X, constant: the base translates and does not rotate                        (10) (11)
+    B₁ = ½ ∫ r rᵀ dm, r = (η, 0, 0, 1) along the link          B₂ = ∫ J dη, the remaining inertia              (15) (16)
     c = ∫ r dm                                                                                                     (20)
 
-The paper has revolute joints on straight links. Here the text is for any joint: a joint of several v has a U₁ for each
-and a U₂ for each two of them, with A ξ and A ξ ξ for its derivatives, and E may turn. For a body that is no straight
-rod, the 4x4 matrix B₁ takes the mass, the first moment and ∫ x² dm, and the 3x3 matrix B₂ the inertia of the rest. The
-slides without matter that a branch begins with are its base.
+The paper has revolute joints on straight links. Here any joint is supported: a joint of several v has one U₁ per v and
+one U₂ per pair, with A ξ and A ξ ξ for its derivatives, and E may rotate. For a body that is not a straight rod, the
+4x4 matrix B₁ contains the mass, the first moment and ∫ x² dm, and the 3x3 matrix B₂ the remaining inertia. Prismatic
+joints of massless links at the start of a branch are its base.
 
-Steps 1 and 2 of the Appendix: compound transformations and rotations between any two links of a branch.
+**Steps 1 and 2 of the Appendix:** compound transformations and rotations between any two links of a branch.
 
     ⁱTⱼ = ⁱTⱼ₋₁ Eⱼ₋₁ Aⱼ,  ⁱTᵢ₊₁ = Aᵢ₊₁,  ⁱTᵢ = 1              T~: ⁱT~ⱼ = Eᵢ ⁱTⱼ        Tᵢ = T₀ ⁰T~ᵢ,  T₀ = A₀
     T^: T^ᵢ = Tᵢ Eᵢ          ʲRₖ = ʲRₖ₋₁ ᵏ⁻¹Rₖ,  ᵏRⱼ = ʲRₖᵀ,  ⁱ⁻¹Rᵢ the rotation of Eᵢ₋₁ Aᵢ
 
-Link i of the paper is number i here, 0 is the reference. They are the paper's definitions, computed when asked for: the
-later steps ask for Tᵢ, T^ᵢ and neighbouring R only, while the Appendix makes all pairs.
+Link i of the paper has index i here, 0 is the reference. The definitions are those of the paper, computed on demand:
+the later steps need only Tᵢ, T^ᵢ and neighbouring R, while the Appendix computes all pairs.
 
-Steps 3 to 5 of the Appendix: the right-hand side ℜ of a branch, forces of gravity and velocity.
+**Steps 3 to 5 of the Appendix:** the right-hand side ℜ of a branch, forces of gravity and velocity.
 
     ωᵢ = ⁱRᵢ₋₁ ωᵢ₋₁ + x₃ q̇ᵢ          ω̇ᵥ,ᵢ = ⁱRᵢ₋₁ (ω~ᵢ₋₁ ⁱ⁻¹Rᵢ x₃ q̇ᵢ + ω̇ᵥ,ᵢ₋₁)                                (step 3)
     T¨ᵥ,ᵢ = T^¨ᵥ,ᵢ₋₁ Aᵢ + 2 T^˙ᵢ₋₁ Ȧᵢ + T^ᵢ₋₁ U₂ q̇ᵢ²                                                                (30)
@@ -37,11 +36,11 @@ Steps 3 to 5 of the Appendix: the right-hand side ℜ of a branch, forces of gra
     ℜ_q = gᵀ T^ⱼ₋₁ U₁ pⱼ - 2 Tr{T^ⱼ₋₁ U₁ Qⱼ} - x₃·χⱼ
     ℜ_X = gᵀ U₃ A₁ p₁ - 2 Tr{U₃ A₁ Q₁}                                                                         (step 5)
 
-Put right: the paper's tⱼ lacks ω × B₂ ω, which planar motion does not show; ℜ_X lacks A₁ in its trace, and so does not
-suit its own (42). The Appendix uses T¨ᵥ without saying how it is made; (30) is summed here as a recursion. Torques are
-not part of it: ℜ is what the branch needs at τ = 0, with the other sign.
+Corrections: the paper's tⱼ lacks ω × B₂ ω, which vanishes in planar motion; ℜ_X lacks A₁ in its trace, which
+contradicts (42). The Appendix uses T¨ᵥ without a formula; here (30) is evaluated as a recursion. ℜ does not include
+torques: it is minus the force that the branch requires at zero acceleration.
 
-Steps 6 and 7 of the Appendix: the inertia matrix of a branch.
+**Steps 6 and 7 of the Appendix:** the inertia matrix of a branch.
 
     ʲF~ⱼ = B₁ⱼ + ʲF~ⱼ₊₁ (Eⱼ Aⱼ₊₁)ᵀ        ⁱF~ⱼ = Eᵢ Aᵢ₊₁ ⁱ⁺¹F~ⱼ, i < j        ʲF₀ = ʲF~₁ A₁ᵀ        ⁰F^₀ = A₁ ¹F~₁ A₁ᵀ
     ᵏΠₖ = B₂ₖ + ᵏΠₖ₊₁ ᵏ⁺¹Rₖ              ʲΠₖ = ʲRⱼ₊₁ ʲ⁺¹Πₖ, j < k                                               (step 6)
@@ -50,19 +49,17 @@ Steps 6 and 7 of the Appendix: the inertia matrix of a branch.
     B   I_qX = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF₀ U₃ᵀ T₀ᵀ}
     D   I_XX = 2 Tr{T₀ U₃ ⁰F^₀ U₃ᵀ T₀ᵀ}                                                                        (step 7)
 
-with the letters of the paper's Figure 2; its block C is Bᵀ, and not made again. The two cases in which step
-7 leaves out T^₀ are those of a base that does not turn, for which T^₀ U₁ is U₁.
+with the letters of the paper's Figure 2; its block C is Bᵀ and is not computed. The two cases in which step 7 omits T^₀
+are those of a base that does not rotate, for which T^₀ U₁ is U₁.
 
-The equations of a tree from those of its branches, I_f(θ) θ̈ = ℜ(θ, θ̇) + τ, (25).
-
-Every branch has an inertia matrix (Figure 2) and a right-hand side (Figure 3) in coordinates of its own: its joints in
-order, then the slides of the base. The matrix of the tree starts as zeros and each branch's is added where its
-coordinates are (Figures 5 to 8):
+**Assembly.** The equations of a tree, I_f(θ) θ̈ = ℜ(θ, θ̇) + τ, (25), follow from those of its branches. Every branch has
+an inertia matrix (Figure 2) and a right-hand side (Figure 3) in its own coordinates: its joints in order, then the
+translations of the base. They are added to those of the tree at the coordinates of the branch (Figures 5 to 8):
 
     I_f = Σ_branches I_m          ℜ = Σ_branches ℜ_m                                                               (1)
 
-Inverse dynamics is τ = I_f θ̈ - ℜ. Cost O(n_b n_m²), more than one pass over the tree: shared links move in every
-branch. Shafei, Shafei 2018, Appendix.
+Inverse dynamics is τ = I_f θ̈ - ℜ. Cost O(n_b n_m²), more than that of one pass over the tree, because shared links are
+computed in every branch. Shafei, Shafei 2018, Appendix.
 """
 
 from __future__ import annotations
@@ -72,35 +69,35 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from appell.algebra.matrix import IDENTITY as UNTURNED
+from appell.algebra.matrix import IDENTITY as IDENTITY_3X3
 from appell.algebra.matrix import ZEROS, Mat3, skew
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.homogeneous import IDENTITY, NOTHING, Mat4, twist
-from appell.formulate.recursion import Outside, combine, less_outside, steps
+from appell.formulate.homogeneous import IDENTITY, ZEROS_4X4, Mat4, twist
+from appell.formulate.recursion import ExternalWrenches, combine, link_transforms, minus_external
 from appell.formulate.tree import Tree, TreeLink
-from appell.model.body import Inertia, rotational_of
+from appell.model.body import Inertia, rotational_inertia
 from appell.model.joints import Prismatic
 
 
 def branches(tree: Tree) -> list[Tree]:
-    """The chains of a tree, with each link's matter in the first that has it."""
+    """Branches of a tree, with the inertia of each link in the first branch that contains it."""
     parents = {link.parent for link in tree.links}
-    found, seen = [], set()
+    chains, seen = [], set()
     for tip in tree.links:
         if tip.name in parents:
             continue
-        way = [tip, *tree.ancestors(tip)][::-1]
-        links = tuple(replace(link, inertia=Inertia()) if link.name in seen else link for link in way)
-        seen |= {link.name for link in way}
-        found.append(replace(tree, links=links))
-    return found
+        path = [tip, *tree.ancestors(tip)][::-1]
+        links = tuple(replace(link, inertia=Inertia()) if link.name in seen else link for link in path)
+        seen |= {link.name for link in path}
+        chains.append(replace(tree, links=links))
+    return chains
 
 
 @dataclass(frozen=True)
 class ChainLink:
-    """Joint and matter of one link: A with its derivatives, E that leads to it, B₁, B₂ and c; axes of ω, rates v."""
+    """Matrices of one link: A with its derivatives, E before it, B₁, B₂ and c; axes of ω and rates v of its joint."""
 
     name: str
     E: Mat4
@@ -116,7 +113,7 @@ class ChainLink:
 
 @dataclass(frozen=True)
 class Chain:
-    """One branch: its links, the slides of its base by name with U₃ of each, gravity as (g, 0)."""
+    """Matrices of one branch: its links, the links of its base with U₃ of each, and gravity as (g, 0)."""
 
     links: tuple[ChainLink, ...]
     base: tuple[str, ...]
@@ -126,33 +123,33 @@ class Chain:
 
 
 def chain(branch: Tree, q: Vector, v: Vector) -> Chain:
-    """The matrices of a branch at (q, v)."""
-    slides = _base(branch)
-    place, U3 = Pose(), []
-    for link in slides:
-        place = place @ link.placement
-        axis = place.rotation @ link.partials[0].linear
+    """Matrices of a branch at (q, v)."""
+    base = _base(branch)
+    pose, U3 = Pose(), []
+    for link in base:
+        pose = pose @ link.placement
+        axis = pose.rotation @ link.partials[0].linear
         U3.append(Mat4.of(ZEROS, axis, ZERO, 0.0))
-        place = place @ link.joint.motion.pose(branch.position(link, q))
+        pose = pose @ link.joint.motion.pose(branch.position(link, q))
     links: list[ChainLink] = []
-    for link in branch.links[len(slides) :]:
-        E = link.placement if links else place @ link.placement
+    for link in branch.links[len(base) :]:
+        E = link.placement if links else pose @ link.placement
         links.append(_chain_link(link, E, branch.position(link, q), branch.velocity(link, v)))
-    return Chain(tuple(links), tuple(link.name for link in slides), tuple(U3), (*branch.gravity, 0.0))
+    return Chain(tuple(links), tuple(link.name for link in base), tuple(U3), (*branch.gravity, 0.0))
 
 
 def _base(branch: Tree) -> list[TreeLink]:
-    """The slides without matter at the root; the tip is never one of them."""
-    found: list[TreeLink] = []
+    """Massless links on prismatic joints at the root; never the tip."""
+    base: list[TreeLink] = []
     for link in branch.links[:-1]:
-        if not isinstance(link.joint.motion, Prismatic) or not _is_nothing(link.inertia):
+        if not isinstance(link.joint.motion, Prismatic) or not _has_no_inertia(link.inertia):
             break
-        found.append(link)
-    return found
+        base.append(link)
+    return base
 
 
-def _is_nothing(body: Inertia) -> bool:
-    """Whether there is no matter, and no parameter that may become some."""
+def _has_no_inertia(body: Inertia) -> bool:
+    """Whether all parameters of a body are the number 0; False if some are inputs."""
     return all(is_number(x) and x == 0.0 for row in body.pseudo for x in row)
 
 
@@ -167,10 +164,10 @@ def _chain_link(link: TreeLink, E: Pose, q: Vector, v: Vector) -> ChainLink:
 
 
 def split(body: Inertia) -> tuple[Mat4, Mat3]:
-    """B₁ and B₂ of a body: a line along x, and what is beside it."""
+    """B₁ and B₂ of a body: a rod along x, and the remaining inertia."""
     xx, xy, xz, yy, yz, zz = body.second.upper
-    line, beside = Mat3.symmetric(xx, 0.0, 0.0, 0.0, 0.0, 0.0), Mat3.symmetric(0.0, xy, xz, yy, yz, zz)
-    return 0.5 * Mat4.of(line, body.first, body.first, body.mass), rotational_of(beside)
+    rod, rest = Mat3.symmetric(xx, 0.0, 0.0, 0.0, 0.0, 0.0), Mat3.symmetric(0.0, xy, xz, yy, yz, zz)
+    return 0.5 * Mat4.of(rod, body.first, body.first, body.mass), rotational_inertia(rest)
 
 
 def _transformation(pose: Pose) -> Mat4:
@@ -182,13 +179,13 @@ def rate(link: ChainLink) -> Mat4:
     return _sum([x * U for x, U in zip(link.v, link.U1, strict=True)])
 
 
-def swing(link: ChainLink) -> Mat4:
-    """What of Ä does not depend on accelerations, (8)."""
+def velocity_term(link: ChainLink) -> Mat4:
+    """Part of Ä that does not depend on accelerations, (8)."""
     return _sum([(x * y) * link.U2[k][m] for k, x in enumerate(link.v) for m, y in enumerate(link.v)])
 
 
 def spin(link: ChainLink) -> Vec3:
-    """The joint's own angular velocity, x₃ q̇."""
+    """Angular velocity of the joint, x₃ q̇."""
     return combine(link.axes, link.v)
 
 
@@ -198,17 +195,17 @@ def _sum(terms: Sequence[Mat4]) -> Mat4:
 
 @dataclass(frozen=True)
 class Compound:
-    """T, T~, T^ and R of a branch, each made once."""
+    """T, T~, T^ and R of a branch, each computed once on demand."""
 
     chain: Chain
-    _made: dict = field(default_factory=dict, repr=False, compare=False)
+    _computed: dict = field(default_factory=dict, repr=False, compare=False)
 
     def E(self, i: int) -> Mat4:
-        """From link i to the joint after it."""
+        """E from link i to the joint after it."""
         return self.chain.links[i].E
 
     def A(self, i: int) -> Mat4:
-        """Of joint i, from 1."""
+        """A of joint i, from 1."""
         return self.chain.links[i - 1].A
 
     def between(self, i: int, j: int) -> Mat4:
@@ -219,41 +216,41 @@ class Compound:
             return self.A(j)
         return self._once(("T", i, j), lambda: self.between(i, j - 1) @ self.E(j - 1) @ self.A(j))
 
-    def way(self, i: int, j: int) -> Mat4:
-        """ⁱT~ⱼ: where link j stands in link i."""
+    def transform(self, i: int, j: int) -> Mat4:
+        """ⁱT~ⱼ: pose of link j in link i."""
         return IDENTITY if i == j else self._once(("T~", i, j), lambda: self.E(i) @ self.between(i, j))
 
-    def step(self, i: int) -> Mat4:
+    def next_transform(self, i: int) -> Mat4:
         """Eᵢ Aᵢ₊₁, which is ⁱT~ᵢ₊₁."""
-        return self.way(i, i + 1)
+        return self.transform(i, i + 1)
 
     def T(self, i: int) -> Mat4:
-        """Where link i stands in the world."""
-        return self.chain.A0 if i == 0 else self._once(("T", i), lambda: self.chain.A0 @ self.way(0, i))
+        """Tᵢ: pose of link i in the world."""
+        return self.chain.A0 if i == 0 else self._once(("T", i), lambda: self.chain.A0 @ self.transform(0, i))
 
     def end(self, i: int) -> Mat4:
-        """T^ᵢ: the end of link i, where the next joint is."""
+        """T^ᵢ: pose of the end of link i, where the next joint is."""
         return self._once(("T^", i), lambda: self.T(i) @ self.E(i))
 
     def R(self, j: int, k: int) -> Mat3:
-        """ʲRₖ turns coordinates of link k into those of link j."""
+        """ʲRₖ: rotation from coordinates of link k to those of link j."""
         if j == k:
-            return UNTURNED
+            return IDENTITY_3X3
         if k < j:
             return self.R(k, j).T
         if k == j + 1:
-            return self._once(("R", j, k), lambda: self.step(j).rotation)
+            return self._once(("R", j, k), lambda: self.next_transform(j).rotation)
         return self._once(("R", j, k), lambda: self.R(j, k - 1) @ self.R(k - 1, k))
 
-    def _once(self, key, make):
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+    def _once(self, key, compute):
+        if key not in self._computed:
+            self._computed[key] = compute()
+        return self._computed[key]
 
 
 @dataclass(frozen=True)
 class Outboard:
-    """Of a link and all outboard of it: first moments p, Q of the 4x4 matrices and χ of the 3x3 ones."""
+    """Sums over a link and all links outboard of it: first moments p, Q of the 4x4 matrices and χ of the 3x3 ones."""
 
     p: Vector
     Q: Mat4
@@ -261,118 +258,118 @@ class Outboard:
 
 
 def right_side(chain: Chain, compound: Compound, outboard: Sequence[Outboard]) -> dict[str, list[Scalar]]:
-    """ℜ of every joint, and of every slide of the base, step 5."""
-    found: dict[str, list[Scalar]] = {}
-    for j, (link, own) in enumerate(zip(chain.links, outboard, strict=True)):
+    """ℜ of every joint, and of every translation of the base, step 5."""
+    forces: dict[str, list[Scalar]] = {}
+    for j, (link, sums) in enumerate(zip(chain.links, outboard, strict=True)):
         left = [compound.end(j) @ U for U in link.U1]
-        found[link.name] = [
-            _force(chain.gravity, L, own) - axis.dot(own.chi) for L, axis in zip(left, link.axes, strict=True)
+        forces[link.name] = [
+            _force(chain.gravity, L, sums) - axis.dot(sums.chi) for L, axis in zip(left, link.axes, strict=True)
         ]
     for name, U in zip(chain.base, chain.U3, strict=True):
-        found[name] = [_force(chain.gravity, U @ compound.A(1), outboard[0])]
-    return found
+        forces[name] = [_force(chain.gravity, U @ compound.A(1), outboard[0])]
+    return forces
 
 
 def spins(chain: Chain, compound: Compound) -> list[tuple[Vec3, Vec3]]:
     """ω and ω̇ᵥ of every link, step 3."""
-    found = [(spin(chain.links[0]), ZERO)]
+    result = [(spin(chain.links[0]), ZERO)]
     for i, link in enumerate(chain.links[1:], start=2):
-        (omega, alpha), turn = found[-1], spin(link)
-        out, back = compound.R(i - 1, i), compound.R(i, i - 1)
-        found.append((back @ omega + turn, back @ (skew(omega) @ (out @ turn) + alpha)))
-    return found
+        (omega, alpha), joint_spin = result[-1], spin(link)
+        outward, inward = compound.R(i - 1, i), compound.R(i, i - 1)
+        result.append((inward @ omega + joint_spin, inward @ (skew(omega) @ (outward @ joint_spin) + alpha)))
+    return result
 
 
-def velocity_gains(chain: Chain, compound: Compound) -> list[Mat4]:
-    """T¨ᵥ of every link, (30). The base slides evenly, which no acceleration shows."""
-    found = []
-    rates, gains = NOTHING, NOTHING  # T^˙ and T^¨ᵥ of the link before
+def velocity_second_rates(chain: Chain, compound: Compound) -> list[Mat4]:
+    """T¨ᵥ of every link, (30). A constant velocity of the base causes no acceleration."""
+    result = []
+    rates, second_rates = ZEROS_4X4, ZEROS_4X4  # T^˙ and T^¨ᵥ of the link before
     for i, link in enumerate(chain.links, start=1):
-        before, own = compound.end(i - 1), rate(link)
-        found.append(gains @ link.A + 2.0 * (rates @ own) + before @ swing(link))
+        before, A_rate = compound.end(i - 1), rate(link)
+        result.append(second_rates @ link.A + 2.0 * (rates @ A_rate) + before @ velocity_term(link))
         if i < len(chain.links):
-            rates, gains = (rates @ link.A + before @ own) @ compound.E(i), found[-1] @ compound.E(i)
-    return found
+            rates, second_rates = (rates @ link.A + before @ A_rate) @ compound.E(i), result[-1] @ compound.E(i)
+    return result
 
 
 def outboard_terms(
-    chain: Chain, compound: Compound, turning: Sequence[tuple[Vec3, Vec3]], gains: Sequence[Mat4]
+    chain: Chain, compound: Compound, turning: Sequence[tuple[Vec3, Vec3]], second_rates: Sequence[Mat4]
 ) -> list[Outboard]:
-    """p, Q and χ of every link, step 4."""
-    found: list[Outboard] = []
+    """p, Q and χ of every link, step 4; `turning` are ω and ω̇ᵥ, `second_rates` are T¨ᵥ of every link."""
+    sums: list[Outboard] = []
     for j in range(len(chain.links), 0, -1):
         link, (omega, alpha) = chain.links[j - 1], turning[j - 1]
-        p, Q = link.c, link.B1 @ gains[j - 1].T
+        p, Q = link.c, link.B1 @ second_rates[j - 1].T
         chi = link.B2 @ alpha + skew(omega) @ (link.B2 @ omega)
-        if found:
-            next_one, step = found[-1], compound.step(j)
-            p = tuple(x + y for x, y in zip(p, step.apply(next_one.p), strict=True))
-            Q, chi = Q + step @ next_one.Q, chi + compound.R(j, j + 1) @ next_one.chi
-        found.append(Outboard(p, Q, chi))
-    return found[::-1]
+        if sums:
+            next_one, transform = sums[-1], compound.next_transform(j)
+            p = tuple(x + y for x, y in zip(p, transform.apply(next_one.p), strict=True))
+            Q, chi = Q + transform @ next_one.Q, chi + compound.R(j, j + 1) @ next_one.chi
+        sums.append(Outboard(p, Q, chi))
+    return sums[::-1]
 
 
-def _force(g: Vector, left: Mat4, own: Outboard) -> Scalar:
+def _force(g: Vector, left: Mat4, sums: Outboard) -> Scalar:
     """gᵀ L p - 2 Tr{L Q}."""
-    weight = sum((x * y for x, y in zip(g, left.apply(own.p), strict=True)), start=0.0)
-    return weight - 2.0 * left.trace_with(own.Q.T)
+    weight = sum((x * y for x, y in zip(g, left.apply(sums.p), strict=True)), start=0.0)
+    return weight - 2.0 * left.trace_with(sums.Q.T)
 
 
 Blocks = dict[tuple[str, str], list[list[Scalar]]]
-Lines = dict[tuple[int, int], Mat4]
-Turns = dict[tuple[int, int], Mat3]
+GatheredB1 = dict[tuple[int, int], Mat4]
+GatheredB2 = dict[tuple[int, int], Mat3]
 
 
-def inertia(chain: Chain, compound: Compound, F: Lines, Pi: Turns) -> Blocks:
-    """I_f of a branch, in blocks of two joints or slides, each with its mirror image, step 7."""
+def inertia(chain: Chain, compound: Compound, F: GatheredB1, Pi: GatheredB2) -> Blocks:
+    """I_f of a branch, in blocks for two joints or translations of the base, each with its transpose, step 7."""
     links, n = chain.links, len(chain.links)
     left = [[compound.end(j) @ U for U in link.U1] for j, link in enumerate(links)]
     blocks: Blocks = {}
     for j in range(1, n + 1):
         for k in range(j, n + 1):
-            moved = [L @ F[j, k] for L in left[j - 1]]
-            turned = [[x.dot(Pi[j, k] @ y) for y in links[k - 1].axes] for x in links[j - 1].axes]
-            _put(blocks, links[j - 1].name, links[k - 1].name, _traces(moved, left[k - 1], turned))
+            products = [L @ F[j, k] for L in left[j - 1]]
+            rotational = [[x.dot(Pi[j, k] @ y) for y in links[k - 1].axes] for x in links[j - 1].axes]
+            _put(blocks, links[j - 1].name, links[k - 1].name, _traces(products, left[k - 1], rotational))
     slides = [chain.A0 @ U for U in chain.U3]
     A1 = compound.A(1)
     for j in range(1, n + 1):
         to_base = F[1, j].T @ A1.T  # ʲF₀
         for name, slide in zip(chain.base, slides, strict=True):
             _put(blocks, links[j - 1].name, name, _traces([L @ to_base for L in left[j - 1]], [slide]))
-    whole = A1 @ F[1, 1] @ A1.T  # ⁰F^₀
+    total = A1 @ F[1, 1] @ A1.T  # ⁰F^₀
     for j, (name, one) in enumerate(zip(chain.base, slides, strict=True)):
         for other, two in zip(chain.base[j:], slides[j:], strict=True):
-            _put(blocks, name, other, _traces([one @ whole], [two]))
+            _put(blocks, name, other, _traces([one @ total], [two]))
     return blocks
 
 
-def gathered_lines(chain: Chain, compound: Compound) -> Lines:
+def gathered_B1(chain: Chain, compound: Compound) -> GatheredB1:
     """ⁱF~ⱼ for i ≤ j, step 6; the others are their transposes."""
-    return _gathered([link.B1 for link in chain.links], compound.step)
+    return _gathered([link.B1 for link in chain.links], compound.next_transform)
 
 
-def gathered_turns(chain: Chain, compound: Compound) -> Turns:
+def gathered_B2(chain: Chain, compound: Compound) -> GatheredB2:
     """ʲΠₖ for j ≤ k, step 6."""
     return _gathered([link.B2 for link in chain.links], lambda j: compound.R(j, j + 1))
 
 
-def _gathered(own: Sequence[Any], way: Callable[[int], Any]) -> dict[tuple[int, int], Any]:
-    """The recursion of step 6, over matrices of either size: X of `way` leads from a link to the next."""
-    n = len(own)
-    found: dict[tuple[int, int], Any] = {}
+def _gathered(matrices: Sequence[Any], transform: Callable[[int], Any]) -> dict[tuple[int, int], Any]:
+    """Recursion of step 6 for matrices of either size; `transform(j)` is that from link j + 1 to link j."""
+    n = len(matrices)
+    sums: dict[tuple[int, int], Any] = {}
     for j in range(n, 0, -1):
-        found[j, j] = own[j - 1] if j == n else own[j - 1] + found[j, j + 1] @ way(j).T
+        sums[j, j] = matrices[j - 1] if j == n else matrices[j - 1] + sums[j, j + 1] @ transform(j).T
         for i in range(j - 1, 0, -1):
-            found[i, j] = way(i) @ found[i + 1, j]
-    return found
+            sums[i, j] = transform(i) @ sums[i + 1, j]
+    return sums
 
 
-def _traces(moved: list[Mat4], left: list[Mat4], turned: list[list[Scalar]] | None = None) -> list[list[Scalar]]:
-    """2 Tr{M Lᵀ} of every two matrices, plus what turns."""
-    lines = [[2.0 * m.trace_with(L) for L in left] for m in moved]
-    if turned is None:
-        return lines
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(lines, turned, strict=True)]
+def _traces(products: list[Mat4], left: list[Mat4], rotational: list[list[Scalar]] | None = None) -> list[list[Scalar]]:
+    """2 Tr{P Lᵀ} for every pair of matrices, plus the rotational terms."""
+    traces = [[2.0 * product.trace_with(L) for L in left] for product in products]
+    if rotational is None:
+        return traces
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(traces, rotational, strict=True)]
 
 
 def _put(blocks: Blocks, one: str, other: str, block: list[list[Scalar]]) -> None:
@@ -383,7 +380,7 @@ def _put(blocks: Blocks, one: str, other: str, block: list[list[Scalar]]) -> Non
 
 @dataclass(frozen=True)
 class BranchEquations:
-    """I_m θ̈_m = ℜ_m of one branch: `order` are its joints and then its base's slides, by the names of their links."""
+    """I_m θ̈_m = ℜ_m of one branch; `order` are the links of its joints, then those of its base."""
 
     branch: Tree
     order: tuple[str, ...]
@@ -408,23 +405,23 @@ class BranchEquations:
 
 def branch_equations(tree: Tree, q: Vector, v: Vector) -> list[BranchEquations]:
     """Steps 1 to 7 for every branch."""
-    found = []
+    equations = []
     for branch in branches(tree):
         matrices = chain(branch, q, v)
         compound = Compound(matrices)  # steps 1 and 2
-        turning, gains = spins(matrices, compound), velocity_gains(matrices, compound)  # step 3
-        outboard = outboard_terms(matrices, compound, turning, gains)  # step 4
-        lines, turns = gathered_lines(matrices, compound), gathered_turns(matrices, compound)  # step 6
-        found.append(
+        turning, second_rates = spins(matrices, compound), velocity_second_rates(matrices, compound)  # step 3
+        outboard = outboard_terms(matrices, compound, turning, second_rates)  # step 4
+        F, Pi = gathered_B1(matrices, compound), gathered_B2(matrices, compound)  # step 6
+        equations.append(
             BranchEquations(
                 branch,
                 (*(link.name for link in matrices.links), *matrices.base),
                 matrices.base,
-                inertia(matrices, compound, lines, turns),  # step 7
+                inertia(matrices, compound, F, Pi),  # step 7
                 right_side(matrices, compound, outboard),  # step 5
             )
         )
-    return found
+    return equations
 
 
 def assembled_matrix(tree: Tree, parts: Sequence[BranchEquations]) -> Matrix:
@@ -449,11 +446,11 @@ def mass_matrix(tree: Tree, q: Vector) -> Matrix:
     return assembled_matrix(tree, branch_equations(tree, q, [0.0] * tree.robot.nv))
 
 
-def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: ExternalWrenches = None) -> list[Scalar]:
     """τ(q, v, a) = I_f a - ℜ."""
     parts = branch_equations(tree, q, v)
     tau = [
         sum((x * y for x, y in zip(row, a, strict=True)), start=0.0) - right
         for row, right in zip(assembled_matrix(tree, parts), assembled_vector(tree, parts), strict=True)
     ]
-    return less_outside(tree, steps(tree, q), tau, wrenches)
+    return minus_external(tree, link_transforms(tree, q), tau, wrenches)

@@ -1,8 +1,8 @@
-"""Spherical parallel robots with M, C, G and the actuators' Jacobian written out. Abedloo et al. 2014.
+"""Explicit formulas for M, C, G and the actuator Jacobian of spherical parallel robots. Abedloo et al. 2014.
 
-Leg: two arcs between a motor axis u and a platform axis v that meet in the centre.
+A leg consists of two arcs between a motor axis u and a platform axis v that intersect in the centre.
 
-Position, with u = P z, v = R v*, and w between the arcs (equation numbers of the paper, as corrected):
+Position, with u = P z, v = R v*, and w between the arcs (equation numbers of the paper, with corrections):
 
     w = P Rz(θ) Rx(α₁) z                                v·w = cos α₂                                        (29) (30)
     C = diag(sin α₁, -sin α₁, cos α₁) Pᵀv               C₂ cos θ + C₁ sin θ = cos α₂ - C₃                   (32) (33)
@@ -13,9 +13,8 @@ Velocity, with Ω = E v of the platform, p₁ = v × w, p₂ = u × v and h = p�
     θ̇ = p₁·Ω / h = jθ v             ψ̇ = p₂·Ω / h = jψ v                                                         (40)
     θ̈ = jθ a + j'θ v                j' = (p/h)ᵀĖ + ((h ṗ - ḣ p)/h²)ᵀE                                           (41)
 
-M, C and G of every body follow from its Jacobian in body coordinates.
-
-A body turns about the fixed centre with ω = J v and ω̇ = J a + J' v, inertia I about the centre and first moment m ρ:
+M, C and G of every body follow from its Jacobian in body coordinates. A body rotates about the fixed centre with
+ω = J v and ω̇ = J a + J' v; its inertia about the centre is I, its first moment m ρ:
 
     M = Jᵀ I J           C = Jᵀ I J' + Jᵀ (J v)~ I J           G = m (ρ~ J)ᵀ Rᵀg           summed over bodies  (17) (20)
 
@@ -24,14 +23,14 @@ A body turns about the fixed centre with ω = J v and ω̇ = J a + J' v, inertia
                                                 J' = c j'θ + z j'ψ + (c × z) (λ θ̇ jψ + (1 - λ) ψ̇ jθ)              (47)
     platform      ω = RᵀE v                     J = RᵀE               J' = RᵀĖ                                      (48)
 
-The term ψ̇ θ̇ (c × z) of ω̇ may stand on ψ̇ or on θ̇: C v is the same for every λ. With λ = 1, the whole of it on ψ̇, J' is
-the rate of the world's Jacobian seen in body axes, and Ṁ - 2C is skew. The paper has λ = ½, `HALVES`, and it is not:
-controllers that rely on xᵀ(Ṁ - 2C)x = 0 for an x other than v must not use it. The actuators' Jacobian has the rows jθ,
-(50), and τ = J_act⁻ᵀ Q.
+The term ψ̇ θ̇ (c × z) of ω̇ can be assigned to ψ̇ or to θ̇: C v is the same for every λ. With λ = 1, all of it on ψ̇,
+J' is the rate of the world Jacobian in body axes, and Ṁ - 2C is skew. With the paper's λ = ½ (`HALVES`) it is not:
+controllers that rely on xᵀ(Ṁ - 2C)x = 0 for an x other than v must not use it. The rows of the actuator Jacobian are
+jθ, (50), and τ = J_act⁻ᵀ Q.
 
-Differentiated poses (`closed_form`) give the same M, G, Q, τ and C v to rounding. The matrices C differ by
-Σ ½ tr(I) Jᵀ(J v)~J over all bodies, which is skew and gives nothing when it is multiplied by v. Poses, energy and
-frames are those of the mechanism. Wrenches act on the platform through its Jacobian, eq. (22).
+Differentiated poses (`closed_form`) give the same M, G, Q, τ and C v up to rounding. The matrices C differ by
+Σ ½ tr(I) Jᵀ(J v)~J over all bodies, which is skew and vanishes when multiplied by v. Poses, energy and frames are those
+of the mechanism. Wrenches act on the platform through its Jacobian, eq. (22).
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ from appell.model.body import Inertia
 from appell.model.mechanism import SphericalDesign, SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
-HALVES = 0.5  # λ of the paper
+HALVES = 0.5  # λ of (47) in the paper
 
 
 @dataclass(frozen=True)
 class LegPosition:
-    """Axes in world coordinates, angles, and the rotations of both arcs."""
+    """Position of a leg: its axes in world coordinates, angles, and the rotations of both arcs."""
 
     u: Vec3
     v: Vec3
@@ -66,7 +65,7 @@ class LegPosition:
 
 @dataclass(frozen=True)
 class LegRates:
-    """The rows of θ̇ = jθ v and ψ̇ = jψ v, the coefficients of v in θ̈ and ψ̈, and θ̇ and ψ̇ themselves."""
+    """Rows of θ̇ = jθ v and ψ̇ = jψ v, coefficients of v in θ̈ and ψ̈, and the values θ̇ and ψ̇."""
 
     theta: list[Scalar]
     psi: list[Scalar]
@@ -77,7 +76,7 @@ class LegRates:
 
 
 def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
-    """(29) to (36)."""
+    """Position of a leg for the rotation R of the platform, by (29) to (36)."""
     u, v = leg.base @ Z, R @ leg.v_star
     s1, c1 = math.sin(leg.alpha1), math.cos(leg.alpha1)
     C = leg.base.T @ v
@@ -92,7 +91,7 @@ def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
 
 
 def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: Vector) -> LegRates:
-    """(39) to (41); E and Ė by columns."""
+    """Rates of a leg, by (39) to (41); E and Ė by columns."""
     u, v, w = at.u, at.v, at.w
     Omega = combine(E, velocity)
     p1, p2 = v.cross(w), u.cross(v)
@@ -121,7 +120,7 @@ def combine(vectors: Sequence[Vec3], weights: Vector) -> Vec3:
 
 @dataclass(frozen=True)
 class SphericalRobot:
-    """A design, the inertias about the centre of the first and the second arc of every leg and of the platform."""
+    """A spherical robot: its legs, and the inertias of the arcs of every leg and of the platform about the centre."""
 
     legs: tuple[SphericalLeg, ...]
     arcs: tuple[tuple[Inertia, Inertia], ...]
@@ -136,29 +135,29 @@ class SphericalRobot:
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q), by (17)."""
 
-        def share(body: Turning) -> Matrix:
+        def term(body: RotatingBody) -> Matrix:
             momenta = [body.inertia.rotational @ column for column in body.J]
             return [[column.dot(momentum) for momentum in momenta] for column in body.J]
 
-        return total([share(body) for body in _bodies(self, q, [0.0] * 3)])
+        return total([term(body) for body in _bodies(self, q, [0.0] * 3)])
 
     def coriolis(self, q: Vector, v: Vector, on_psi: float = 1.0) -> Matrix:
         """C(q, v), by (17), with λ = `on_psi` in (47)."""
 
-        def share(body: Turning) -> Matrix:
+        def term(body: RotatingBody) -> Matrix:
             I, omega = body.inertia.rotational, combine(body.J, v)
             moments = [I @ rate + omega.cross(I @ column) for column, rate in zip(body.J, body.J_rate, strict=True)]
             return [[column.dot(moment) for moment in moments] for column in body.J]
 
-        return total([share(body) for body in _bodies(self, q, v, on_psi)])
+        return total([term(body) for body in _bodies(self, q, v, on_psi)])
 
     def gravity_forces(self, q: Vector) -> list[Scalar]:
         """G(q), by (17)."""
-        shares = []
+        terms = []
         for body in _bodies(self, q, [0.0] * 3):
             g = body.R.T @ self.gravity
-            shares.append([[body.inertia.first.cross(column).dot(g) for column in body.J]])
-        return total(shares)[0]
+            terms.append([[body.inertia.first.cross(column).dot(g) for column in body.J]])
+        return total(terms)[0]
 
     def actuator_jacobian(self, q: Vector) -> Matrix:
         """J_act(q), by (50)."""
@@ -173,7 +172,7 @@ class SphericalRobot:
 
 
 @dataclass(frozen=True)
-class Turning:
+class RotatingBody:
     """A body: its rotation, inertia, and the columns of J and J' in body coordinates."""
 
     R: Mat3
@@ -182,26 +181,27 @@ class Turning:
     J_rate: list[Vec3]
 
 
-def _bodies(robot: SphericalRobot, q: Vector, v: Vector, on_psi: float = 1.0) -> Iterator[Turning]:
+def _bodies(robot: SphericalRobot, q: Vector, v: Vector, on_psi: float = 1.0) -> Iterator[RotatingBody]:
     R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, v)
     for leg, (first, second) in zip(robot.legs, robot.arcs, strict=True):
         at = position(leg, R)
         rate = rates(at, E, E_rate, v)
-        yield Turning(at.R1, first, [j * Z for j in rate.theta], [j * Z for j in rate.theta_rate])  # (46)
+        yield RotatingBody(at.R1, first, [j * Z for j in rate.theta], [j * Z for j in rate.theta_rate])  # (46)
         yield _second_arc(second, at, rate, on_psi)
-    yield Turning(R, robot.platform, [R.T @ column for column in E], [R.T @ column for column in E_rate])  # (48)
+    columns = [R.T @ column for column in E], [R.T @ column for column in E_rate]
+    yield RotatingBody(R, robot.platform, *columns)  # (48)
 
 
-def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates, on_psi: float) -> Turning:
-    """(47)."""
+def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates, on_psi: float) -> RotatingBody:
+    """Second arc of a leg, by (47)."""
     c = at.R2.T @ at.u
     by_psi, by_theta = on_psi * rate.speed, (1.0 - on_psi) * rate.psi_speed
     J = [theta * c + psi * Z for theta, psi in zip(rate.theta, rate.psi, strict=True)]
     J_rate = [
-        theta * c + psi * Z + (by_psi * own_psi + by_theta * own_theta) * c.cross(Z)
-        for theta, psi, own_theta, own_psi in zip(rate.theta_rate, rate.psi_rate, rate.theta, rate.psi, strict=True)
+        theta_rate * c + psi_rate * Z + (by_psi * psi + by_theta * theta) * c.cross(Z)
+        for theta_rate, psi_rate, theta, psi in zip(rate.theta_rate, rate.psi_rate, rate.theta, rate.psi, strict=True)
     ]
-    return Turning(at.R2, inertia, J, J_rate)
+    return RotatingBody(at.R2, inertia, J, J_rate)
 
 
 def _rotation(q: Vector) -> Mat3:
@@ -214,13 +214,13 @@ def _rotation(q: Vector) -> Mat3:
 
 
 def _euler(q: Vector) -> list[Vec3]:
-    """The columns of E in Ω = E v, (26)."""
+    """Columns of E in Ω = E v, (26)."""
     (c1, s1), (c2, s2) = ((cos(x), sin(x)) for x in q[:2])
     return [Z, Vec3(-s1, c1, 0.0), Vec3(c1 * c2, s1 * c2, -s2)]
 
 
 def _euler_rate(q: Vector, v: Vector) -> list[Vec3]:
-    """The columns of Ė."""
+    """Columns of Ė."""
     (c1, s1), (c2, s2) = ((cos(x), sin(x)) for x in q[:2])
     v1, v2 = v[:2]
     third = Vec3(-s1 * c2 * v1 - c1 * s2 * v2, c1 * c2 * v1 - s1 * s2 * v2, -c2 * v2)

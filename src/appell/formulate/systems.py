@@ -1,4 +1,4 @@
-"""From a system to its equations: which formulations suit it, and the parts of the one that was chosen."""
+"""Equations of a system by a chosen formulation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, final
 from appell.algebra.scalar import Vector
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.actuation import ClosedFormActuation, TreeActuation
-from appell.formulate.closed_form import ClosedFormBodies, Curves, Differentiate
+from appell.formulate.closed_form import ClosedFormBodies, Differentiate, PoseFunctions
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, NO_LOOPS, Formulation, Looping, choose, looping
 from appell.formulate.spherical import SphericalRobot
@@ -21,19 +21,22 @@ from appell.model.system import System
 
 CLOSED_FORMS = {
     "differentiated": "poses differentiated by the compiler, for any mechanism in closed form",
-    "explicit": "Abedloo et al. 2014: M, C, G written out, for spherical robots",
+    "explicit": "Abedloo et al. 2014: explicit M, C, G, for spherical robots",
 }
-CONSTRAINED_SOLVERS = ("elimination", "schur")  # ways to the forward dynamics of a constrained robot
+CONSTRAINED_SOLVERS = ("elimination", "schur")  # methods for the forward dynamics of a constrained robot
 
 
 def formulation_names(system: System) -> tuple[str, ...]:
-    """The formulations of systems of this kind."""
+    """Names of the formulations for systems of this kind."""
     return tuple(FORMULATIONS if system.tree else CLOSED_FORMS)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a catalogue was asked for; None: the usual formulation, loops where they pay."""
+class FormulationChoice:
+    """Options of `Dynamics` that determine its equations.
+
+    None stands for the default formulation and its methods, and for loops where they are faster.
+    """
 
     formulation: str | None = None
     inertia: str | None = None
@@ -45,24 +48,24 @@ class Choice:
 
 
 @final
-class Maker:
-    """Makes the equations of one system for one choice, with inertias as numbers or as scalars.
+class EquationsFactory:
+    """Creates the equations of a system for given options, with inertias as numbers or as scalars.
 
-    `differentiate` is how poses of a mechanism in closed form are differentiated; trees need none.
+    `differentiate` differentiates the poses of a mechanism in closed form, and the rows of constraints.
     """
 
     name: str  # of the formulation
-    looped: tuple[str, ...] = ()  # the functions that are written as loops over links
-    structured: bool = False  # whether derivatives along the tree are those of the formulation
+    looped: tuple[str, ...] = ()  # names of the functions that are loops over links
+    structured: bool = False  # whether the recursive derivatives (`formulate.derivatives`) apply to the formulation
 
-    def __init__(self, system: System, choice: Choice, differentiate: Differentiate | None = None):
+    def __init__(self, system: System, choice: FormulationChoice, differentiate: Differentiate | None = None):
         if not isinstance(system, System):
             raise ArgumentError(
-                f"{system!r} has no equations of motion.",
+                f"{system!r} is not a robot or mechanism.",
                 expected="a Robot or a Mechanism, such as ap.load('puma') or ap.load('delta')",
             )
         self.system, self.choice = system, choice
-        self._methods: Mapping[str, Any] = {}  # of the functions that one method computes
+        self._methods: Mapping[str, Any] = {}  # methods by the names of the functions that they compute
         self._parts: Callable[..., Equations]
         if system.tree is None:
             self._parts = self._closed_form(system, differentiate)
@@ -72,11 +75,11 @@ class Maker:
             self._parts = self._constrained(system, differentiate)
 
     def __call__(self, inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
-        """`prescribed` are the motions of a system that are given, three numbers each."""
+        """Create the equations. `prescribed` has (s, ṡ, s̈) of each prescribed motion."""
         return self._parts(inertias, prescribed)
 
     def collects(self, function: str) -> bool:
-        """Whether a function gains by being collected by constants."""
+        """Whether a function needs fewer operations after collecting terms by constants."""
         return function in self._methods and self._methods[function].collect
 
     @property
@@ -92,7 +95,7 @@ class Maker:
 
     def _tree(self, robot: Any, forward: str | None, looped: bool | None) -> Callable[..., Equations]:
         formulation = self._formulation(robot, forward)
-        loops = looping(robot, formulation, looped, asked=forward is not None)
+        loops = looping(robot, formulation, looped, forward_given=forward is not None)
         used = formulation.inverse_dynamics, formulation.mass_matrix
         self.looped, self.structured = loops.functions, all(method.name == "gibbs-appell" for method in used)
         self._methods = {
@@ -115,21 +118,23 @@ class Maker:
         return Equations(robot, bodies, robot.map, TreeActuation(tree, robot.owner), **self._switches)
 
     def _constrained(self, robot: Any, differentiate: Differentiate | None) -> Callable[..., Equations]:
-        """The tree's bodies by a formulation, and how accelerations are solved for under constraints."""
+        """Bodies of the tree by a formulation, and a solver for accelerations under constraints."""
         choice = self.choice
         if choice.looped:
-            raise ArgumentError(f"{robot.owner} has straight code only.", expected="looped=None")
+            raise ArgumentError(f"{robot.owner} cannot use loops over links.", expected="looped=None")
         if choice.forward not in (None, *CONSTRAINED_SOLVERS):
             raise ArgumentError(
-                unknown_name("way to forward dynamics", str(choice.forward), CONSTRAINED_SOLVERS, robot.owner)
+                unknown_name("forward dynamics method", str(choice.forward), CONSTRAINED_SOLVERS, robot.owner)
             )
         formulation = self._formulation(robot.tree, None)
 
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             tree = self._of_tree(robot.tree, formulation, NO_LOOPS, inertias)
             actuation = TreeActuation(tree.bodies.tree, robot.owner, robot.weights)  # type: ignore[union-attr]
-            motions = robot.map.driven(prescribed, differentiate)
-            return Equations(robot, tree.bodies, motions, actuation, tree=tree, solver=choice.forward, **self._switches)
+            velocity_map = robot.map.driven(prescribed, differentiate)
+            return Equations(
+                robot, tree.bodies, velocity_map, actuation, tree=tree, solver=choice.forward, **self._switches
+            )
 
         return parts
 
@@ -139,27 +144,29 @@ class Maker:
         if self.name not in CLOSED_FORMS:
             raise ArgumentError(unknown_name("formulation", self.name, CLOSED_FORMS, mechanism.owner))
         if choice.looped:
-            raise ArgumentError(f"{mechanism.owner} is in closed form: nothing to loop over.", expected="looped=None")
+            raise ArgumentError(
+                f"{mechanism.owner} is in closed form and cannot use loops over links.", expected="looped=None"
+            )
         for method in filter(None, (choice.inertia, choice.forward)):
             raise ArgumentError(
-                f"{mechanism.owner} is in closed form; '{method}' is a method for trees.",
-                expected="inertia and forward not given",
+                f"'{method}' is a method for trees; {mechanism.owner} is in closed form.",
+                expected="inertia=None and forward=None",
             )
         if self.name == "explicit" and mechanism.design is None:
             raise ModelError(
-                f"'explicit' does not suit {mechanism.owner}: it is not spherical.",
-                hint=Hint("{formulation}", formulation="differentiated"),
+                f"'explicit' does not support {mechanism.owner}: it is not spherical.",
+                hint=Hint("use {formulation}", formulation="differentiated"),
             )
         assert differentiate is not None
-        curves = Curves(mechanism, differentiate)
+        pose_functions = PoseFunctions(mechanism, differentiate)
 
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             known = [inertias.get(part.name, part.body.about_origin) for part in mechanism.parts]
             explicit = None
             if self.name == "explicit":
                 explicit = SphericalRobot.of(mechanism.design, known, mechanism.gravity)
-            bodies = ClosedFormBodies(curves, known, explicit, choice.reference)
-            actuation = ClosedFormActuation(curves, explicit)
+            bodies = ClosedFormBodies(pose_functions, known, explicit, choice.reference)
+            actuation = ClosedFormActuation(pose_functions, explicit)
             return Equations(mechanism, bodies, mechanism.map, actuation, **self._switches)
 
         return parts

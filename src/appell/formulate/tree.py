@@ -1,20 +1,21 @@
-"""The robot as the algorithms see it: the same tree, with scalars where the robot has numbers.
+"""The tree on which algorithms operate: the links of a robot, with scalars instead of numbers.
 
-An algorithm reads a link's inertia and placement from here. `Dynamics` puts the robot's own numbers there, or traced
-inputs for parameters that are to stay free, or base parameters that give the same forces for less work.
+Algorithms read the inertia and the placement of a link from a `Tree`. `Dynamics` fills in the numbers of the robot,
+traced inputs for parameters that are inputs of a function, or base parameters, which give the same forces for less
+work.
 
-Base parameters: matter that a joint does not move relative to its parent is moved to the parent.
+**Base parameters.** Inertia that a joint does not move relative to its parent is assigned to the parent. A point r of a
+link has velocity ξ (r, 1) relative to the parent, with ξ = [angular~ linear] for each partial. A pseudo-inertia
+D = ∫ (r, 1)(r, 1)ᵀ dm does not move with the joint if ξ D = 0, that is, if the columns of D are in the common kernel of
+all ξ. With P the projector on that kernel, the parent can carry P Σ P instead, without any change of forces or inertia
+matrix:
 
-A point r of a link has velocity ξ (r, 1) relative to the parent, with ξ = [angular~ linear] for each partial. Matter
-with pseudo-inertia D = ∫ (r, 1)(r, 1)ᵀ dm does not move with the joint where ξ D = 0, so where the columns of D lie
-in the common kernel of all ξ. With P the projector on that kernel, P Σ P can be carried by the parent instead,
-without any change of forces or inertia matrix:
+    revolute about z    kernel (z, 1): mass, first moment along z and Σ_zz move inboard
+    prismatic           kernel (x, y, z): all second moments move inboard
+    spherical           kernel (1): the mass moves inboard
 
-    revolute about z    kernel (z, 1): mass, first moment along z and Σ_zz go inboard
-    prismatic           kernel (x, y, z): all second moments go inboard
-    spherical           kernel (1): the mass goes inboard
-
-What reaches the world no longer matters. The links that remain are no real bodies, but seven numbers do for ten.
+Inertia that reaches the world has no effect. The remaining links are not physical bodies, but need seven parameters
+instead of ten.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from appell.model.robot import Joint, Robot
 
 @dataclass(frozen=True)
 class TreeLink:
-    """A link, its parent's name (None for the world), the joint between them, and the matter it carries."""
+    """A link, its parent's name (None for the world), the joint between them, and its inertia."""
 
     name: str
     parent: str | None
     joint: Joint
     placement: Pose
     inertia: Inertia
-    rotor: Scalar = 0.0  # inertia of its drive, as the joint feels it
+    rotor: Scalar = 0.0  # rotor inertia of its drive, reflected to the joint
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        """Relative velocity of the link for a unit of each of its joint's v, in link coordinates."""
+        """Velocity of the link relative to its parent per unit of each v of its joint, in link coordinates."""
         return self.joint.motion.partials
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Links in an order in which parents come first."""
+    """Links in an order in which parents come before their children."""
 
     robot: Robot
     links: tuple[TreeLink, ...]
@@ -79,13 +80,13 @@ class Tree:
         )
 
     def with_rotors(self) -> Tree:
-        """With the rotors of the joints' actuators, for forward dynamics."""
+        """Copy with the rotor inertias of the joints' actuators, for forward dynamics."""
         return replace(
             self, links=tuple(replace(link, rotor=link.joint.actuator.reflected_inertia) for link in self.links)
         )
 
     def plus_rotors(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
-        """An inertia matrix of the links with that of the rotors added."""
+        """Inertia matrix of the links plus that of the rotors."""
         rows = [list(row) for row in matrix]
         for link in self.links:
             for k, scale, rotor in self._columns(link, [link.rotor] * len(link.partials)):
@@ -96,11 +97,11 @@ class Tree:
         return replace(self, gravity=gravity)
 
     def position(self, link: TreeLink, q: Vector) -> list[Scalar]:
-        """The coordinates of the link's joint."""
+        """Position of the link's joint."""
         return self.robot.joint_position(link.joint, q)
 
     def velocity(self, link: TreeLink, v: Vector) -> list[Scalar]:
-        """The joint's share of a vector with the layout of v."""
+        """Components of the link's joint in a vector with the layout of v."""
         return self.robot.joint_velocity(link.joint, v)
 
     @cached_property
@@ -108,21 +109,21 @@ class Tree:
         return {link.name: link for link in self.links}
 
     def ancestors(self, link: TreeLink) -> Iterable[TreeLink]:
-        """The links between this one and the world, nearest first."""
+        """Links between this one and the world, nearest first."""
         while link.parent is not None:
             link = self._by_name[link.parent]
             yield link
 
     def path(self, name: str | None) -> Iterator[TreeLink]:
-        """A link and all between it and the world, nearest first; none for the world itself."""
+        """A link and all links between it and the world, nearest first; empty for the world itself."""
         if name is not None:
             yield self._by_name[name]
             yield from self.ancestors(self._by_name[name])
 
-    # ---- from joints to generalised coordinates; a mimic joint adds to its leader
+    # ---- from joints to generalised velocities; a mimic joint adds to its leader
 
     def gather(self, forces: Mapping[str, Vector]) -> list[Scalar]:
-        """The generalised forces of forces along every link's partials."""
+        """Generalised forces from the forces along every link's partials."""
         gathered: list[Scalar] = [0.0] * self.robot.nv
         for link in self.links:
             for column, scale, force in self._columns(link, forces[link.name]):
@@ -130,7 +131,7 @@ class Tree:
         return gathered
 
     def gather_columns(self, columns: Mapping[str, Sequence[Vector]], rows: int) -> list[list[Scalar]]:
-        """A matrix with nv columns from each link's columns of `rows` entries; absent links give zeros."""
+        """Matrix with nv columns from the columns of each link, of `rows` entries; absent links give zeros."""
         matrix: list[list[Scalar]] = [[0.0] * self.robot.nv for _ in range(rows)]
         for link in self.links:
             for column, scale, entries in self._columns(link, columns.get(link.name, ())):
@@ -139,7 +140,7 @@ class Tree:
         return matrix
 
     def gather_matrix(self, blocks: Mapping[tuple[str, str], Sequence[Vector]]) -> list[list[Scalar]]:
-        """An nv x nv matrix from blocks of partials of two links; absent blocks are zero."""
+        """Matrix (nv, nv) from blocks for the partials of two links; absent blocks are zero."""
         nv = self.robot.nv
         matrix: list[list[Scalar]] = [[0.0] * nv for _ in range(nv)]
         for (first, second), block in blocks.items():
@@ -149,7 +150,7 @@ class Tree:
         return matrix
 
     def gather_symmetric(self, blocks: Mapping[tuple[str, str], Sequence[Vector]]) -> list[list[Scalar]]:
-        """A symmetric matrix from its blocks, the upper half taken from the lower."""
+        """Symmetric matrix from its blocks, with the upper half copied from the lower."""
         matrix = self.gather_matrix(blocks)
         return [[matrix[max(i, j)][min(i, j)] for j in range(len(matrix))] for i in range(len(matrix))]
 
@@ -159,27 +160,27 @@ class Tree:
 
 
 def regroup(tree: Tree, known: Callable[[Scalar], bool] = is_number) -> Tree:
-    """The tree with every link's idle matter moved inboard, as far as it is `known` before the robot moves."""
+    """Move inertia that a joint does not move to the parent (base parameters), where all scalars are `known`."""
     inertias = {link.name: link.inertia for link in tree.links}
     kernels: dict[Motion, np.ndarray] = {}
     for link in reversed(tree.links):
         inboard = inertias.get(link.parent) if link.parent is not None else Inertia()
         if inboard is None or not (_is_constant(inertias[link.name], known) and _is_constant(inboard, known)):
             continue
-        whole = np.array(inertias[link.name].pseudo, dtype=object)  # numbers, or symbols where a count is taken
+        sigma = np.array(inertias[link.name].pseudo, dtype=object)  # numbers, or symbols for operation counts
         motion = link.joint.motion
         projector = kernels[motion] if motion in kernels else kernels.setdefault(motion, _kernel(motion))
-        idle = projector @ whole @ projector
-        inertias[link.name] = _inertia(whole - idle)
+        idle = projector @ sigma @ projector
+        inertias[link.name] = _inertia(sigma - idle)
         if link.parent is not None:
             at_rest = motion.pose(motion.neutral)
             pose = Pose(link.placement.rotation, link.placement.translation) @ at_rest
-            inertias[link.parent] = inboard + _inertia(idle).seen_from(pose)
+            inertias[link.parent] = inboard + _inertia(idle).moved(pose)
     return tree.with_inertias(inertias)
 
 
 def _kernel(motion: Motion) -> np.ndarray:
-    """The projector on the common kernel of a joint's ξ, with the noise of its computation taken off."""
+    """Projector on the common kernel of a joint's ξ, with rounding errors removed."""
     stack = np.vstack(
         [
             np.hstack([np.array([list(row) for row in skew(p.angular).rows]), np.c_[list(p.linear)]])

@@ -1,7 +1,7 @@
-"""The bodies of a tree, by the methods of a formulation.
+"""Dynamics and kinematics of the bodies of a tree, by the methods of a formulation.
 
-A method that never uses a centre of mass is given base parameters instead of the bodies (see `regroup`): the same
-forces for less work.
+Methods that never use a centre of mass are given base parameters instead of the bodies (see `regroup`): the same forces
+for less work.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from appell.formulate.gibbs import gibbs_function
 from appell.formulate.gibbs_appell.coriolis import coriolis
 from appell.formulate.kinematics import Wrenches
 from appell.formulate.looped import energy as looped_energy
-from appell.formulate.looped.aligned import Aligned, aligned
-from appell.formulate.looped.arranged import Arranged
+from appell.formulate.looped.aligned import AlignedTree, aligned
 from appell.formulate.looped.forward import forward_dynamics
 from appell.formulate.looped.inverse import inverse_dynamics
+from appell.formulate.looped.loop_tree import LoopTree
 from appell.formulate.recursion import Wrench
 from appell.formulate.regressor import regressor
 from appell.formulate.regular import check_regular, idle_joints, undetermined
@@ -36,7 +36,7 @@ from appell.model.frame import Frame
 
 @final
 class TreeBodies:
-    """The links of a tree; `looping` says what is written as loops over them."""
+    """The links of a tree; `looping` states which functions are loops over them."""
 
     loops: Loops = UNROLLED
 
@@ -49,23 +49,23 @@ class TreeBodies:
         return regroup(self.tree)
 
     @cached_property
-    def aligned(self) -> Aligned:
+    def aligned(self) -> AlignedTree:
         return aligned(self.tree)
 
     @cached_property
-    def arranged(self) -> Arranged:
-        """The tree as loops go over it."""
-        return Arranged.of(regroup(self.aligned.tree))
+    def loop_tree(self) -> LoopTree:
+        """The tree with base parameters, laid out for loops."""
+        return LoopTree.of(regroup(self.aligned.tree))
 
     @cached_property
-    def whole(self) -> Arranged:
-        """The same with the bodies as they are."""
-        return Arranged.of(self.aligned.tree)
+    def loop_tree_of_bodies(self) -> LoopTree:
+        """The tree with its actual bodies, laid out for loops."""
+        return LoopTree.of(self.aligned.tree)
 
     def run_by(self, loops: Loops) -> TreeBodies:
-        """The same, with loops run in another way."""
+        """Copy in which `loops` runs the loops."""
         if self.looping.functions:
-            _ = self.arranged  # made once for all ways
+            _ = self.loop_tree  # computed here, so that all copies share it
         other = copy(self)
         other.loops = loops
         return other
@@ -80,13 +80,13 @@ class TreeBodies:
 
     def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         if self.looping.inverse:
-            return inverse_dynamics(self.arranged, self.loops, q, v, a, self._on_aligned(q, wrenches))
+            return inverse_dynamics(self.loop_tree, self.loops, q, v, a, self._on_aligned(q, wrenches))
         method = self.formulation.inverse_dynamics
         tree = self._tree(method)
         return method(tree, q, v, a, self._on_links(tree, q, wrenches))
 
     def force_derivatives(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool) -> Derivatives:
-        """The derivatives of `forces` by q, v and a, along the tree."""
+        """Derivatives of `forces` with respect to q, v and a."""
         on_links = self._on_links(self.regrouped, q, wrenches)
         return inverse_dynamics_derivatives(self.regrouped, q, v, a, on_links, apart=apart)
 
@@ -102,12 +102,12 @@ class TreeBodies:
 
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         if self.looping.inverse:
-            return looped_energy.kinetic_energy(self.whole, self.loops, q, v)
+            return looped_energy.kinetic_energy(self.loop_tree_of_bodies, self.loops, q, v)
         return energy.kinetic_energy(self.tree, q, v)
 
     def potential_energy(self, q: Vector) -> Scalar:
         if self.looping.inverse:
-            return looped_energy.potential_energy(self.whole, self.loops, q)
+            return looped_energy.potential_energy(self.loop_tree_of_bodies, self.loops, q)
         return energy.potential_energy(self.tree, q)
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -136,20 +136,20 @@ class TreeBodies:
             return undetermined(forces)
         try:
             return self._solved(q, v, forces, wrenches)
-        except (ZeroDivisionError, ValueError):  # a constant pivot of an indefinite matrix is 0, or has no root
+        except (ZeroDivisionError, ValueError):  # a constant pivot of an indefinite matrix is 0 or negative
             if self.robot.physical:
                 raise
             return undetermined(forces)
 
     def _solved(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         if self.looping.forward:
-            return forward_dynamics(self.arranged, self.loops, q, v, forces, self._on_aligned(q, wrenches))
+            return forward_dynamics(self.loop_tree, self.loops, q, v, forces, self._on_aligned(q, wrenches))
         method = self.formulation.forward_dynamics
         tree = self._tree(method)
         return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
 
     def inverse(self, mass_matrix: Matrix, q: Vector) -> Matrix:
-        """M⁻¹ by LDLᵀ: leaves first, so that branches of a tree meet in the solution only."""
+        """M⁻¹ by LDLᵀ, leaves first, so that the factor has no entries between different branches."""
         n = len(mass_matrix)
         try:
             return LDL.of(mass_matrix).inverse() if self.is_regular else [undetermined([q[0]] * n)] * n
@@ -160,35 +160,35 @@ class TreeBodies:
 
     @property
     def coupled(self) -> int:
-        """How many entries of the lower half of M are not zero for every q."""
+        """Number of entries in the lower half of M, with the diagonal, that are not structurally zero."""
         sizes = {link.name: len(link.partials) for link in self.tree.links}
         inboard = {link.name: sum(sizes[other.name] for other in self.tree.ancestors(link)) for link in self.tree.links}
         return sum(size * inboard[name] + size * (size + 1) // 2 for name, size in sizes.items())
 
     @property
     def is_regular(self) -> bool:
-        """Whether forces determine the accelerations; an error if they do not, unless that was asked for."""
+        """Whether forces determine the accelerations. If not, raise a ModelError unless `robot.physical` is False."""
         if self.robot.physical:
             check_regular(self.tree)
             return True
         return not idle_joints(self.tree)
 
     def _on_links(self, tree: Tree, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
-        """The wrenches on frames as wrenches on their links' origins."""
-        found: dict[str, Wrench] = {}
+        """Transform wrenches on frames to the origins of their links, and add them up."""
+        on_links: dict[str, Wrench] = {}
         for frame, wrench in wrenches.items():
             if frame.body is None:
                 continue
             force, moment = kinematics.frame_wrench(tree, frame, self.reference, q, wrench)
-            if frame.body in found:
-                force, moment = force + found[frame.body][0], moment + found[frame.body][1]
-            found[frame.body] = force, moment
-        return found
+            if frame.body in on_links:
+                force, moment = force + on_links[frame.body][0], moment + on_links[frame.body][1]
+            on_links[frame.body] = force, moment
+        return on_links
 
     def _on_aligned(self, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
-        """The wrenches on frames as wrenches on their links' origins, in the axes that loops give the links."""
-        turned = {}
+        """Transform wrenches on frames to the origins of their links, in the axes of the aligned tree."""
+        rotated = {}
         for name, (force, moment) in self._on_links(self.tree, q, wrenches).items():
-            back = self.aligned.frames[name].rotation.T
-            turned[name] = back @ force, back @ moment
-        return turned
+            inverse = self.aligned.frames[name].rotation.T
+            rotated[name] = inverse @ force, inverse @ moment
+        return rotated

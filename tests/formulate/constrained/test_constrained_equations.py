@@ -145,7 +145,7 @@ def test_impossible_choices_are_named():
         tree.with_loops(*loops, independent=("crank", "rocker"), home=q)
     with pytest.raises(ap.ModelError, match="weight -1"):
         tree.with_loops(*loops, actuated={"crank": -1.0}, home=q)
-    with pytest.raises(ap.ArgumentError, match="way to forward dynamics"):
+    with pytest.raises(ap.ArgumentError, match="forward dynamics method"):
         ap.Dynamics(system, forward="articulated-body")
 
 

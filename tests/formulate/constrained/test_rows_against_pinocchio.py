@@ -13,9 +13,9 @@ from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
 from appell_lab.fuzz.random_closures import PLACED, random_closures
 from appell_lab.fuzz.random_robots import random_links
-from appell_lab.judges.held_rows import HeldTree
-from appell_lab.judges.peer_tree import PeerTree, our_robot
-from appell_lab.judges.plain_closures import constraints, framed
+from appell_lab.references.constraint_rows import ConstrainedTree
+from appell_lab.references.peer_tree import PeerTree, our_robot
+from appell_lab.references.plain_closures import constraints, framed
 
 CLOSE = 1e-12
 GRAVITY = (0.0, 0.0, -9.81)
@@ -36,7 +36,7 @@ def closed_trees(kind):
         if not (made := random_closures(rng, PeerTree(links, GRAVITY, robot), q, kinds=(kind,))):
             continue
         robot = framed(robot, made)
-        judge = HeldTree(PeerTree(links, GRAVITY, robot), made)
+        judge = ConstrainedTree(PeerTree(links, GRAVITY, robot), made)
         K = judge.rows(q, np.zeros(robot.nv)).K
         _, sizes, V = np.linalg.svd(K)
         kept = sizes > 1e-9 * sizes[0]

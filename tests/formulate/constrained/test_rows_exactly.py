@@ -15,7 +15,7 @@ from appell.algebra.rotation import Pose
 from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
 from appell.model import constraint as con
-from appell.model.constraint import TURN
+from appell.model.constraint import ROTATION_LABELS
 from exact import derivative, exact
 from robots import random_motion, random_pose, random_tree
 
@@ -42,7 +42,7 @@ def loose(robot, constraints, rng, q=None):
     return robot, constraints, at if q is None else q, w
 
 
-def judge(robot, constraints, q, w, moving=lambda t: (), closed=TURN):
+def judge(robot, constraints, q, w, moving=lambda t: (), closed=ROTATION_LABELS):
     """Every drift and every rate against differences; `moving` gives what is prescribed as functions of time.
 
     The gaps of rows that are named in `closed` have the rate of their row only where they are closed.

@@ -18,7 +18,7 @@ from appell.compile.function import Function
 from appell.compile.program.program import Program
 from appell.compile.tape.evaluate import evaluate
 from appell.dynamics import Dynamics
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import random_motion, random_tree, zoo
 from systems import driven
 

@@ -11,7 +11,7 @@ import pytest
 import appell as ap
 from appell.compile.program.program import Program
 from appell.compile.tape.tape import Tape
-from appell.formulate.formulations import LONG
+from appell.formulate.formulations import MAX_STRAIGHT_LINKS
 from robots import random_motion, random_tree
 
 
@@ -26,11 +26,11 @@ def bush(links):
 
 
 def test_long_trees_are_loops_and_short_ones_are_not():
-    short, long = ap.Dynamics(chain(6)), ap.Dynamics(chain(LONG + 1))
+    short, long = ap.Dynamics(chain(6)), ap.Dynamics(chain(MAX_STRAIGHT_LINKS + 1))
     assert short.looped == ()
-    assert "inverse_dynamics" not in ap.Dynamics(chain(LONG)).looped
-    assert "forward_dynamics" in ap.Dynamics(chain(LONG)).looped  # its inertia matrix couples all pairs
-    assert "forward_dynamics" not in ap.Dynamics(bush(LONG)).looped
+    assert "inverse_dynamics" not in ap.Dynamics(chain(MAX_STRAIGHT_LINKS)).looped
+    assert "forward_dynamics" in ap.Dynamics(chain(MAX_STRAIGHT_LINKS)).looped  # its inertia matrix couples all pairs
+    assert "forward_dynamics" not in ap.Dynamics(bush(MAX_STRAIGHT_LINKS)).looped
     assert isinstance(long.inverse_dynamics.formula, Program)
     assert isinstance(long.forward_dynamics.formula, Program)
     assert repr(long).endswith("in loops)")
@@ -39,7 +39,7 @@ def test_long_trees_are_loops_and_short_ones_are_not():
 
 def test_one_may_ask_for_either():
     assert isinstance(ap.Dynamics(chain(3), looped=True).inverse_dynamics.formula, Program)
-    assert isinstance(ap.Dynamics(chain(LONG + 1), looped=False).inverse_dynamics.formula, Tape)
+    assert isinstance(ap.Dynamics(chain(MAX_STRAIGHT_LINKS + 1), looped=False).inverse_dynamics.formula, Tape)
 
 
 def test_the_code_of_a_loop_does_not_grow_with_the_robot():
@@ -51,12 +51,12 @@ def test_the_code_of_a_loop_does_not_grow_with_the_robot():
 
 
 def test_other_formulations_and_methods_are_never_replaced():
-    robot = chain(LONG + 1)
+    robot = chain(MAX_STRAIGHT_LINKS + 1)
     assert ap.Dynamics(robot, "newton-euler").looped == ()
     by_name = ap.Dynamics(robot, forward="articulated-body").looped
     assert "inverse_dynamics" in by_name
     assert "forward_dynamics" not in by_name
-    with pytest.raises(ap.ArgumentError, match="'kane' is not written as loops"):
+    with pytest.raises(ap.ArgumentError, match="'kane' cannot use loops"):
         ap.Dynamics(robot, "kane", looped=True)
     with pytest.raises(ap.ArgumentError, match="closed form"):
         ap.Dynamics(ap.load("delta"), looped=True)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from appell.dynamics import Dynamics
 from appell.formulate.gibbs_appell.inverse import inverse_dynamics
 from appell.formulate.tree import Tree
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import ALL_KINDS, random_motion, random_tree, zoo
 
 EXACT, SOLVED = 1e-12, 1e-10
@@ -107,12 +107,12 @@ def test_a_batch_equals_its_samples_and_single_precision_is_near():
     batch = [np.array(part) for part in zip(*(random_motion(robot, rng) for _ in range(9)), strict=True)]
     for function, limit in ((dyn.inverse_dynamics, 1e-4), (dyn.bias, 1e-4)):
         arguments = batch[: len(function.inputs)]
-        every = function(*arguments)
+        per_link = function(*arguments)
         for k in range(9):
-            np.testing.assert_array_equal(function(*(x[k] for x in arguments)), every[k])
+            np.testing.assert_array_equal(function(*(x[k] for x in arguments)), per_link[k])
         single = function(*(x.astype(np.float32) for x in arguments))
         assert single.dtype == np.float32
-        assert relative_error(single, every) <= limit
+        assert relative_error(single, per_link) <= limit
 
 
 def test_derivatives_of_a_loop_are_those_of_straight_code():

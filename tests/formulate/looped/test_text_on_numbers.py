@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from appell.algebra.loops import UNROLLED
 from appell.formulate.gibbs_appell import inverse as straight
 from appell.formulate.looped.aligned import aligned
-from appell.formulate.looped.arranged import Arranged
+from appell.formulate.looped.loop_tree import LoopTree
 from appell.formulate.looped.forward import forward_dynamics
 from appell.formulate.looped.inverse import inverse_dynamics
 from appell.formulate.tree import Tree, regroup
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import ALL_KINDS, random_motion, random_tree
 
 EXACT, SOLVED = 1e-12, 1e-10
@@ -36,8 +36,8 @@ def subject(seed, links, base, kinds=ALL_KINDS):
 @given(**trees, base_parameters=st.booleans())
 def test_inverse_dynamics(seed, links, base, base_parameters):
     robot, tree, motion = subject(seed, links, base)
-    arranged = Arranged.of(regroup(tree) if base_parameters else tree)
-    found = inverse_dynamics(arranged, UNROLLED, *motion, {})
+    loop_tree = LoopTree.of(regroup(tree) if base_parameters else tree)
+    found = inverse_dynamics(loop_tree, UNROLLED, *motion, {})
     assert relative_error(found, Oracle(robot).inverse_dynamics(*map(np.array, motion))) <= EXACT
 
 
@@ -45,8 +45,8 @@ def test_inverse_dynamics(seed, links, base, base_parameters):
 @given(**trees, base_parameters=st.booleans())
 def test_forward_dynamics(seed, links, base, base_parameters):
     robot, tree, motion = subject(seed, links, base, INDEPENDENT)
-    arranged = Arranged.of(regroup(tree) if base_parameters else tree)
-    found = forward_dynamics(arranged, UNROLLED, *motion, {})
+    loop_tree = LoopTree.of(regroup(tree) if base_parameters else tree)
+    found = forward_dynamics(loop_tree, UNROLLED, *motion, {})
     assert relative_error(found, Oracle(robot).forward_dynamics(*map(np.array, motion))) <= SOLVED
 
 
@@ -61,17 +61,17 @@ def test_a_tree_in_aligned_frames_is_the_same_robot(seed, links, base):
 @pytest.mark.parametrize("links", [1, 10, 100])
 def test_a_chain_passes_everything_on_in_one_row_and_has_one_kind_of_joint(links):
     robot = random_tree(3, links, kinds=("revolute", "continuous"), branching=False)
-    arranged = Arranged.of(aligned(Tree.of(robot)).tree)
-    assert set(arranged.branch_rows.values()) == {0}
-    assert len(set(arranged.mounts)) == 1
+    loop_tree = LoopTree.of(aligned(Tree.of(robot)).tree)
+    assert set(loop_tree.branch_rows.values()) == {0}
+    assert len(set(loop_tree.joint_kinds)) == 1
 
 
 @settings(max_examples=60, deadline=None)
 @given(**trees)
 def test_no_row_is_taken_while_a_child_still_needs_it(seed, links, base):
-    arranged = subject(seed, links, base)[0]
-    arranged = Arranged.of(Tree.of(arranged))
+    loop_tree = subject(seed, links, base)[0]
+    loop_tree = LoopTree.of(Tree.of(loop_tree))
     holder = {0: -1}  # row -> the link that wrote it last
-    for k, parent in enumerate(arranged.parents):
-        assert holder[arranged.branch_rows[parent]] == parent
-        holder[arranged.branch_rows[k]] = k
+    for k, parent in enumerate(loop_tree.parents):
+        assert holder[loop_tree.branch_rows[parent]] == parent
+        holder[loop_tree.branch_rows[k]] = k

@@ -1,1 +1,1 @@
-"""The rows of constraints on a tree, and what follows from them: all over abstract scalars."""
+"""Rows of constraints on a tree, the velocity map that they define, and the assembly of loops."""

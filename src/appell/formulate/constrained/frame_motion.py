@@ -1,27 +1,27 @@
-"""How a frame moves, seen from a link of the loop that it closes: the base of a robot drops out exactly.
+"""Motion of a frame relative to a link of the loop that it closes, so that the base of the robot drops out exactly.
 
-From a link P that is held still, the way to a frame leads over joints, inward to the last common ancestor and outward
-from there. All vectors are in axes of P. With Ω, σ the joint's own angular velocity and slide, seen from P, Δ the way
+From a link P that is considered at rest, the path to a frame crosses joints inward to the last common ancestor and
+outward from there. All vectors are in axes of P. With Ω, σ the joint's own angular and linear velocity, Δ the vector
 from one origin to the next, W r = α × r + ω × (ω × r), at a = 0:
 
     outward     ω⁺ = ω + Ω      α⁺ = α + ω × Ω      u⁺ = u + ω × Δ + σ       u̇⁺ = u̇ + W Δ + (ω + ω⁺) × σ        (1)
     inward      ω⁺ = ω - Ω      α⁺ = α - ω × Ω      u⁺ = u - σ               u̇⁺ = u̇ - (ω + ω⁺) × σ              (2)
 
-(2) is (1) solved for the parent, at the origin of the link: a point of the parent that needs no Δ. A unit of a joint's
-velocity moves a point x of everything beyond the joint by ±(σ + Ω × (x - o)), o being the origin of its link: a column
-of K.
+(2) is (1) solved for the parent, at the origin of the link, so that Δ is not needed. A unit velocity of a joint moves a
+point x beyond the joint by ±(σ + Ω × (x - o)), with o the origin of its link: a column of K.
 
-A joint of one axis turns about a coordinate axis of its link, or its link is given other axes A with J(q) A = A J_z(q).
-Constant turns and shifts between joints are composed once, and what misses 0 or ±1 by rounding becomes it: the plane of
-a loop then is a coordinate plane, wherever it lies on the robot, and rows out of it are literal zeros.
+The axis of a one-axis joint is a coordinate axis of its link; otherwise the link is given other axes A with
+J(q) A = A J_z(q). Constant rotations and translations between joints are composed once, and entries that differ from 0
+or ±1 by rounding are snapped: the plane of a planar loop is then a coordinate plane, wherever it is on the robot, and
+rows out of this plane are literal zeros.
 
-From where a closure is seen: this decides what its rows cost, and which of them are literal zeros.
-
-Any link of a loop will do, and any constant axes in it: positions, forces and which motions a closure allows are the
-same. The last common ancestor of both sides, in the axes in which a first joint of one axis is placed on it, makes rows
-of a planar loop literal zeros. Where one side is the ancestor itself and the other leaves it by a joint of several
-axes, as a foot on the ground does, the first link beyond is the better place: the velocities of such a joint are given
-in axes of its link, so that its columns are units and its orientation stays out of all others.
+**Choice of the view.** The link and axes from which a closure is formulated determine the cost of its rows and which of
+them are literal zeros. Any link of a loop and any constant axes in it are valid: positions, forces and the allowed
+motions are the same. With the last common ancestor of both sides, in the axes in which the first one-axis joint is
+placed on it, rows of a planar loop are literal zeros. If one side is the ancestor itself and the other is attached to
+it by a joint of several axes, like a foot of a floating robot on the ground, the first link beyond this joint is
+better: the velocities of such a joint are given in axes of its link, so that its columns are unit vectors and its
+orientation does not enter the other columns.
 """
 
 from __future__ import annotations
@@ -34,45 +34,45 @@ from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.formulate.looped.aligned import upright
+from appell.formulate.looped.aligned import rotation_to_axis
 from appell.formulate.recursion import combine
 from appell.formulate.tree import Tree, TreeLink
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis, Partial, Revolute
 
-ROUNDING = 16.0 * 2.0**-52  # of products of a few rotations; no joint is tilted by so little on purpose
+ROUNDING = 16.0 * 2.0**-52  # error of products of a few rotations; smaller tilts of a joint are not intentional
 
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """From where a loop is seen: a link (None is the world) and a constant pose in it."""
+    """A link (None: the world) and a constant pose in it, whose axes are used to formulate a constraint."""
 
     link: str | None
-    pose: Pose = IN_PLACE
+    pose: Pose = IDENTITY_POSE
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a unit of each velocity of a joint does to all beyond it, at the origin of the joint's link."""
+    """Velocity of everything beyond a joint per unit of each of its velocities, at the origin of the joint's link."""
 
     link: str
     partials: Sequence[Partial]
     origin: Vec3
 
     def velocities(self, point: Vec3) -> list[Vec3]:
-        """Of a point beyond the joint."""
+        """Velocities of a point beyond the joint."""
         return [p.linear + p.angular.cross(point - self.origin) for p in self.partials]
 
 
 @dataclass(frozen=True)
 class FrameMotion:
-    """A frame and the body that it is fixed to, in axes of the view."""
+    """Motion of a frame and of the body to which it is fixed, in axes of the view."""
 
     R: Mat3 = IDENTITY
     x: Vec3 = ZERO
     omega: Vec3 = ZERO
     alpha: Vec3 = ZERO
-    pivot: Vec3 = ZERO  # the point of the body whose velocity and acceleration are known
+    pivot: Vec3 = ZERO  # point of the body with velocity u and acceleration acc
     u: Vec3 = ZERO
     acc: Vec3 = ZERO
     columns: tuple[Column, ...] = ()
@@ -82,69 +82,70 @@ class FrameMotion:
         return self.R.T.rows
 
     def velocity(self, point: Vec3) -> Vec3:
-        """Of the point of the body that is there."""
+        """Velocity of the body at a point."""
         return self.u + self.omega.cross(point - self.pivot)
 
     def acceleration(self, point: Vec3) -> Vec3:
-        """Of the same, at a = 0."""
+        """Acceleration of the body at a point, at a = 0."""
         r = point - self.pivot
         return self.acc + self.alpha.cross(r) + self.omega.cross(self.omega.cross(r))
 
-    def velocity_rate(self, place: Vec3, rate: Vec3) -> Vec3:
-        """How the velocity of whatever point of the body is at a place changes while the place moves, at a = 0."""
-        return self.acc + self.alpha.cross(place - self.pivot) + self.omega.cross(rate - self.u)
+    def velocity_rate(self, point: Vec3, rate: Vec3) -> Vec3:
+        """Rate of the velocity of the body at a point that moves with `rate`, at a = 0."""
+        return self.acc + self.alpha.cross(point - self.pivot) + self.omega.cross(rate - self.u)
 
     def rate(self, fixed: Vec3) -> Vec3:
-        """Of a vector that is fixed to the body."""
+        """Rate of a vector that is fixed to the body."""
         return self.omega.cross(fixed)
 
     def second_rate(self, fixed: Vec3) -> Vec3:
+        """Second rate of a vector that is fixed to the body, at a = 0."""
         return self.alpha.cross(fixed) + self.omega.cross(self.omega.cross(fixed))
 
-    def shifted(self, step: Pose, back: Vec3 = ZERO) -> FrameMotion:
-        """At another pose of the same body; `back` is a shift of this one that was still to be made."""
-        return replace(self, R=self.R @ step.rotation, x=self.x + self.R @ (step.translation + back))
+    def shifted(self, pose: Pose, pending: Vec3 = ZERO) -> FrameMotion:
+        """Motion at another pose of the same body; `pending` is a translation that was not yet applied."""
+        return replace(self, R=self.R @ pose.rotation, x=self.x + self.R @ (pose.translation + pending))
 
     def outward(self, link: TreeLink, motion: Motion, q: Vector, v: Vector) -> FrameMotion:
-        """Beyond the joint of a link, from its placement (1)."""
+        """Motion of a link from that of its joint's placement, by (1)."""
         pose = motion.pose(q)
         R, x = self.R @ pose.rotation, self.x + self.R @ pose.translation
-        partials = _turned(R, motion, 1.0)
-        spin, slide = _own(partials, v)
+        partials = _rotated(R, motion, 1.0)
+        spin, slide = _joint_velocity(partials, v)
         omega, alpha = self.omega + spin, self.alpha + self.omega.cross(spin)
         u, acc = self.velocity(x) + slide, self.acceleration(x) + (self.omega + omega).cross(slide)
         return FrameMotion(R, x, omega, alpha, x, u, acc, (*self.columns, Column(link.name, partials, x)))
 
     def inward(self, link: TreeLink, motion: Motion, q: Vector, v: Vector) -> tuple[FrameMotion, Vec3]:
-        """On the parent of a link, in the axes of the joint's placement; and the shift to it, still to be made (2)."""
+        """Motion of the parent of a link in the axes of the joint's placement, by (2); and the pending translation."""
         pose = motion.pose(q)
-        spin, slide = _own(_turned(self.R, motion, 1.0), v)
+        spin, slide = _joint_velocity(_rotated(self.R, motion, 1.0), v)
         omega = self.omega - spin
         u, acc = self.velocity(self.x) - slide, self.acceleration(self.x) - (self.omega + omega).cross(slide)
-        columns = (*self.columns, Column(link.name, _turned(self.R, motion, -1.0), self.x))
+        columns = (*self.columns, Column(link.name, _rotated(self.R, motion, -1.0), self.x))
         R, alpha = self.R @ pose.rotation.T, self.alpha - self.omega.cross(spin)
         return FrameMotion(R, self.x, omega, alpha, self.x, u, acc, columns), -pose.translation
 
 
 def frame_motion(tree: Tree, view: Viewpoint, frame: Frame, q: Vector, v: Vector) -> FrameMotion:
-    """The motion of a frame as it is seen from a view."""
+    """Motion of a frame in the axes of a view."""
     inward, outward = route(tree, view.link, frame.body)
-    moved, here, back = FrameMotion(), view.pose, ZERO
+    moved, here, pending = FrameMotion(), view.pose, ZERO
     for link in inward:
         axes, motion = canonical(link.joint.motion)
-        aligned = moved.shifted(step(here, axes), back)
-        moved, back = aligned.inward(link, motion, tree.position(link, q), tree.velocity(link, v))
+        aligned = moved.shifted(relative_pose(here, axes), pending)
+        moved, pending = aligned.inward(link, motion, tree.position(link, q), tree.velocity(link, v))
         here = link.placement @ axes
     for link in outward:
         axes, motion = canonical(link.joint.motion)
-        placed = moved.shifted(step(here, link.placement @ axes), back)
-        moved, back = placed.outward(link, motion, tree.position(link, q), tree.velocity(link, v)), ZERO
+        placed = moved.shifted(relative_pose(here, link.placement @ axes), pending)
+        moved, pending = placed.outward(link, motion, tree.position(link, q), tree.velocity(link, v)), ZERO
         here = axes
-    return moved.shifted(step(here, frame.pose), back)
+    return moved.shifted(relative_pose(here, frame.pose), pending)
 
 
 def route(tree: Tree, start: str | None, end: str | None) -> tuple[list[TreeLink], list[TreeLink]]:
-    """The links whose joints lie between two links: those to be crossed inward, then those outward, in this order."""
+    """Links whose joints are between two links: those crossed inward and those crossed outward, in this order."""
     up, down = list(tree.path(start)), list(tree.path(end))
     while up and down and up[-1].name == down[-1].name:
         up, down = up[:-1], down[:-1]
@@ -152,32 +153,32 @@ def route(tree: Tree, start: str | None, end: str | None) -> tuple[list[TreeLink
 
 
 def canonical(motion: Motion) -> tuple[Pose, Motion]:
-    """Axes of a link in which its joint turns about, or slides along, one of them; and the motion there."""
+    """Axes of a link in which its joint moves about or along one of them, and the motion in these axes."""
     if not isinstance(motion, OneAxis) or sum(x != 0.0 for x in motion.axis) == 1:
-        return IN_PLACE, motion
-    return Pose(upright(motion.axis)), replace(motion, axis=UNITS[2])
+        return IDENTITY_POSE, motion
+    return Pose(rotation_to_axis(motion.axis)), replace(motion, axis=UNITS[2])
 
 
-def step(here: Pose, there: Pose) -> Pose:
-    """One constant pose seen from another, without what is only rounding."""
-    back = here.rotation.T
+def relative_pose(here: Pose, there: Pose) -> Pose:
+    """One constant pose relative to another, with rounding errors removed."""
+    inverse = here.rotation.T
     size = ROUNDING * (math.hypot(*here.translation) + math.hypot(*there.translation))
-    rotation = Mat3.of([snap(x, ROUNDING) for x in row] for row in (back @ there.rotation).rows)
-    shift = back @ (there.translation - here.translation)
-    return Pose(rotation, Vec3.of(0.0 if abs(x) <= size else x for x in shift))
+    rotation = Mat3.of([snap(x, ROUNDING) for x in row] for row in (inverse @ there.rotation).rows)
+    translation = inverse @ (there.translation - here.translation)
+    return Pose(rotation, Vec3.of(0.0 if abs(x) <= size else x for x in translation))
 
 
-def _turned(R: Mat3, motion: Motion, sign: float) -> list[Partial]:
+def _rotated(R: Mat3, motion: Motion, sign: float) -> list[Partial]:
     return [Partial(R @ (sign * p.angular), R @ (sign * p.linear)) for p in motion.partials]
 
 
-def _own(partials: Sequence[Partial], v: Vector) -> tuple[Vec3, Vec3]:
-    """The angular velocity and the slide of a joint."""
+def _joint_velocity(partials: Sequence[Partial], v: Vector) -> tuple[Vec3, Vec3]:
+    """Angular and linear velocity of a joint."""
     return combine((p.angular for p in partials), v), combine((p.linear for p in partials), v)
 
 
 def dot_columns(columns: Sequence[Column], force: Vec3, moment: Vec3, point: Vec3) -> dict[str, list[Scalar]]:
-    """The power of a force at a point and a moment, for a unit of every velocity, by link."""
+    """Power of a force at a point and a moment per unit of every velocity, by link."""
     return {
         column.link: [
             force.dot(velocity) + moment.dot(p.angular)
@@ -188,8 +189,9 @@ def dot_columns(columns: Sequence[Column], force: Vec3, moment: Vec3, point: Vec
 
 
 def view_of_closure(tree: Tree, a: Frame, b: Frame) -> Viewpoint:
-    back, sideways = route(tree, a.body, b.body)
-    firsts = [side[0] for side in (back[::-1], sideways) if side]
+    """View for a closure of two frames; see the module docstring."""
+    inward, outward = route(tree, a.body, b.body)
+    firsts = [side[0] for side in (inward[::-1], outward) if side]
     if len(firsts) == 1 and firsts[0].joint.motion.nv > 1:
         return Viewpoint(firsts[0].name)
     first = next((link for link in firsts if link.joint.motion.nv == 1), firsts[0])
@@ -197,15 +199,15 @@ def view_of_closure(tree: Tree, a: Frame, b: Frame) -> Viewpoint:
 
 
 def placed(link: TreeLink) -> Pose:
-    """Where the joint of a link stands on the parent, in the axes that suit it."""
+    """Placement of the joint of a link on the parent, in the axes of `canonical`."""
     return link.placement @ canonical(link.joint.motion)[0]
 
 
 def view_of_wheel(tree: Tree, wheel: Frame, plane: Frame) -> Viewpoint:
-    """The link on which a wheel turns, where its axis stands still; else the wheel itself.
+    """View for a wheel: the link that carries it, in which its axis is at rest; otherwise the wheel itself.
 
-    There the lateral rows of two wheels on one axle are one expression, and on a base that moves in a plane the normal
-    rows literal zeros.
+    In this view the lateral rows of two wheels on one axle are the same expression, and the normal rows of a base that
+    moves in a plane are literal zeros.
     """
     inward, _ = route(tree, wheel.body, plane.body)
     if inward and isinstance(inward[0].joint.motion, Revolute):
@@ -214,5 +216,5 @@ def view_of_wheel(tree: Tree, wheel: Frame, plane: Frame) -> Viewpoint:
 
 
 def view_from(frame: Frame) -> Viewpoint:
-    """The frame itself: a surface, on which normals stand still, or a blade."""
+    """View of the frame itself: a surface, in which its normals are at rest, or a blade."""
     return Viewpoint(frame.body, frame.pose)

@@ -1,7 +1,7 @@
-"""The rows of constraints on a tree: gap, K, b and drift of each, at a configuration and a velocity of the tree.
+"""Rows of constraints on a tree: gap, K, b and drift of each row, at a configuration and a velocity of the tree.
 
-The formulas of each kind of constraint stand in the tables `ROWS` and `ACTIONS` at the end. Rows come in the order of
-the constraints, and within one in the order of its labels.
+The tables `ROWS` and `ACTIONS` at the end list the functions for each kind of constraint. Rows are in the order of the
+constraints and, within a constraint, in the order of its labels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from appell.algebra.derivative import value_and_rate
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
-from appell.formulate.constrained import contact as touch
+from appell.formulate.constrained import contact as contacts
 from appell.formulate.constrained.action import (
     Action,
     Row,
@@ -31,7 +31,7 @@ from appell.formulate.kinematics import frame_pose
 from appell.formulate.tree import Tree
 from appell.model.constraint import (
     AXES,
-    POSITION,
+    POSITION_LABELS,
     Closure,
     Constraint,
     Distance,
@@ -47,7 +47,7 @@ from appell.model.frame import Frame
 
 @dataclass(frozen=True)
 class Instant:
-    """A tree, where it is and how it moves."""
+    """A tree at a configuration and a velocity."""
 
     tree: Tree
     q: Vector
@@ -58,17 +58,17 @@ class Instant:
 
 
 def rows(tree: Tree, constraints: Sequence[Constraint], q: Vector, w: Vector, prescribed: Vector = ()) -> list[Row]:
-    """All rows; w is a velocity of the tree. `prescribed` holds (s, ṡ, s̈) of every motion, one after the other.
+    """All rows at a configuration q and a velocity w of the tree.
 
-    Without it motions rest at 0.
+    `prescribed` has (s, ṡ, s̈) of each prescribed motion in turn; if it is empty, they are at rest at 0.
     """
-    at, found, motions = Instant(tree, q, w), [], list(prescribed)
+    at, result, motions = Instant(tree, q, w), [], list(prescribed)
     for constraint in constraints:
         for row in rows_of(constraint, at):
             if motions and row.label in constraint.motions:
                 row, motions = row.driven(*motions[:3]), motions[3:]
-            found.append(row)
-    return found
+            result.append(row)
+    return result
 
 
 def wrench(tree: Tree, constraint: Constraint, q: Vector, multipliers: Vector) -> tuple[Vec3, Vec3]:
@@ -80,25 +80,25 @@ def wrench(tree: Tree, constraint: Constraint, q: Vector, multipliers: Vector) -
 
 
 def rows_of(constraint: Constraint, at: Instant) -> list[Row]:
-    """The rows of one constraint: its own, or those of its actions between two frames."""
-    if own := _of_kind(ROWS, constraint):
-        return own(constraint, at)
+    """Rows of one constraint: by its function in `ROWS`, or from its actions between two frames."""
+    if function := _lookup(ROWS, constraint):
+        return function(constraint, at)
     sides, actions = actions_of(constraint, at)
     return [sides.row(constraint.name, action) for action in actions]
 
 
 def actions_of(constraint: Constraint, at: Instant) -> tuple[Sides, list[Action]]:
     """Both sides of a constraint between frames, and the action of each of its rows."""
-    if own := _of_kind(ACTIONS, constraint):
-        return own(constraint, at)
+    if function := _lookup(ACTIONS, constraint):
+        return function(constraint, at)
     raise ModelError(
-        f"{constraint.owner} does not act between two frames, so that it has no wrench.",
-        expected="a closure, a rolling body or a skate",
+        f"{constraint.owner} has no wrench: it does not act between two frames.",
+        expected="a closure, a rolling constraint or a skate",
     )
 
 
-def _of_kind(table: Mapping[type, Callable], constraint: Constraint) -> Callable | None:
-    """The entry of a constraint's class, or of the nearest of its base classes that has one."""
+def _lookup(table: Mapping[type, Callable], constraint: Constraint) -> Callable | None:
+    """Entry of a constraint's class, or of the nearest of its base classes that has one."""
     return next((table[kind] for kind in type(constraint).__mro__ if kind in table), None)
 
 
@@ -123,8 +123,8 @@ def _sides(constraint: Closure, at: Instant) -> Sides:
     return at.sides(view_of_closure(at.tree, a, b), a, b)
 
 
-def _frames(at: Instant, *places: Any) -> tuple[Frame, ...]:
-    return tuple(find_frame(at.tree.robot, place) for place in places)
+def _frames(at: Instant, *names: Any) -> tuple[Frame, ...]:
+    return tuple(find_frame(at.tree.robot, name) for name in names)
 
 
 # ---- rolling
@@ -132,24 +132,24 @@ def _frames(at: Instant, *places: Any) -> tuple[Frame, ...]:
 
 def _rolling_actions(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
     a, b = _frames(at, constraint.frame, constraint.ground)
-    still = constraint.ball or constraint.wall is not None
-    sides = at.sides(view_from(b) if still else view_of_wheel(at.tree, a, b), a, b)
+    from_ground = constraint.ball or constraint.wall is not None
+    sides = at.sides(view_from(b) if from_ground else view_of_wheel(at.tree, a, b), a, b)
     contact = _contact(constraint, sides)
     return sides, contact_actions(constraint.row_labels, sides, contact, constraint.turning)
 
 
-def _contact(constraint: Rolling, sides: Sides) -> touch.RollingContact:
+def _contact(constraint: Rolling, sides: Sides) -> contacts.RollingContact:
     wall, radius, axis = constraint.wall, constraint.radius, AXES.index(constraint.axis)
     if wall is None:
         if constraint.ball:
-            return touch.ball_on_plane(sides.a, sides.b, radius)
-        return touch.wheel_on_plane(sides.a, sides.b, axis, radius)
+            return contacts.ball_on_plane(sides.a, sides.b, radius)
+        return contacts.wheel_on_plane(sides.a, sides.b, axis, radius)
     exact = getattr(wall, "distance", None)
     gap = exact or wall.gap
-    field = touch.SurfaceField(lambda x: gap(*x))
+    field = contacts.SurfaceField(lambda x: gap(*x))
     if not constraint.ball:
-        return touch.wheel_on_surface(sides.a, field, axis, radius)
-    return (touch.ball_at_distance if exact else touch.ball_on_surface)(sides.a, field, radius)
+        return contacts.wheel_on_surface(sides.a, field, axis, radius)
+    return (contacts.ball_at_distance if exact else contacts.ball_on_surface)(sides.a, field, radius)
 
 
 def _skate_actions(constraint: Skate, at: Instant) -> tuple[Sides, list[Action]]:
@@ -158,11 +158,11 @@ def _skate_actions(constraint: Skate, at: Instant) -> tuple[Sides, list[Action]]
     return sides, [skate_action(label, sides, axis) for label in constraint.row_labels]
 
 
-# ---- what is no tie between frames
+# ---- constraints that do not act between two frames
 
 
 def _gear_rows(constraint: Gear, at: Instant) -> list[Row]:
-    """Σ cₖ qₖ = c₀; a mimic joint moves as its leader does."""
+    """Row of Σ cₖ qₖ = c₀; a mimic joint moves as its leader does."""
     tree = at.tree
     ratio = {link.name: constraint.ratios.get(link.joint.name, 0.0) for link in tree.links}
     links = [link for link in tree.links if link.joint.name in constraint.ratios]
@@ -174,25 +174,27 @@ def _gear_rows(constraint: Gear, at: Instant) -> list[Row]:
 
 
 def _velocity_rows(constraint: Velocities, at: Instant) -> list[Row]:
-    """A v - b = 0, with Ȧ v - ḃ as its drift."""
+    """Rows of A v - b = 0, with the drift Ȧ v - ḃ."""
     robot = at.tree.robot
     values, rates = value_and_rate(constraint.table, at.q, robot.rate(at.q, at.w))
-    found = []
+    result = []
     for label, (*A, b), (*A_rate, b_rate) in zip(constraint.row_labels, values, rates, strict=True):
         drift = sum((x * v for x, v in zip(A_rate, at.w, strict=True)), start=-b_rate)
-        found.append(Row(constraint.name, label, None, A, -b, drift))
-    return found
+        result.append(Row(constraint.name, label, None, A, -b, drift))
+    return result
 
 
-# ---- motions
+# ---- prescribed motions
 
 
 def _prescribed_actions(constraint: Prescribed, at: Instant) -> tuple[Sides, list[Action]]:
-    """A point is driven along the axes of b."""
+    """Actions of the inner constraint, with points driven along the axes of b."""
     sides, actions = actions_of(constraint.constraint, at)
-    ways = {label: f"along {k + 1}" for k, label in enumerate(POSITION)}
+    directions = {label: f"along {k + 1}" for k, label in enumerate(POSITION_LABELS)}
     driven = [
-        replace(along(ways[action.label], sides), label=action.label) if action.label in POSITION else action
+        replace(along(directions[action.label], sides), label=action.label)
+        if action.label in POSITION_LABELS
+        else action
         for action in actions
     ]
     return sides, driven

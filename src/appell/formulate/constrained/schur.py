@@ -1,11 +1,12 @@
-"""Accelerations under constraints from the factors of a tree's inertia matrix: no velocity has to be independent.
+"""Accelerations under constraints from a factorisation of a tree's inertia matrix, without independent velocities.
 
     M = Lᵀ D L  leaves first           Y = L⁻ᵀ Kᵀ         y = L⁻ᵀ (Q - h)                                        (1)
     A = Yᵀ D⁻¹ Y                       A λ = -(γ + Yᵀ D⁻¹ y)                                                     (2)
     a = L⁻¹ D⁻¹ (y + Y λ)                                                                                      (3)
 
-Gauss: of all accelerations with K a = -γ this is the nearest to the free one in the metric of M. A column of Y has
-entries on the way from its row's joints to the root only; literal zeros in K cost nothing.
+Gauss's principle: of all accelerations with K a = -γ, this one is nearest to the unconstrained acceleration in the
+metric of M. A column of Y has entries only on the path from the joints of its row to the root; literal zeros in K cost
+nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from appell.algebra.solve import LDL
 
 @dataclass(frozen=True)
 class Schur:
-    """The rows K over a factorised inertia matrix."""
+    """Schur complement of the rows K and a factorised inertia matrix."""
 
     factors: LDL
     rows: Sequence[Vector]
 
     @cached_property
     def _raised(self) -> Matrix:
-        """The columns of Y (1)."""
+        """Columns of Y of (1)."""
         return [self.factors.solve_upper(row) for row in self.rows]
 
     @cached_property
@@ -37,7 +38,7 @@ class Schur:
 
     @cached_property
     def resistance(self) -> Matrix:
-        """A (2), symmetric."""
+        """A of (2), symmetric."""
         A: Matrix = [[0.0] * len(self.rows) for _ in self.rows]
         for i, column in enumerate(self._raised):
             for k in range(i + 1):

@@ -1,1 +1,1 @@
-"""Derivatives of the equations of motion of a tree by recursions of their own, where a differentiated tape is long."""
+"""Derivatives of the equations of motion of a tree by dedicated recursions, shorter than a differentiated tape."""

@@ -1,48 +1,48 @@
-"""How the matter outboard of a link moves, as the link sees it.
+"""Contributions of the bodies outboard of a joint to the derivatives of inverse dynamics.
 
-For M(q) a composite is one rigid body; its velocities are not those of one. With V' the velocity of its matter
-relative to the link, in the link's axes and about its origin,
+**Relative momentum of a composite.** In M(q) a composite is one rigid body, but its parts move relative to each other.
+With V' the velocity of a point of the composite relative to the link, in the link's axes and about its origin,
 
     p = ∫ V' dm            L = ∫ r × V' dm            Ψ̇ = ∫ r V'ᵀ + V' rᵀ dm                                     (1)
 
-are zero for a link that carries nothing. A child hands in its own, after its joint has moved its composite (M, φ, Ψ, I)
-with the angular velocity w and the linear velocity u of the joint:
+are zero for a link without children. A child adds its own, after the motion of its composite (M, φ, Ψ, I) with the
+angular velocity w and the linear velocity u of its joint:
 
     p' = p + M u + w × φ   L' = L + I w + φ × u   Ψ̇' = Ψ̇ + (w~Ψ - Ψw~) + (φ uᵀ + u φᵀ)                         (2)
     p_p += R p'            L_p += R L' + s × R p'     Ψ̇_p += R Ψ̇' Rᵀ + s (R p')ᵀ + (R p') sᵀ                    (3)
 
-Only velocities of joints enter, so that what a joint does not do costs nothing.
+Only velocities of joints enter, so that components that a joint does not have cost nothing.
 
-What one degree of freedom contributes to the derivatives of inverse dynamics.
+**Derivatives for one degree of freedom.** A displacement along v_k moves everything outboard of its joint as one rigid
+body, by e + b × r. All quantities are in the axes of the joint's link and about its origin; ω_p, s̈_p, u_p and W_p are
+the motion of its parent at this origin, ω and u that of the link, w and ū the velocities of the joint: ω = ω_p + w,
+u = u_p + ū.
 
-A step along v_k moves all matter outboard of its joint as one rigid body, by e + b × r. Everything is in the axes of
-the joint's link and about its origin; ω_p, s̈_p, u_p and W_p are the motion of its parent at this origin, ω and u the
-link's own, w and ū the velocities of the joint: ω = ω_p + w, u = u_p + ū.
-
-Seen from the matter that moves along, it is the parent that stepped back. With ψ = ω_p × b, the accelerations change by
+In the frame of the displaced bodies, the parent moves in the opposite direction. With ψ = ω_p × b, accelerations change
+by
 
     by q:      W_p e + s̈_p × b + 2 u_p × ψ    +  (W_p b) × r  +  2 ψ × V(r)                                       (4)
     by v:      (ω_p + ω) × e + (u_p + u) × b  +  ((ω_p + ω) × b) × r  +  2 b × V(r)                               (5)
 
-and (4), (5) are a velocity field c + d × r and a turning of the velocities V of the matter. A joint i outboard of k, or
-k's own, works against them along J_i = e_i + b_i × r, so that
+where (4), (5) are a velocity field c + d × r and a cross product with the velocities V of the body points. For a joint
+i outboard of k, or k itself, with J_i = e_i + b_i × r,
 
     ∂τᵢ/∂q_k = c·fᵢ + d·nᵢ + ψ·Gᵢ      ∂τᵢ/∂v_k = c·fᵢ + d·nᵢ + b·Gᵢ      ∂τᵢ/∂a_k = e·fᵢ + b·nᵢ                  (6)
 
     fᵢ = ∫ Jᵢ dm,   nᵢ = ∫ r × Jᵢ dm,   Gᵢ = 2 ∫ V × Jᵢ dm       over the composite of i                            (7)
 
-A joint inboard of k feels the force and moment of (4), (5) on the composite of k, and by q the force F and moment N
-there, which turn along:  b × F  and  b × N + e × F.                                                               (8)
+A joint inboard of k is loaded by the force and moment of (4), (5) on the composite of k and, in the derivative by q, by
+the rotation of the force F and moment N there:  b × F  and  b × N + e × F.                                        (8)
 
-V = u + ω × r + V' with V' the flow of the composite. In the sums of (8) the large u cancels beforehand:
+V = u + ω × r + V' with V' as in (1). In the sums of (8) the large u cancels analytically:
 
     by q:      W_p e + s̈_p × b - 2 ū × ψ      +  (W_p b) × r     +  2 ψ × (ω × r + V')                             (9)
     by v:      (2ω - w) × e + b × ū           -  (w × b) × r     +  2 ω × (b × r)  +  2 b × V'                     (10)
 
     ∫ ω × (b × r) dm = ω × (b × φ)            ∫ r × (ω × (b × r)) dm = -b × Ψω                                     (11)
 
-w × b and the like vanish for a joint of one axis. After Carpentier, Mansard 2018 and Singh, Russell, Wensing 2022, with
-fields in place of spatial vectors.
+Terms such as w × b vanish for a joint of one axis. After Carpentier, Mansard 2018 and Singh, Russell, Wensing 2022,
+with velocity fields instead of spatial vectors.
 """
 
 from __future__ import annotations
@@ -53,50 +53,60 @@ from dataclasses import dataclass
 from appell.algebra.matrix import ZEROS, Mat3, symmetric_product
 from appell.algebra.scalar import Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.recursion import Acceleration, Step, Velocity, Wrench, carried_by_parent, combine, on_parent
-from appell.model.body import Inertia, rotational_of
+from appell.formulate.recursion import (
+    Acceleration,
+    LinkTransform,
+    Velocity,
+    Wrench,
+    combine,
+    inertia_on_parent,
+    on_parent,
+)
+from appell.model.body import Inertia, rotational_inertia
 from appell.model.joints import Partial
 
 
 @dataclass(frozen=True)
-class InnerFlow:
-    """(1)."""
+class RelativeMomentum:
+    """p, L and Ψ̇ of (1)."""
 
     p: Vec3 = ZERO
     L: Vec3 = ZERO
-    spread: Mat3 = ZEROS  # Ψ̇
+    psi_rate: Mat3 = ZEROS  # Ψ̇
 
-    def __add__(self, other: InnerFlow) -> InnerFlow:
-        return InnerFlow(self.p + other.p, self.L + other.L, self.spread + other.spread)
+    def __add__(self, other: RelativeMomentum) -> RelativeMomentum:
+        return RelativeMomentum(self.p + other.p, self.L + other.L, self.psi_rate + other.psi_rate)
 
-    def turned(self, b: Vec3) -> Vec3:
+    def rotated_moment(self, b: Vec3) -> Vec3:
         """2 ∫ r × (b × V') dm, the moment of accelerations 2 b × V'."""
-        return rotational_of(self.spread) @ b + b.cross(self.L)
+        return rotational_inertia(self.psi_rate) @ b + b.cross(self.L)
 
-    def met(self, b: Vec3) -> Vec3:
+    def gyroscopic_moment(self, b: Vec3) -> Vec3:
         """2 ∫ V' × (b × r) dm."""
-        return rotational_of(self.spread) @ b + self.L.cross(b)
+        return rotational_inertia(self.psi_rate) @ b + self.L.cross(b)
 
 
-def handed_in(flow: InnerFlow, partials: Sequence[Partial], rates: Vector, body: Inertia, step: Step) -> InnerFlow:
-    """The flow of a child's composite as its parent sees it, by (2) and (3)."""
-    R, s = step.R, step.s
-    moved = flow + _by_joint(partials, rates, body)
+def momentum_on_parent(
+    momentum: RelativeMomentum, partials: Sequence[Partial], rates: Vector, body: Inertia, transform: LinkTransform
+) -> RelativeMomentum:
+    """Momentum of a child's composite relative to its parent, by (2) and (3)."""
+    R, s = transform.R, transform.s
+    moved = momentum + _of_joint(partials, rates, body)
     p = R @ moved.p
-    return InnerFlow(p, R @ moved.L + s.cross(p), R.conjugate(moved.spread) + symmetric_product(s, p))
+    return RelativeMomentum(p, R @ moved.L + s.cross(p), R.conjugate(moved.psi_rate) + symmetric_product(s, p))
 
 
-def _by_joint(partials: Sequence[Partial], rates: Vector, body: Inertia) -> InnerFlow:
-    """The flow that a joint makes of a rigid composite, by (2)."""
+def _of_joint(partials: Sequence[Partial], rates: Vector, body: Inertia) -> RelativeMomentum:
+    """Momentum of a rigid composite relative to its parent due to its joint, by (2)."""
     spin, slide = combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)
     p, L = ZERO, ZERO
     for partial, rate in zip(partials, rates, strict=True):
         force, moment = body.impulse(partial)
         p, L = p + rate * force, L + rate * moment
-    return InnerFlow(p, L, _turned(spin, body.second) + symmetric_product(body.first, slide))
+    return RelativeMomentum(p, L, _commutator(spin, body.second) + symmetric_product(body.first, slide))
 
 
-def _turned(w: Vec3, S: Mat3) -> Mat3:
+def _commutator(w: Vec3, S: Mat3) -> Mat3:
     """w~S - Sw~ of a symmetric S, every entry computed once."""
     (xx, xy, xz, yy, yz, zz), (x, y, z) = S.upper, w
     return Mat3.symmetric(
@@ -109,30 +119,31 @@ def _turned(w: Vec3, S: Mat3) -> Mat3:
     )
 
 
-STILL = InnerFlow()  # of matter that is rigid
+RIGID = RelativeMomentum()  # of a rigid composite
 
 
 @dataclass(frozen=True)
-class Matter:
-    """A link's composite, in its axes and about its origin."""
+class Composite:
+    """A link's composite with the wrench that its motion requires, in the link's axes and about its origin."""
 
     body: Inertia
     wrench: Wrench
-    flow: InnerFlow = STILL
+    momentum: RelativeMomentum = RIGID
 
-    def __add__(self, other: Matter) -> Matter:
+    def __add__(self, other: Composite) -> Composite:
         (force, moment), (more_force, more_moment) = self.wrench, other.wrench
-        return Matter(self.body + other.body, (force + more_force, moment + more_moment), self.flow + other.flow)
+        wrench = force + more_force, moment + more_moment
+        return Composite(self.body + other.body, wrench, self.momentum + other.momentum)
 
-    def on_parent(self, partials: Sequence[Partial], rates: Vector, step: Step) -> Matter:
-        """The same in the axes and about the origin of the parent."""
-        flow = handed_in(self.flow, partials, rates, self.body, step)
-        return Matter(carried_by_parent(self.body, step), on_parent(step, self.wrench), flow)
+    def on_parent(self, partials: Sequence[Partial], rates: Vector, transform: LinkTransform) -> Composite:
+        """Transform to the axes and the origin of the parent."""
+        momentum = momentum_on_parent(self.momentum, partials, rates, self.body, transform)
+        return Composite(inertia_on_parent(self.body, transform), on_parent(transform, self.wrench), momentum)
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a step of one degree of freedom changes, in its link's axes: (4) and (5) as (d, c)."""
+    """Changes due to a displacement of one degree of freedom, in its link's axes: (4) and (5) as (d, c)."""
 
     partial: Partial
     psi: Vec3
@@ -141,8 +152,8 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Share:
-    """What one degree of freedom hands inward, in its link's axes: the wrenches of (7), (8), and G."""
+class JointWrenches:
+    """Terms that one degree of freedom passes inward, in its link's axes: the wrenches of (7), (8), and G."""
 
     q: Wrench
     v: Wrench
@@ -152,7 +163,7 @@ class Share:
 
 @dataclass(frozen=True)
 class AtJoint:
-    """How a joint moves: its parent at the link's origin, in link axes, and its own velocities."""
+    """Motion at a joint: that of its parent at the link's origin, in link axes, and the rates of the joint."""
 
     parent: Acceleration
     parent_velocity: Vec3
@@ -160,10 +171,10 @@ class AtJoint:
 
 
 def fields(partials: Sequence[Partial], joint: AtJoint) -> list[Field]:
-    """The field of each degree of freedom of one joint."""
+    """Field of each degree of freedom of a joint."""
     parent, twice_u = joint.parent, 2.0 * joint.parent_velocity
     w, slide = _velocities(partials, joint.rates)
-    found = []
+    result = []
     for partial in partials:
         b, e = partial.angular, partial.linear
         psi = parent.omega.cross(b)
@@ -173,43 +184,46 @@ def fields(partials: Sequence[Partial], joint: AtJoint) -> list[Field]:
             2.0 * psi + w.cross(b),
             2.0 * parent.omega.cross(e) + twice_u.cross(b) + (w.cross(e) + slide.cross(b)),
         )
-        found.append(Field(partial, psi, by_q, by_v))
-    return found
+        result.append(Field(partial, psi, by_q, by_v))
+    return result
 
 
-def shares(partials: Sequence[Partial], joint: AtJoint, own: Velocity, all_: Matter) -> list[Share]:
-    """The share of each degree of freedom of one joint; `own` is the velocity of the link."""
+def joint_wrenches(
+    partials: Sequence[Partial], joint: AtJoint, velocity: Velocity, composite: Composite
+) -> list[JointWrenches]:
+    """Terms of each degree of freedom of a joint, from the velocity of its link and the composite of the link."""
     w, slide = _velocities(partials, joint.rates)
-    body, flow, (asked_force, asked_moment) = all_.body, all_.flow, all_.wrench
-    omega, parent = own.omega, joint.parent
-    twice_u = 2.0 * own.linear
-    momentum = 2.0 * (flow.p + omega.cross(body.first))
-    found = []
+    body, inner, (required_force, required_moment) = composite.body, composite.momentum, composite.wrench
+    omega, parent = velocity.omega, joint.parent
+    twice_u = 2.0 * velocity.linear
+    momentum = 2.0 * (inner.p + omega.cross(body.first))
+    result = []
     for partial in partials:
         b, e = partial.angular, partial.linear
-        psi, turned = parent.omega.cross(b), w.cross(b)
+        psi, w_cross_b = parent.omega.cross(b), w.cross(b)
         still = parent.W @ e + parent.acc.cross(b)
 
         force, moment = body.impulse(Partial(parent.W @ b, still - 2.0 * slide.cross(psi)))  # (9)
         spun = body.second @ (2.0 * psi)
-        stirred = flow.turned(psi)
+        inner_moment = inner.rotated_moment(psi)
         wrench_q = (
-            force + psi.cross(momentum) + b.cross(asked_force),  # (8)
-            moment - omega.cross(spun) + stirred + b.cross(asked_moment) + e.cross(asked_force),
+            force + psi.cross(momentum) + b.cross(required_force),  # (8)
+            moment - omega.cross(spun) + inner_moment + b.cross(required_moment) + e.cross(required_force),
         )
 
-        force, moment = body.impulse(Partial(-turned, 2.0 * omega.cross(e) - w.cross(e) + b.cross(slide)))  # (10)
+        force, moment = body.impulse(Partial(-w_cross_b, 2.0 * omega.cross(e) - w.cross(e) + b.cross(slide)))  # (10)
         wrench_v = (
             force + b.cross(momentum) + (2.0 * omega.cross(b)).cross(body.first),
-            moment - 2.0 * b.cross(body.second @ omega) + flow.turned(b),
+            moment - 2.0 * b.cross(body.second @ omega) + inner.rotated_moment(b),
         )
 
         wrench_a = body.impulse(partial)
-        G = twice_u.cross(wrench_a[0]) + body.second @ (2.0 * omega.cross(b)) + flow.met(b) + momentum.cross(e)
-        found.append(Share(wrench_q, wrench_v, wrench_a, G))
-    return found
+        G = twice_u.cross(wrench_a[0]) + body.second @ (2.0 * omega.cross(b))
+        G = G + inner.gyroscopic_moment(b) + momentum.cross(e)
+        result.append(JointWrenches(wrench_q, wrench_v, wrench_a, G))
+    return result
 
 
 def _velocities(partials: Sequence[Partial], rates: Vector) -> tuple[Vec3, Vec3]:
-    """The angular and the linear velocity of a joint."""
+    """Angular and linear velocity of a joint."""
     return combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)

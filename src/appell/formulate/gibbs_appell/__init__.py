@@ -1,1 +1,1 @@
-"""Dynamics from the Gibbs function, after Mata, Provenzano and Valera, and with 4x4 matrices after Shafei."""
+"""Methods based on the Gibbs function, after Mata, Provenzano and Valera, and with 4x4 matrices after Shafei."""

@@ -1,27 +1,28 @@
 """The inertia matrix as a trace of 4x4 matrices, in one pass over the tree.
 
-    M_kj = Tr{ L_k X…X F_j L_jᵀ }         k = j or inboard of it, X…X the way from k out to j                      (1)
+    M_kj = Tr{ L_k X…X F_j L_jᵀ }         k = j or inboard of it, X…X the transforms from k out to j               (1)
 
     F_p += X F Xᵀ,   starting from P = ∫ (r, 1)(r, 1)ᵀ dm of each link            L = ∂T/∂q = T ξ                  (2)
 
-With the matter of a whole body in P no separate 3x3 term is needed. Cost O(n²). After Shafei, Shafei 2018, whose own
-way is `formulate.shafei`: branch by branch, rods in 4x4 matrices and what is beside them in 3x3.
+Since P contains all of the inertia of a body, no separate 3x3 term is needed. Cost O(n²). After Shafei, Shafei 2018.
+The paper's own algorithm is in `formulate.shafei`: branch by branch, rods in 4x4 matrices and the remaining inertia in
+3x3.
 """
 
 from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformations, twist
-from appell.formulate.recursion import steps
+from appell.formulate.recursion import link_transforms
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 
 def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
-    X = transformations(tree, steps(tree, q))
+    X = transformations(tree, link_transforms(tree, q))
     rest = [0.0] * tree.robot.nv
-    place = placements(tree, X, rest, rest)
+    motion = placements(tree, X, rest, rest)
     F = {link.name: pseudo_inertia(link.inertia) for link in tree.links}
     for link in reversed(tree.links):
         if link.parent is not None:
@@ -30,10 +31,10 @@ def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     blocks: dict[tuple[str, str], list[list[Scalar]]] = {}
     carried: dict[str | None, dict[str, list[Mat4]]] = {WORLD: {}}
     for link in tree.links:
-        own = [place[link.name].T @ twist(p.angular, p.linear) for p in link.partials]
+        L_link = [motion[link.name].T @ twist(p.angular, p.linear) for p in link.partials]
         carried[link.name] = {name: [L @ X[link.name] for L in Ls] for name, Ls in carried[link.parent].items()}
-        carried[link.name][link.name] = own
-        moved = [L @ F[link.name] for L in own]
+        carried[link.name][link.name] = L_link
+        moved = [L @ F[link.name] for L in L_link]
         for name, inboard in carried[link.name].items():
             blocks[link.name, name] = [[m.trace_with(L) for L in inboard] for m in moved]  # (1)
             if name != link.name:

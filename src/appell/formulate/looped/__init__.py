@@ -1,1 +1,1 @@
-"""Inverse and forward dynamics of long trees as loops over links: one step a kind of joint, its numbers in a table."""
+"""Inverse dynamics, forward dynamics and energy of long trees as loops over links: one loop body per kind of joint."""

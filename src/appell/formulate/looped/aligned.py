@@ -1,18 +1,18 @@
-"""The same tree in link frames that suit a loop: every joint of one axis turns about z, or slides along it.
+"""A tree in link frames that suit a loop: the axis of every one-axis joint is the z axis of its link.
 
-A link of such a joint may bear any frame whose z is the axis. With A the new frame in the old one, T the placement of a
-link on its parent and J the motion of its joint,
+The frame of such a link can be any frame whose z axis is the joint axis. With A the new frame in the old one, T the
+placement of a link on its parent and J the motion of its joint,
 
     A_p⁻¹ T J_axis(q) A = (A_p⁻¹ T A) J_z(q)                                A = U Rz(γ),  U e_z = axis               (1)
 
-so that matter, frames and placements move to the new frame and nothing else changes: q, v and tau are what they were.
-γ is free. It is chosen so that the axis of one child is perpendicular to x: the placement of that child turns about x
-alone, but for a turn about its own z, which goes with q. These are the angles of Denavit and Hartenberg:
+so that inertias, frames and placements are transformed to the new frame and q, v and tau do not change. γ is free. It
+is chosen so that the axis of one child is perpendicular to x: the placement of that child is then a rotation about x,
+followed by a rotation about its own z, which combines with q. These are the angles of Denavit and Hartenberg:
 
     A_p⁻¹ T A = Rx(b) Rz(c)                                                                                         (2)
 
-The world may bear another frame too, with gravity in it. Links on joints of several axes keep theirs, in whose axes
-their v is given.
+The world may have another frame as well, in which gravity is expressed. Links on joints of several axes keep their
+frames, because their v is given in these axes.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from appell.model.joints import Motion, OneAxis
 
 
 @dataclass(frozen=True)
-class Aligned:
-    """A tree in its new frames, and where these stand in the old ones, by link."""
+class AlignedTree:
+    """A tree in its new frames, and the poses of these in the old ones, by link."""
 
     tree: Tree
     frames: Mapping[str | None, Pose]
 
 
-def aligned(tree: Tree) -> Aligned:
-    """Every joint of one axis about or along z of its link."""
+def aligned(tree: Tree) -> AlignedTree:
+    """Transform a tree so that every one-axis joint moves about or along z of its link."""
     frames = _frames(tree)
     links = []
     for link in tree.links:
         old, new = link.placement, frames[link.name]
         placement = frames[link.parent].inverse @ Pose(old.rotation, old.translation) @ new
-        moved = link.inertia if new.rotation == IDENTITY else link.inertia.seen_from(new.inverse)
+        moved = link.inertia if new.rotation == IDENTITY else link.inertia.moved(new.inverse)
         joint = replace(link.joint, motion=_along_z(link.joint.motion), placement=placement)
         links.append(replace(link, joint=joint, placement=placement, inertia=moved))
     gravity = frames[WORLD].rotation.T @ tree.gravity
-    return Aligned(replace(tree, links=tuple(links), gravity=gravity), frames)
+    return AlignedTree(replace(tree, links=tuple(links), gravity=gravity), frames)
 
 
 def _along_z(motion: Motion) -> Motion:
@@ -57,28 +57,28 @@ def _along_z(motion: Motion) -> Motion:
 
 
 def _frames(tree: Tree) -> dict[str | None, Pose]:
-    """A for every link and for the world; the first child whose axis is not parallel decides on γ."""
+    """A for every link and for the world. The first child whose axis is not parallel to z determines γ."""
     axes = {link.name: link.joint.motion.axis for link in tree.links if isinstance(link.joint.motion, OneAxis)}
-    turned: dict[str | None, Mat3] = {link.name: IDENTITY for link in tree.links}
-    turned |= {name: upright(axis) for name, axis in axes.items()}
-    turned[WORLD] = IDENTITY
-    frames = {name: Pose(rotation) for name, rotation in turned.items()}
-    open_to_choice: set[str | None] = {WORLD, *axes}
+    rotations: dict[str | None, Mat3] = {link.name: IDENTITY for link in tree.links}
+    rotations |= {name: rotation_to_axis(axis) for name, axis in axes.items()}
+    rotations[WORLD] = IDENTITY
+    frames = {name: Pose(rotation) for name, rotation in rotations.items()}
+    undetermined: set[str | None] = {WORLD, *axes}  # links whose γ is still free
     for link in tree.links:
-        if link.parent not in open_to_choice or link.name not in axes:
+        if link.parent not in undetermined or link.name not in axes:
             continue
-        axis = turned[link.parent].T @ link.placement.rotation @ axes[link.name]
+        axis = rotations[link.parent].T @ link.placement.rotation @ axes[link.name]
         x, y = snap(axis.x), snap(axis.y)
         if x or y:
-            frames[link.parent] = Pose(turned[link.parent] @ _about_z(math.atan2(-x, y)))
-            open_to_choice.remove(link.parent)
+            frames[link.parent] = Pose(rotations[link.parent] @ _about_z(math.atan2(-x, y)))
+            undetermined.remove(link.parent)
     return frames
 
 
-def upright(axis: Vec3) -> Mat3:
-    """A rotation that takes z to a unit axis: the smallest one, for axes that point down that after a half turn."""
+def rotation_to_axis(axis: Vec3) -> Mat3:
+    """Smallest rotation that takes z to a unit axis; for axes that point down, smallest after a half turn about x."""
     if axis.z < 0.0:
-        return upright(-axis) @ Mat3.of([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
+        return rotation_to_axis(-axis) @ Mat3.of([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
     x, y, z = axis
     k = 1.0 / (1.0 + z)
     return Mat3.of([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]])

@@ -1,11 +1,11 @@
-"""Forward dynamics as three loops over the links: the text of `newton_euler.articulated_body`, a link a turn.
+"""Forward dynamics as three loops over the links, one link per iteration, as in `newton_euler.articulated_body`.
 
     outward      velocity of the parent, q, v                    ->   velocity of the link
-    inward       articulated body of the link, τ                 ->   that of its parent, and how the joint answers
-    outward      acceleration of the parent, the joint's answer  ->   acceleration of the link, v̇
+    inward       articulated body of the link, τ                 ->   that of its parent, and the joint's response
+    outward      acceleration of the parent, joint's response    ->   acceleration of the link, v̇
 
-An articulated body is handed from link to link in a row that is free again when its link has taken its turn: the first
-child that hands something on writes the row of its parent, others add to it. Cost O(n), and no inertia matrix.
+An articulated body is passed from link to link in a row that is reused after its link has been visited: the first child
+that passes something on writes the row of its parent, others add to it. Cost O(n), without an inertia matrix.
 """
 
 from __future__ import annotations
@@ -17,121 +17,128 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.looped.arranged import Arranged, begin
-from appell.formulate.looped.inverse import body_of, pushed_forces
-from appell.formulate.looped.mounts import Mount
-from appell.formulate.looped.turns import Part
-from appell.formulate.newton_euler.articulated_body import Answer, relative
+from appell.formulate.looped.inverse import body_of, external_joint_forces
+from appell.formulate.looped.joint_kinds import JointKind
+from appell.formulate.looped.loop_tree import LoopTree, write_row
+from appell.formulate.looped.passes import Part
+from appell.formulate.newton_euler.articulated_body import JointResponse, relative
 from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
 from appell.formulate.recursion import Wrench as Pair
 
-NOTHING = 0  # the row of an articulated body that is none
+EMPTY_ROW = 0  # row of an articulated body without inertia, for links without children
 
 
 def forward_dynamics(
-    arranged: Arranged, loops: Loops, q: Vector, v: Vector, tau: Vector, outside: Mapping[str, Pair]
+    loop_tree: LoopTree, loops: Loops, q: Vector, v: Vector, tau: Vector, external: Mapping[str, Pair]
 ) -> list[Scalar]:
-    """a(q, v, τ), with outside wrenches on some links, in their aligned frames."""
-    n = len(arranged.links)
-    velocity = loops.table(n + 1, 6)  # the world's row is the last
-    begin(loops, velocity, n, [0.0] * 6)
+    """a(q, v, τ), with external wrenches on some links, in the aligned frames of the links."""
+    n = len(loop_tree.links)
+    velocity = loops.table(n + 1, 6)  # the last row is the world's
+    write_row(loops, velocity, n, [0.0] * 6)
     common = {
-        "placement": arranged.placements,
-        "v": arranged.velocities(loops, v),
-        "kept": arranged.by_mount(loops, lambda mount: mount.kept),
-        "velocity": arranged.every(velocity),
+        "placement": loop_tree.placements,
+        "v": loop_tree.velocities(loops, v),
+        "pose": loop_tree.by_joint_kind(loops, lambda joint: joint.pose_size),
+        "velocity": loop_tree.per_link(velocity),
     }
-    arranged.outward(
+    loop_tree.outward(
         loops,
         _move,
         {
             "placement": common["placement"],
-            "q": arranged.positions(loops, q),
+            "q": loop_tree.positions(loops, q),
             "v": common["v"],
-            "parent": [Rows(velocity, [k if k >= 0 else n for k in arranged.parents])],
+            "parent": [Rows(velocity, [k if k >= 0 else n for k in loop_tree.parents])],
         },
-        {"kept": common["kept"], "velocity": common["velocity"]},
+        {"pose": common["pose"], "velocity": common["velocity"]},
     )
-    if outside:
-        pushes = pushed_forces(arranged, loops, common["kept"], outside)
-        tau = [x - y for x, y in zip(tau, pushes, strict=True)]
+    if external:
+        added = external_joint_forces(loop_tree, loops, common["pose"], external)
+        tau = [x - y for x, y in zip(tau, added, strict=True)]
 
-    answer = arranged.by_mount(loops, _answer_size)
-    own, earlier, parent = _handed(arranged, loops)
-    arranged.inward(
+    response = loop_tree.by_joint_kind(loops, _response_size)
+    outboard, earlier, parent = _articulated_rows(loop_tree, loops)
+    loop_tree.inward(
         loops,
         _answer,
         {
             **common,
-            "matter": arranged.matter(loops),
-            "rotor": [[link.rotor] for link in arranged.links],
-            "tau": arranged.velocities(loops, tau),
-            "outboard": own,
+            "inertia": loop_tree.inertias(loops),
+            "rotor": [[link.rotor] for link in loop_tree.links],
+            "tau": loop_tree.velocities(loops, tau),
+            "outboard": outboard,
             "earlier": earlier,
         },
-        {"answer": answer, "parent": parent},
+        {"response": response, "parent": parent},
     )
 
-    before, after = arranged.passed(loops, 6, (*ZERO, *(-arranged.tree.gravity)))
-    gains = arranged.at_joints(loops)
-    arranged.outward(
-        loops, _accelerate, {**common, "answer": answer, "parent": before}, {"acceleration": after, "gains": gains}
+    of_parents, of_links = loop_tree.passed_outward(loops, 6, (*ZERO, *(-loop_tree.tree.gravity)))
+    joint_accelerations = loop_tree.joint_table(loops)
+    loop_tree.outward(
+        loops,
+        _accelerate,
+        {**common, "response": response, "parent": of_parents},
+        {"acceleration": of_links, "joint acceleration": joint_accelerations},
     )
-    return arranged.gathered(loops, gains)
+    return loop_tree.gather(loops, joint_accelerations)
 
 
-def _move(mount, given):
-    """The pose of the joint and the velocity of the link."""
+def _move(joint, given):
+    """Pose of the joint and velocity of the link."""
     placement = given["placement"]
-    kept = mount.keep(placement, given["q"])
-    step = mount.step(placement, kept)
-    V = _twist(given["parent"]).to_link(step.R, step.s) + _relative(mount, given)
-    return {"kept": kept, "velocity": _row(V)}
+    pose = joint.joint_pose(placement, given["q"])
+    transform = joint.transform(placement, pose)
+    V = _twist(given["parent"]).to_link(transform.R, transform.s) + _relative(joint, given)
+    return {"pose": pose, "velocity": _row(V)}
 
 
-def _answer(mount, given):
-    """How the joint answers, and what the parent feels of the link."""
-    body, V, own = ArticulatedInertia.of(body_of(given["matter"])), _twist(given["velocity"]), _relative(mount, given)
-    outboard, pushed = _handed_of(given["outboard"])
-    A, p = body + outboard, V.cross_wrench(body @ V) + pushed
-    S = [Twist.of(partial) for partial in mount.partials]
-    answer = Answer.of(A, p, S, given["rotor"][0], mount.share(given["placement"], given["tau"]))
-    step = mount.step(given["placement"], given["kept"])
-    rest, push = answer.handed_on(A, p, V.cross(own))
-    handed = _handed_row(rest.to_parent(step.R, step.s), push.to_parent(step.R, step.s))
+def _answer(joint, given):
+    """Response of the joint, and the articulated body and bias wrench that the link passes to its parent."""
+    body, V = ArticulatedInertia.of(body_of(given["inertia"])), _twist(given["velocity"])
+    joint_velocity = _relative(joint, given)
+    outboard, outboard_wrench = _articulated_of(given["outboard"])
+    A, p = body + outboard, V.cross_wrench(body @ V) + outboard_wrench
+    S = [Twist.of(partial) for partial in joint.partials]
+    response = JointResponse.of(A, p, S, given["rotor"][0], joint.joint_rates(given["placement"], given["tau"]))
+    transform = joint.transform(given["placement"], given["pose"])
+    rest, wrench = response.passed_inward(A, p, V.cross(joint_velocity))
+    passed = _articulated_row(rest.to_parent(transform.R, transform.s), wrench.to_parent(transform.R, transform.s))
     if given["earlier"]:
-        handed = [x + y for x, y in zip(handed, given["earlier"], strict=True)]
-    return {"answer": _answer_row(answer), "parent": handed}
+        passed = [x + y for x, y in zip(passed, given["earlier"], strict=True)]
+    return {"response": _response_row(response), "parent": passed}
 
 
-def _accelerate(mount, given):
-    """The acceleration of the link, and along its joint."""
-    answer = _answer_of(mount, given["answer"])
-    step = mount.step(given["placement"], given["kept"])
-    drift = _twist(given["velocity"]).cross(_relative(mount, given))
-    carried = _twist(given["parent"]).to_link(step.R, step.s) + drift
-    gains = answer.gains(carried)
-    return {"acceleration": _row(answer.accelerated(carried, gains)), "gains": gains}
+def _accelerate(joint, given):
+    """Acceleration of the link, and along its joint."""
+    response = _response_of(joint, given["response"])
+    transform = joint.transform(given["placement"], given["pose"])
+    drift = _twist(given["velocity"]).cross(_relative(joint, given))
+    carried = _twist(given["parent"]).to_link(transform.R, transform.s) + drift
+    along_joint = response.joint_acceleration(carried)
+    return {
+        "acceleration": _row(response.link_acceleration(carried, along_joint)),
+        "joint acceleration": along_joint,
+    }
 
 
-def _relative(mount: Mount, given) -> Twist:
-    return relative(mount.partials, mount.share(given["placement"], given["v"]))
+def _relative(joint: JointKind, given) -> Twist:
+    return relative(joint.partials, joint.joint_rates(given["placement"], given["v"]))
 
 
 # ---- rows
 
 
-def _handed(arranged: Arranged, loops: Loops) -> tuple[Part, Part, Part]:
+def _articulated_rows(loop_tree: LoopTree, loops: Loops) -> tuple[Part, Part, Part]:
     """Rows of articulated bodies: each link's own, its parent's if another child has written it, its parent's."""
     rows: dict[int, int] = {}
     free: list[int] = []
-    size = NOTHING + 1
-    own: list[int | None] = [None] * len(arranged.links)
-    earlier, parent = list(own), list(own)
-    for k in range(len(arranged.links))[::-1]:
-        own[k] = rows.get(k, NOTHING)
+    size = EMPTY_ROW + 1
+    of_link: list[int | None] = [None] * len(loop_tree.links)
+    earlier, of_parent = list(of_link), list(of_link)
+    for k in range(len(loop_tree.links))[::-1]:
+        of_link[k] = rows.get(k, EMPTY_ROW)
         free += [rows[k]] if k in rows else []
-        inboard = arranged.parents[k]
+        inboard = loop_tree.parents[k]
         if inboard < 0:
             continue
         if inboard in rows:
@@ -140,38 +147,39 @@ def _handed(arranged: Arranged, loops: Loops) -> tuple[Part, Part, Part]:
             rows[inboard] = free.pop()
         else:
             rows[inboard], size = size, size + 1
-        parent[k] = rows[inboard]
+        of_parent[k] = rows[inboard]
     table = loops.table(size, 27)
-    begin(loops, table, NOTHING, [0.0] * 27)
-    return [Rows(table, own)], [Rows(table, earlier)], [Rows(table, parent)]
+    write_row(loops, table, EMPTY_ROW, [0.0] * 27)
+    return [Rows(table, of_link)], [Rows(table, earlier)], [Rows(table, of_parent)]
 
 
-def _handed_row(A: ArticulatedInertia, p: Wrench) -> list[Scalar]:
+def _articulated_row(A: ArticulatedInertia, p: Wrench) -> list[Scalar]:
     return [*A.I.upper, *(x for row in A.H.rows for x in row), *A.M.upper, *p.force, *p.moment]
 
 
-def _handed_of(row: Vector) -> tuple[ArticulatedInertia, Wrench]:
+def _articulated_of(row: Vector) -> tuple[ArticulatedInertia, Wrench]:
     H = Mat3.of([row[6:9], row[9:12], row[12:15]])
     A = ArticulatedInertia(Mat3.symmetric(*row[0:6]), H, Mat3.symmetric(*row[15:21]))
     return A, Wrench(Vec3.of(row[21:24]), Vec3.of(row[24:27]))
 
 
-def _answer_size(mount: Mount) -> int:
-    return 6 * mount.nv + mount.nv * (mount.nv + 1) // 2 + mount.nv
+def _response_size(joint: JointKind) -> int:
+    return 6 * joint.nv + joint.nv * (joint.nv + 1) // 2 + joint.nv
 
 
-def _answer_row(answer: Answer) -> list[Scalar]:
-    U = [x for wrench in answer.U for x in (*wrench.force, *wrench.moment)]
-    lower = [x for k, row in enumerate(answer.D.lower) for x in row[:k]]
-    return [*U, *lower, *answer.D.inverse_pivots, *answer.net]
+def _response_row(response: JointResponse) -> list[Scalar]:
+    U = [x for wrench in response.U for x in (*wrench.force, *wrench.moment)]
+    lower = [x for k, row in enumerate(response.D.lower) for x in row[:k]]
+    return [*U, *lower, *response.D.inverse_pivots, *response.net]
 
 
-def _answer_of(mount: Mount, row: Vector) -> Answer:
-    n, taken = mount.nv, iter(row)
-    U = [Wrench(Vec3(*(next(taken) for _ in range(3))), Vec3(*(next(taken) for _ in range(3)))) for _ in range(n)]
-    lower = [[next(taken) if i < k else 0.0 for i in range(n)] for k in range(n)]
-    pivots = [next(taken) for _ in range(n)]
-    return Answer([Twist.of(p) for p in mount.partials], U, LDL(lower, pivots), [next(taken) for _ in range(n)])
+def _response_of(joint: JointKind, row: Vector) -> JointResponse:
+    n, entries = joint.nv, iter(row)
+    U = [Wrench(Vec3(*(next(entries) for _ in range(3))), Vec3(*(next(entries) for _ in range(3)))) for _ in range(n)]
+    lower = [[next(entries) if i < k else 0.0 for i in range(n)] for k in range(n)]
+    pivots = [next(entries) for _ in range(n)]
+    net = [next(entries) for _ in range(n)]
+    return JointResponse([Twist.of(p) for p in joint.partials], U, LDL(lower, pivots), net)
 
 
 def _twist(row: Vector) -> Twist:

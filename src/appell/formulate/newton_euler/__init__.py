@@ -1,1 +1,1 @@
-"""Dynamics from Newton's and Euler's equations, body by body."""
+"""Methods based on Newton's and Euler's equations of each body."""

@@ -1,13 +1,13 @@
-"""Forward dynamics by articulated bodies, with every quantity about the world's origin in the world's axes.
+"""Forward dynamics by articulated bodies, with all quantities about the world's origin and in world axes.
 
-The recursion is that of `articulated_body`, but nothing is carried from link to link: inertias, partials and outside
-wrenches are brought to the world once, and what a joint hands inward is simply added.
+The recursion is that of `articulated_body`, but without transforms from link to link: inertias, partials and external
+wrenches are transformed to the world once, and the terms that a joint passes inward are simply added.
 
     A_p += A - U D⁻¹ Uᵀ          p_p += p + Aᵃ c + U D⁻¹ (τ - Sᵀ p)                                              (1)
     a' = a_p + c                 v̇ = D⁻¹ (τ - Sᵀ p - Uᵀ a')            a = a' + S v̇                            (2)
 
-More work at a distance from the origin, where large terms cancel: this is the version whose float32 errors the papers'
-stability study resembles. Featherstone 1983.
+It takes more work, and far from the origin large terms cancel: its float32 errors resemble those of the papers'
+stability study. Featherstone 1983.
 """
 
 from __future__ import annotations
@@ -16,52 +16,51 @@ from appell.algebra.rotation import Pose, Rotation
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO
 from appell.formulate.kinematics import world_poses
-from appell.formulate.newton_euler.articulated_body import Answer
+from appell.formulate.newton_euler.articulated_body import JointResponse
 from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
-from appell.formulate.recursion import Outside, steps
+from appell.formulate.recursion import ExternalWrenches, link_transforms
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 
 
-def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Outside = None) -> list[Scalar]:
+def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: ExternalWrenches = None) -> list[Scalar]:
     """a(q, v, τ)."""
-    pose = world_poses(tree, steps(tree, q))
+    pose = world_poses(tree, link_transforms(tree, q))
     velocity: dict[str | None, Twist] = {WORLD: Twist()}
     partials, drift, body, bias = {}, {}, {}, {}
     for link in tree.links:
-        place = pose[link.name]
-        partials[link.name] = S = _partials_in_world(link, place)
+        R, x = pose[link.name].rotation, pose[link.name].translation
+        partials[link.name] = S = _partials_in_world(link, pose[link.name])
         along = sum((rate * twist for rate, twist in zip(tree.velocity(link, v), S, strict=True)), start=Twist())
         velocity[link.name] = V = velocity[link.parent] + along
         drift[link.name] = V.cross(along)
-        body[link.name] = ArticulatedInertia.of(link.inertia).to_parent(Rotation((place.rotation,)), place.translation)
+        body[link.name] = ArticulatedInertia.of(link.inertia).to_parent(Rotation((R,)), x)
         bias[link.name] = V.cross_wrench(body[link.name] @ V)
     for name, (force, moment) in (wrenches or {}).items():
-        place = pose[name]
-        outside = Wrench(force, moment).to_parent(Rotation((place.rotation,)), place.translation)
-        bias[name] = bias[name] - outside
+        R, x = pose[name].rotation, pose[name].translation
+        bias[name] = bias[name] - Wrench(force, moment).to_parent(Rotation((R,)), x)
 
-    answer = {}
+    response = {}
     for link in reversed(tree.links):
         A, p, S = body[link.name], bias[link.name], partials[link.name]
-        answer[link.name] = Answer.of(A, p, S, link.rotor, tree.velocity(link, tau))
+        response[link.name] = JointResponse.of(A, p, S, link.rotor, tree.velocity(link, tau))
         if link.parent is not None:
-            rest, pushed = answer[link.name].handed_on(A, p, drift[link.name])
+            rest, wrench = response[link.name].passed_inward(A, p, drift[link.name])
             body[link.parent] += rest  # (1)
-            bias[link.parent] += pushed
+            bias[link.parent] += wrench
 
     acceleration: dict[str | None, Twist] = {WORLD: Twist(ZERO, -tree.gravity)}
-    found = {}
+    along_joints = {}
     for link in tree.links:
         carried = acceleration[link.parent] + drift[link.name]
-        found[link.name] = answer[link.name].gains(carried)  # (2)
-        acceleration[link.name] = answer[link.name].accelerated(carried, found[link.name])
-    return tree.gather(found)
+        along_joints[link.name] = response[link.name].joint_acceleration(carried)  # (2)
+        acceleration[link.name] = response[link.name].link_acceleration(carried, along_joints[link.name])
+    return tree.gather(along_joints)
 
 
-def _partials_in_world(link: TreeLink, place: Pose) -> list[Twist]:
-    found = []
+def _partials_in_world(link: TreeLink, pose: Pose) -> list[Twist]:
+    twists = []
     for p in link.partials:
-        b = place.rotation @ p.angular
-        found.append(Twist(b, place.rotation @ p.linear + place.translation.cross(b)))
-    return found
+        b = pose.rotation @ p.angular
+        twists.append(Twist(b, pose.rotation @ p.linear + pose.translation.cross(b)))
+    return twists

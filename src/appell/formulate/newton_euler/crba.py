@@ -1,6 +1,6 @@
 """The inertia matrix by Featherstone's composite rigid bodies, with spatial vectors about the joint origins.
 
-    Ic_p += X* Ic X              the composite's spatial inertia, moved to the parent                            (1)
+    Ic_p += X* Ic X              the composite's spatial inertia, transformed to the parent                      (1)
     F = Ic S_j                   the wrench of a unit acceleration of joint j                                    (2)
     M_kj = S_kᵀ F                F ← X* F on the way from j inward                                               (3)
 
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.newton_euler.spatial import Twist, Wrench
-from appell.formulate.recursion import composites, steps
+from appell.formulate.recursion import composites, link_transforms
 from appell.formulate.tree import Tree
 
 
 def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
-    step = steps(tree, q)
-    composite = composites(tree, step)  # (1)
+    transforms = link_transforms(tree, q)
+    composite = composites(tree, transforms)  # (1)
     blocks: dict[tuple[str, str], list[list[Scalar]]] = {}
     for link in tree.links:
         impulses = [composite[link.name].impulse(p) for p in link.partials]
@@ -26,7 +26,7 @@ def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
         here = link
         for inboard in (link, *tree.ancestors(link)):
             if inboard is not here:
-                F = [wrench.to_parent(step[here.name].R, step[here.name].s) for wrench in F]
+                F = [wrench.to_parent(transforms[here.name].R, transforms[here.name].s) for wrench in F]
                 here = inboard
             rows = [[wrench.power(Twist.of(p)) for wrench in F] for p in here.partials]  # (3)
             blocks[here.name, link.name] = rows

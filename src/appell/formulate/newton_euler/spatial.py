@@ -1,11 +1,11 @@
-"""Spatial vectors and articulated inertias: pairs of 3-vectors and what maps one kind to the other.
+"""Spatial vectors and articulated inertias: twists, wrenches and the matrices that map twists to wrenches.
 
-A twist is angular velocity and velocity of the origin, a wrench is force and moment about the origin. Between them
-stands a symmetric 6x6 matrix in blocks,
+A twist is the angular velocity and the velocity of the origin, a wrench the force and the moment about the origin. An
+inertia maps one to the other; it is a symmetric 6x6 matrix in blocks,
 
     n = I ω + H v            f = Hᵀ ω + M v                                                                     (1)
 
-with H = h~ and M = m 1 for a rigid body. Seen from an origin that stands at -s, in the same axes, it becomes
+with H = h~ and M = m 1 for a rigid body. About an origin at -s, in the same axes, it becomes
 
     M' = M          H' = H + s~ M          I' = I - H s~ + s~ H'ᵀ                                              (2)
 
@@ -29,6 +29,8 @@ from appell.model.joints import Partial
 
 @dataclass(frozen=True)
 class Twist:
+    """Angular velocity and velocity of the origin."""
+
     angular: Vec3 = ZERO
     linear: Vec3 = ZERO
 
@@ -51,12 +53,14 @@ class Twist:
         return Wrench(angular.cross(wrench.force), angular.cross(wrench.moment) + linear.cross(wrench.force))  # (3)
 
     def to_link(self, R: Rotation, s: Vec3) -> Twist:
-        """From the parent's origin and axes to the link's."""
+        """Transform from the parent's origin and axes to those of the link."""
         return Twist(R.T @ self.angular, R.T @ (self.linear + self.angular.cross(s)))
 
 
 @dataclass(frozen=True)
 class Wrench:
+    """Force and moment about the origin."""
+
     force: Vec3 = ZERO
     moment: Vec3 = ZERO
 
@@ -73,14 +77,14 @@ class Wrench:
         return self.moment.dot(twist.angular) + self.force.dot(twist.linear)
 
     def to_parent(self, R: Rotation, s: Vec3) -> Wrench:
-        """From the link's origin and axes to the parent's."""
+        """Transform from the link's origin and axes to those of the parent."""
         force = R @ self.force
         return Wrench(force, R @ self.moment + s.cross(force))
 
 
 @dataclass(frozen=True)
 class ArticulatedInertia:
-    """The blocks of (1)."""
+    """Blocks of the matrix (1)."""
 
     I: Mat3 = ZEROS
     H: Mat3 = ZEROS
@@ -106,37 +110,37 @@ class ArticulatedInertia:
         return ArticulatedInertia(I, H, M)
 
     def without(self, twists: Iterable[Twist]) -> ArticulatedInertia:
-        """The same for an inertia that is known to resist none of these twists: zeros where one is along an axis."""
-        idle = {k for k in map(_axis, twists) if k is not None}
-        turned, shifted = ([k + start not in idle for k in range(3)] for start in (0, 3))
+        """The inertia with exact zeros for twists along an axis, of an inertia that does not resist these twists."""
+        free = {k for k in map(_axis, twists) if k is not None}
+        angular, linear = ([k + start not in free for k in range(3)] for start in (0, 3))
         return ArticulatedInertia(
-            _kept(self.I, turned, turned), _kept(self.H, turned, shifted), _kept(self.M, shifted, shifted)
+            _masked(self.I, angular, angular), _masked(self.H, angular, linear), _masked(self.M, linear, linear)
         )
 
     def to_parent(self, R: Rotation, s: Vec3) -> ArticulatedInertia:
-        """From the link's origin and axes to the parent's."""
-        turned = R @ (R @ self.H.T).T
-        return ArticulatedInertia(R.conjugate(self.I), turned, R.conjugate(self.M)).shifted(s)
+        """Transform from the link's origin and axes to those of the parent."""
+        rotated = R @ (R @ self.H.T).T
+        return ArticulatedInertia(R.conjugate(self.I), rotated, R.conjugate(self.M)).shifted(s)
 
     def shifted(self, s: Vec3) -> ArticulatedInertia:
-        """(2)."""
+        """Inertia about another origin, by (2)."""
         S = skew(s)
         H = self.H + S @ self.M
         return ArticulatedInertia(mirrored(self.I - self.H @ S + S @ H.T), H, self.M)
 
 
 def _axis(twist: Twist) -> int | None:
-    """The axis that a twist turns about (0, 1, 2) or moves along (3, 4, 5), if it is one and the twist is constant."""
+    """Coordinate axis about which (0, 1, 2) or along which (3, 4, 5) a constant unit twist moves; None for others."""
     entries = (*twist.angular, *twist.linear)
     if not all(map(is_number, entries)) or sorted(map(abs, entries)) != [0.0] * 5 + [1.0]:
         return None
     return next(k for k, x in enumerate(entries) if x)
 
 
-def _kept(m: Mat3, rows: Sequence[bool], columns: Sequence[bool]) -> Mat3:
+def _masked(m: Mat3, rows: Sequence[bool], columns: Sequence[bool]) -> Mat3:
     return Mat3.of([x if rows[i] and columns[j] else 0.0 for j, x in enumerate(row)] for i, row in enumerate(m.rows))
 
 
 def mirrored(m: Mat3) -> Mat3:
-    """A matrix known to be symmetric, with its lower half taken from the upper so that it is computed once."""
+    """Copy the upper half of a symmetric matrix to the lower, so that each entry is computed once."""
     return Mat3.symmetric(*m.upper)
