@@ -35,7 +35,7 @@ from appell.formulate.equations import SYMBOLS
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.excitation.bounds import MotionBounds, envelope
 from appell.identify.parameter_set import QVA
-from appell.model.mechanism import Mechanism
+from appell.model.system import System
 from appell.motion.paths.fourier import Fourier
 
 INFEASIBLE_OBJECTIVE = 100.0  # objective of a motion out of reach; the log of a condition number
@@ -256,7 +256,7 @@ def _scaled(pullback: Pullback, scale: np.ndarray) -> Pullback:
     return lambda w: pullback(w * scale)
 
 
-def _margins(mechanism: Mechanism, q):
+def _margins(mechanism: System, q):
     """Return the distances of every leg's length from its lower limit, then from its upper limit."""
     sizes = [reach.values(q) for reach in mechanism.reaches]
     return {"margin": [size - least for size, least, _ in sizes] + [most - size for size, _, most in sizes]}
