@@ -40,7 +40,7 @@ def payloads(folder: Path, count: int = 1_000_000) -> None:
         beyond = (largest > limits).any(axis=1).mean()
         text = f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} exceed the limit of some joint"
         figure_title(figure, text)
-        save(figure, folder / "payloads.png")
+        save(figure, folder / "payloads.png", overwrite=True)
 
 
 if __name__ == "__main__":
