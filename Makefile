@@ -1,10 +1,10 @@
-# make demo    set up and reproduce the papers' results
+# make demo    set up and reproduce the results of the papers
 # make test    set up and run the tests
-# make bare    run the tests that use programs of the system once more, with those programs hidden
-# make floors  set up the lowest versions that pyproject.toml declares, and run on them the tests that meet them
-# make bench   set up and measure against Pinocchio and other peers; writes benchmarks/results/
+# make bare    run the tests that use system programs again, with those programs hidden
+# make floors  set up the lowest versions that pyproject.toml declares, and run the tests that depend on them
+# make bench   set up and compare the speed with Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
-# make fuzz    set up and try to break it, for MINUTES (5)
+# make fuzz    set up and run the fuzz targets for MINUTES (5)
 # make lint    set up and check style, types and the order of imports
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ MINUTES ?= 5
 INSTALL := -m pip --disable-pip-version-check --quiet install --no-compile --editable
 LABORATORY := -m pip --disable-pip-version-check --quiet install --no-compile --no-deps --editable ./lab
 
-# What every dependency is asked for: NumPy's C interface and element types, LLVM, SciPy, the command line, files, figures.
+# Tests of what each dependency provides: NumPy's C interface and dtypes, LLVM, SciPy, the command line, files, figures.
 FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py tests/compile/native/test_direct.py \
 	tests/compile/llvm/test_arithmetic.py tests/compile/llvm/test_trigonometry.py tests/compile/test_array_kinds.py \
 	tests/compile/test_function.py tests/cli tests/motion/test_records.py tests/motion/test_record_files.py \
@@ -21,7 +21,7 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 	tests/control/test_linearize.py tests/describe/test_urdf_agrees_with_pinocchio.py \
 	tests/identify/test_measured_records.py tests/project/test_floors.py
 
-# Films, pages, exports, FMU, boards, peers that are compiled, the command line.
+# Tests of movies, pages, exports, FMU, boards, compiled peers and the command line.
 BARE := tests/show tests/compile/c tests/simulation/fmu tests/lab/bench \
 	tests/control/test_controller_in_c.py tests/cli
 

@@ -2,7 +2,7 @@
 
     python .ci/bare.py make test
 
-The command gets a PATH of one temporary folder, with links to every program of the present PATH but the hidden ones.
+The command gets a PATH of one temporary folder, with links to every program of the current PATH except the hidden ones.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import tempfile
 from pathlib import Path
 
 HIDDEN = re.compile(
-    r"(.*-)?(gcc|g\+\+|cc|c\+\+|cpp|clang|clang\+\+|c89|c99)(-[\d.]+|-gcc|-cc)?"  # compilers, cross compilers among them
+    r"(.*-)?(gcc|g\+\+|cc|c\+\+|cpp|clang|clang\+\+|c89|c99)(-[\d.]+|-gcc|-cc)?"  # compilers, including cross compilers
     r"|(ffmpeg|ffprobe|node|nodejs|npm|npx|chrom.*|google-chrome.*|qemu.*|arm-none-eabi-.*|aarch64-linux-gnu-.*)"
 )
 
 
 def visible_programs() -> dict[str, Path]:
-    """Programs of the present PATH by name, without the hidden ones; the first folder of the PATH wins."""
+    """Return the programs of the PATH by name, without the hidden ones; the first folder takes precedence."""
     programs: dict[str, Path] = {}
     for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
         for path in folder.iterdir() if folder.is_dir() else ():

@@ -1,6 +1,6 @@
-"""Threads and workers, measured: two threads against one, calls that must not notice, and how soon a worker answers.
+"""Timing of threads and workers: two threads compared with one, small calls, and the first result of a worker.
 
-Run it with: python benchmarks/cores.py           on a quiet machine; times are the best of many, ratios of one run
+python benchmarks/cores.py           on an idle machine; times are the best of many, ratios are of one run
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import appell as ap
 from appell_lab.bench.subject import find
 
-ARRIVAL = """
+FIRST_RESULT = """
 import sys
 from time import perf_counter
 start = perf_counter()
@@ -37,12 +37,12 @@ print(imported - start, arrived - imported, perf_counter() - arrived)
 """
 
 
-def best(call, number: int, rounds: int) -> float:
-    return min(repeat(call, number=number, repeat=rounds)) / number
+def best(call, number: int, repetitions: int) -> float:
+    return min(repeat(call, number=number, repeat=repetitions)) / number
 
 
 def scaling(rounds: int) -> None:
-    """Alternated, so that both meet the same neighbours."""
+    """Compare one and two threads, alternating, so that other load on the machine affects both."""
     forward = ap.Dynamics(ap.load("puma")).forward_dynamics
     print(f"PUMA forward dynamics, {os.cpu_count()} cores")
     for samples in (1_000, 4_000, 8_000, 16_000, 50_000, 200_000, 1_000_000):
@@ -51,15 +51,15 @@ def scaling(rounds: int) -> None:
         calls = [partial(forward, *x, out=out, threads=count) for count in (1, 2)]
         times = [[best(call, max(1, 50_000 // samples), 1) for call in calls] for _ in range(rounds)]
         one, two = np.min(times, axis=0)
-        begin, spent = perf_counter(), process_time()
+        start, cpu_start = perf_counter(), process_time()
         for _ in range(10):
             calls[1]()
-        overlap = (process_time() - spent) / (perf_counter() - begin)
+        overlap = (process_time() - cpu_start) / (perf_counter() - start)
         print(f"  {samples:9,d} samples  {1e6 * one:9.1f} us  {one / two:5.2f}x on two, {overlap:4.2f} cores busy")
 
 
 def small_calls(rounds: int) -> None:
-    """What is never cut, without threads and with them."""
+    """Time calls that are never divided among threads, with one thread and with two allowed."""
     dyn = ap.Dynamics(ap.load("puma"))
     x = np.random.default_rng(0).uniform(-1, 1, (3, 64, 6))
     one = x[:, 0].copy()
@@ -69,7 +69,7 @@ def small_calls(rounds: int) -> None:
         "64 samples": lambda: dyn.forward_dynamics(*x),
         "bound": dyn.forward_dynamics.bind(),
     }
-    print("calls that are not cut, ns with one thread and with two allowed")
+    print("calls that are not divided, ns with one thread and with two allowed")
     for name, call in calls.items():
         times = []
         for count in (1, 2):
@@ -78,24 +78,24 @@ def small_calls(rounds: int) -> None:
         print(f"  {name:28s} {times[0]:8.0f} {times[1]:8.0f}")
 
 
-def arrivals(names: list[str], rounds: int) -> None:
-    """From the bytes of a Dynamics to the first result of a batch, in a fresh process with a warm cache."""
-    print("a worker's first result after import, ms: sent before use, and after use")
+def first_results(names: list[str], rounds: int) -> None:
+    """Time from the bytes of a Dynamics to the first result of a batch, in a new process with a warm cache."""
+    print("first result of a worker after import, ms: Dynamics pickled before use, and after use")
     for name in names:
         for function in ("inverse_dynamics", "forward_dynamics"):
             dyn = ap.Dynamics(find(name).robot)
             unused = pickle.dumps(dyn)
-            made = getattr(dyn, function)
-            made(*(np.zeros((100, *array.shape)) for array in made.inputs))
-            times = [_arrival(sent, function, rounds) for sent in (unused, pickle.dumps(dyn))]
+            compiled = getattr(dyn, function)
+            compiled(*(np.zeros((100, *array.shape)) for array in compiled.inputs))
+            times = [_first_result(sent, function, rounds) for sent in (unused, pickle.dumps(dyn))]
             print(f"  {name:8s} {function:18s} {times[0]:8.1f} {times[1]:8.1f}")
 
 
-def _arrival(sent: bytes, function: str, rounds: int) -> float:
+def _first_result(sent: bytes, function: str, rounds: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dynamics.pickle"
         path.write_bytes(sent)
-        command = [sys.executable, "-W", "ignore", "-c", ARRIVAL, str(path), function]
+        command = [sys.executable, "-W", "ignore", "-c", FIRST_RESULT, str(path), function]
         lines = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(rounds)]
     return 1e3 * min(sum(map(float, line.split()[1:])) for line in lines)
 
@@ -107,4 +107,4 @@ if __name__ == "__main__":
     chosen = options.parse_args()
     scaling(chosen.rounds)
     small_calls(chosen.rounds)
-    arrivals(chosen.robots, max(3, chosen.rounds // 8))
+    first_results(chosen.robots, max(3, chosen.rounds // 8))

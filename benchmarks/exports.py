@@ -1,11 +1,11 @@
-"""Functions in JAX and PyTorch beside their ufunc, in one run on one core: python benchmarks/exports.py [turns].
+"""Functions in JAX and PyTorch compared with their ufunc, in one run on one core: python benchmarks/exports.py [turns].
 
-Before anything is timed, results must agree with the ufunc to 1e-13 and derivatives forward and backward with the
-compiled Jacobians to 1e-11, relative to the largest entry. A batch is 10,000 samples; JAX and PyTorch are called on
-arrays of their own and make new results; the ufunc writes into `out=`, and once more makes new ones. Memory that is
-given back stays with the process (`mallopt`): else the figures are those of the system, which hands new pages out, and
-differ from one run to the next. Times are processor time a sample, of the fastest call. The rollouts are 100 steps of
-the PUMA by semi-implicit Euler, the gradient that of a cost by all torques.
+Before anything is timed, results must agree with the ufunc to 1e-13, and forward and backward derivatives with the
+compiled Jacobians to 1e-11, relative to the largest entry. A batch is 10,000 samples. JAX and PyTorch use their own
+arrays and allocate new results; the ufunc is timed with `out=` and with new results. The C library keeps freed memory
+(`mallopt`); otherwise the figures would include the allocation of pages by the system and vary between runs. Times are
+processor time per sample of the fastest call. The rollouts are 100 steps of the PUMA by the semi-implicit Euler method;
+the gradient is that of a cost with respect to all torques.
 """
 
 from __future__ import annotations
@@ -28,65 +28,65 @@ from appell_lab.bench.clock import one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.subject import find
 
-BATCH, STEPS, DT = 10_000, 100, 1e-3
-VALUES, DERIVATIVES = 1e-13, 1e-11
+BATCH, STEPS, DT = 10_000, 100, 1e-3  # samples, steps of a rollout, s
+VALUE_TOLERANCE, DERIVATIVE_TOLERANCE = 1e-13, 1e-11  # relative
 ROBOTS = ("puma", "panda", "agile-wrist", "talos")
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
-def relative(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(abs(found - expected).max() / abs(expected).max())
+def relative(computed, expected) -> float:
+    computed, expected = np.asarray(computed), np.asarray(expected)
+    assert computed.shape == expected.shape
+    return float(abs(computed - expected).max() / abs(expected).max())
 
 
 def states(dyn: ap.Dynamics, function: Function, count: int, rng) -> list[np.ndarray]:
-    found = [rng.uniform(-0.7, 0.7, (count, *array.shape)) for array in function.inputs]
+    arguments = [rng.uniform(-0.7, 0.7, (count, *array.shape)) for array in function.inputs]
     if not dyn.system.is_flat:
         few = np.array([dyn.system.random_configuration(rng) for _ in range(100)])
-        found[0] = np.resize(few, (count, few.shape[1]))
-    return found
+        arguments[0] = np.resize(few, (count, few.shape[1]))
+    return arguments
 
 
 def derivative_errors(function: Function, point: list[np.ndarray], rng) -> dict[str, float]:
-    """JAX forward and backward and PyTorch backward, against compiled Jacobians along the velocities."""
+    """Return the errors of JAX (forward and backward) and PyTorch (backward) relative to compiled Jacobians."""
     names = [array.name for array in function.inputs]
     jacobians = function.jacobian(*names)(*point)
     jacobians = jacobians if isinstance(jacobians, tuple) else (jacobians,)
-    turned = [np.eye(x.size) for x in point]
+    tangents = [np.eye(x.size) for x in point]
     for name, tape in function.tangents.items():
         if name in names:
-            [turned[names.index(name)]] = evaluate(tape, point[names.index(name)])
-    moved = [rng.normal(size=matrix.shape[1]) for matrix in turned]
+            [tangents[names.index(name)]] = evaluate(tape, point[names.index(name)])
+    steps = [rng.normal(size=matrix.shape[1]) for matrix in tangents]
     weights = rng.normal(size=function.outputs[0].shape)
-    ahead = sum(jacobian @ d for jacobian, d in zip(jacobians, moved, strict=True))
+    ahead = sum(jacobian @ d for jacobian, d in zip(jacobians, steps, strict=True))
     back = [np.tensordot(weights, jacobian, weights.ndim) for jacobian in jacobians]
 
-    exported, directions = function.to_jax(), [matrix @ d for matrix, d in zip(turned, moved, strict=True)]
-    found = jax.vjp(exported, *point)[1](weights)
+    exported, directions = function.to_jax(), [matrix @ d for matrix, d in zip(tangents, steps, strict=True)]
+    by_jax = jax.vjp(exported, *point)[1](weights)
     tensors = [torch.from_numpy(x.copy()).requires_grad_() for x in point]
     by_torch = torch.autograd.grad(function.to_torch()(*tensors), tensors, torch.from_numpy(weights))
     return {
         "jax_forward": relative(jax.jvp(exported, point, directions)[1], ahead),
-        "jax_backward": max(relative(x @ m, y) for x, m, y in zip(found, turned, back, strict=True)),
-        "torch_backward": max(relative(x.numpy() @ m, y) for x, m, y in zip(by_torch, turned, back, strict=True)),
+        "jax_backward": max(relative(x @ m, y) for x, m, y in zip(by_jax, tangents, back, strict=True)),
+        "torch_backward": max(relative(x.numpy() @ m, y) for x, m, y in zip(by_torch, tangents, back, strict=True)),
     }
 
 
 def minima(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, float]:
-    """Seconds of processor time of the fastest call of each; calls take turns, several at a time."""
+    """Return the processor time in s of the fastest call of each; calls alternate in groups of six."""
     best = dict.fromkeys(calls, np.inf)
     for _ in range(turns):
         for name, call in calls.items():
             for _ in range(6):
-                begin = process_time()
+                start = process_time()
                 call()
-                best[name] = min(best[name], process_time() - begin)
+                best[name] = min(best[name], process_time() - start)
     return best
 
 
 def times(function: Function, arguments: list[np.ndarray], turns: int) -> dict[str, float]:
-    """Nanoseconds a sample: the ufunc with old and with new results, JAX and PyTorch."""
+    """Return the time per sample in ns: ufunc with `out=` and with new results, JAX and PyTorch."""
     out, in_jax, in_torch = function(*arguments), function.to_jax(), function.to_torch()
     arrays, tensors = [jax.numpy.asarray(x) for x in arguments], [torch.from_numpy(x) for x in arguments]
     calls = {
@@ -104,30 +104,30 @@ def case(robot: str, name: str, dyn: ap.Dynamics, function: Function, turns: int
     few = [x[:50] for x in arguments]
     expected = function(*few)
     expected = expected if isinstance(expected, tuple) else (expected,)
-    found: dict[str, object] = {"robot": robot, "function": name}
+    row: dict[str, object] = {"robot": robot, "function": name}
     errors = {}
     for language, given in (("jax", few), ("torch", [torch.from_numpy(x) for x in few])):
         results = getattr(function, f"to_{language}")()(*given)
         results = results if isinstance(results, tuple) else (results,)
         errors[f"{language}_values"] = max(map(relative, results, expected))
-    assert max(errors.values()) <= VALUES, errors
+    assert max(errors.values()) <= VALUE_TOLERANCE, errors
     if derive:
         errors |= (derived := derivative_errors(function, [x[0] for x in arguments], rng))
-        assert max(derived.values()) <= DERIVATIVES, derived
+        assert max(derived.values()) <= DERIVATIVE_TOLERANCE, derived
     taken = times(function, arguments, turns)
-    found |= {"errors": errors, "nanoseconds": taken}
-    found |= {"jax_to_ufunc": taken["jax"] / taken["ufunc"], "torch_to_ufunc": taken["torch"] / taken["ufunc"]}
+    row |= {"errors": errors, "nanoseconds": taken}
+    row |= {"jax_to_ufunc": taken["jax"] / taken["ufunc"], "torch_to_ufunc": taken["torch"] / taken["ufunc"]}
     fresh, worst = taken["ufunc_new"] / taken["ufunc"], max(errors.values())
     print(
         f"{robot:12} {name:18} ufunc {taken['ufunc']:8.1f} ns   new results x{fresh:.2f}"
-        f"   JAX x{found['jax_to_ufunc']:.2f}   PyTorch x{found['torch_to_ufunc']:.2f}   errors {worst:.0e}",
+        f"   JAX x{row['jax_to_ufunc']:.2f}   PyTorch x{row['torch_to_ufunc']:.2f}   errors {worst:.0e}",
         flush=True,
     )
-    return found
+    return row
 
 
 def rollouts() -> dict[str, float]:
-    """Nanoseconds a step and robot of 10,000 rollouts: the costs alone, and with their gradients by all torques."""
+    """Return the time per step and robot in ns of 10,000 rollouts: costs, and gradients with respect to all torques."""
     dyn, rng = ap.Dynamics(ap.load("puma")), np.random.default_rng(2)
     q, v = rng.normal(scale=0.2, size=(2, BATCH, 6))
     u = rng.normal(scale=5.0, size=(BATCH, STEPS, 6))
@@ -157,13 +157,13 @@ def rollouts() -> dict[str, float]:
 
     costs, gradients = (jax.jit(jax.vmap(f)) for f in (cost, jax.value_and_grad(cost)))
     ready = jax.block_until_ready
-    values, found = ready(gradients(u, q, v))
-    torch_values, torch_found = by_torch(True)
-    assert relative(torch_values, values) <= VALUES
-    assert relative(torch_found, found) <= DERIVATIVES
-    begin = perf_counter()
+    values, jax_gradients = ready(gradients(u, q, v))
+    torch_values, torch_gradients = by_torch(True)
+    assert relative(torch_values, values) <= VALUE_TOLERANCE
+    assert relative(torch_gradients, jax_gradients) <= DERIVATIVE_TOLERANCE
+    start = perf_counter()
     ready(jax.jit(jax.grad(lambda u: cost(u, q[0], v[0])))(u[0]))
-    first = perf_counter() - begin
+    first = perf_counter() - start
     x = [jax.numpy.asarray(x) for x in (u, q, v)]
     calls = {
         "jax_costs": lambda: ready(costs(*x)),
@@ -173,12 +173,12 @@ def rollouts() -> dict[str, float]:
     }
     figures = {name: seconds / BATCH / STEPS * 1e9 for name, seconds in minima(calls, 1).items()}
     for name, figure in figures.items():
-        print(f"rollouts     {name:18} {figure:8.1f} ns a step and robot")
+        print(f"rollouts     {name:18} {figure:8.1f} ns per step and robot")
     return {**figures, "jax_first_gradient_seconds": first}
 
 
 def keep_memory() -> None:
-    """Tell the allocator of the C library, where it can be told, to keep what is given back to it."""
+    """Make the allocator of the C library keep freed memory, if it supports that."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(-4, 0)  # M_MMAP_MAX

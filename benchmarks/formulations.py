@@ -1,12 +1,12 @@
 """Time every method for arms of 3 to 60 joints, and plot the cost of a sample against the number of joints.
 
     python benchmarks/formulations.py            writes results/formulations.json and docs/images/formulations.png
-    python benchmarks/formulations.py --plot     draws the figure from the JSON that is there
+    python benchmarks/formulations.py --plot     draws the figure from the stored JSON
 
 The arms are random revolute chains in Craig's convention. A time is the best of many runs of one compiled kernel on a
-batch of 512 random states, on one core, in processor time, the methods taking turns. A method whose tape for n joints
-holds more than LIMIT operations is left out from that n on, and the JSON says so: the code generator needs minutes for
-it.
+batch of 512 random states, on one core, in processor time; the methods alternate. A method whose tape for n joints has
+more than MAX_OPERATIONS operations is left out from that n on and listed in the JSON: generating its code takes
+minutes.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ RESULTS = ROOT / "benchmarks" / "results" / "formulations.json"
 FIGURE = ROOT / "docs" / "images" / "formulations.png"
 SIZES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25, 30, 40, 50, 60)
 SAMPLES = 512
-LIMIT = 100_000
-BESIDE = {"textcoords": "offset points", "fontsize": NOTE_PT}
-TURNS, TURN = 6, 0.02  # all methods of one size in turn, seconds each
+MAX_OPERATIONS = 100_000
+ANNOTATION = {"textcoords": "offset points", "fontsize": NOTE_PT}
+REPETITIONS, TIME_PER_METHOD_S = 6, 0.02  # all methods of one size alternate, with this time each
 
 GAH, BIAS = MASS_MATRIX["gibbs-appell"], INVERSE_DYNAMICS["gibbs-appell"]
 CRBA = forward_method("cholesky", INVERSE_DYNAMICS["newton-euler"], MASS_MATRIX["walker-orin"])
@@ -67,7 +67,7 @@ SUBJECTS = {
 
 
 def random_arm(n: int) -> Robot:
-    """Twists, lengths, offsets and bodies of a plausible arm, none of them special."""
+    """Return an arm with random twists, lengths, offsets and bodies."""
     rng = np.random.default_rng(n)
     rows = []
     for _ in range(n):
@@ -79,69 +79,74 @@ def random_arm(n: int) -> Robot:
 
 
 def measure() -> dict:
-    """{quantity: {method: {"n": […], "ns": […], "left_out": {n: operations}}}}"""
+    """Return {quantity: {method: {"n": […], "ns": […], "left_out": {n: operations}}}}."""
     subjects = [(quantity, name, what, m) for quantity, (what, known) in SUBJECTS.items() for name, m in known.items()]
-    found: dict = {quantity: {} for quantity in SUBJECTS}
+    results: dict = {quantity: {} for quantity in SUBJECTS}
     for quantity, name, *_ in subjects:
-        found[quantity][name] = {"n": [], "ns": [], "left_out": {}}
+        results[quantity][name] = {"n": [], "ns": [], "left_out": {}}
     with Progress(transient=True) as progress:
         bar = progress.add_task("", total=len(subjects) * len(SIZES))
         for n in SIZES:
             functions = {}
             for quantity, name, what, method in subjects:
                 progress.update(bar, advance=1, description=f"{n} joints, {quantity}, {name}")
-                line = found[quantity][name]
+                line = results[quantity][name]
                 if line["left_out"]:
                     continue
                 function = kernel(random_arm(n), method, what)
-                if len(function.tape) > LIMIT:
+                if len(function.tape) > MAX_OPERATIONS:
                     line["left_out"][str(n)] = len(function.tape)
                 else:
                     functions[quantity, name] = function.compile()
-            turns = [{key: nanoseconds(f, SAMPLES, TURN) for key, f in functions.items()} for _ in range(TURNS)]
+            turns = [
+                {key: nanoseconds(f, SAMPLES, TIME_PER_METHOD_S) for key, f in functions.items()}
+                for _ in range(REPETITIONS)
+            ]
             for quantity, name in functions:
-                found[quantity][name]["n"].append(n)
-                found[quantity][name]["ns"].append(round(min(turn[quantity, name] for turn in turns), 1))
-    return found
+                results[quantity][name]["n"].append(n)
+                results[quantity][name]["ns"].append(round(min(turn[quantity, name] for turn in turns), 1))
+    return results
 
 
-def crossover(found: dict, first: str, second: str) -> int | None:
-    """The first n from which on the second is the faster."""
-    a, b = (dict(zip(found[k]["n"], found[k]["ns"], strict=True)) for k in (first, second))
+def crossover(results: dict, first: str, second: str) -> int | None:
+    """Return the first n from which the second method is faster."""
+    a, b = (dict(zip(results[k]["n"], results[k]["ns"], strict=True)) for k in (first, second))
     sizes = sorted(set(a) & set(b))
     return next((n for k, n in enumerate(sizes) if all(b[m] < a[m] for m in sizes[k:])), None)
 
 
-def draw(found: dict, path: Path = FIGURE) -> None:
-    """A panel a quantity, one below the other, with the name of every method beside it."""
+def draw(results: dict, path: Path = FIGURE) -> None:
+    """Draw one panel per quantity, with the names of the methods beside it."""
     with styled():
         figure = new_figure(FIGURE_WIDTH_IN, 12.0)
-        for axes, (quantity, lines) in zip(figure.subplots(3, 1), found.items(), strict=True):
+        for axes, (quantity, lines) in zip(figure.subplots(3, 1), results.items(), strict=True):
             for k, (name, line) in enumerate(lines.items()):
                 axes.plot(line["n"], line["ns"], **line_style(k), marker="os^vDPX*d"[k % 9], markersize=4, label=name)
-            axes.set(xscale="log", yscale="log", xlabel="joints", ylabel=label("time a sample", "ns"), title=quantity)
+            axes.set(xscale="log", yscale="log", xlabel="joints", ylabel=label("time per sample", "ns"), title=quantity)
             axes.set_xticks((3, 6, 10, 20, 30, 60), labels=("3", "6", "10", "20", "30", "60"))
             axes.minorticks_off()
             legend_beside(axes)
-        meets = crossover(found["forward dynamics"], "walker-orin, cholesky", "articulated-body")
+        meets = crossover(results["forward dynamics"], "walker-orin, cholesky", "articulated-body")
         if meets:
             axes.axvline(meets, color=GREY, linestyle=":")
-            place = (meets, axes.get_ylim()[0])
-            axes.annotate(f"from {meets} joints on\nABA is faster than CRBA", place, xytext=(5, 6), **BESIDE)
+            position = (meets, axes.get_ylim()[0])
+            axes.annotate(f"from {meets} joints\nABA is faster than CRBA", position, xytext=(5, 6), **ANNOTATION)
         path.parent.mkdir(parents=True, exist_ok=True)
         save(figure, path, overwrite=True)
 
 
 def main() -> None:
     if "--plot" not in sys.argv:
-        found = measure()
+        results = measure()
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        RESULTS.write_text(json.dumps({"samples": SAMPLES, "limit": LIMIT, "ns_a_sample": found}, indent=1) + "\n")
-    found = json.loads(RESULTS.read_text())["ns_a_sample"]
-    draw(found)
-    forward = found["forward dynamics"]
+        RESULTS.write_text(
+            json.dumps({"samples": SAMPLES, "limit": MAX_OPERATIONS, "ns_a_sample": results}, indent=1) + "\n"
+        )
+    results = json.loads(RESULTS.read_text())["ns_a_sample"]
+    draw(results)
+    forward = results["forward dynamics"]
     for first in ("walker-orin, cholesky", "gibbs-appell, ldl"):
-        print(f"ABA is faster than {first} from n = {crossover(forward, first, 'articulated-body')} on")
+        print(f"ABA is faster than {first} from n = {crossover(forward, first, 'articulated-body')}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""A million samples of the PUMA to normal equations and to triangles, streamed: python
-benchmarks/identification.py [samples].
+"""Reduction of a million samples of the PUMA to normal equations and to triangular factors, in a stream.
 
-The record itself is made in memory first and not counted; the peak of what the reduction allocates on top of it is.
+    python benchmarks/identification.py [samples]
+
+The record is generated in memory first and is not counted; the peak memory of the reduction is measured.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from appell.dynamics import Dynamics
 from appell.identify import base_parameters, triangular_factors
 from appell_lab.bench.machine import machine, versions
 
-AIM = 5.0  # seconds for a million samples on two cores
+AIM = 5.0  # s for a million samples on two cores
 
 
 def main() -> None:
@@ -35,17 +36,15 @@ def main() -> None:
     for method in ("normal", "qr"):
         with Peak() as peak:
             times = [_timed(lambda m=method: triangular_factors(regressor, (q, v, a), tau, method=m)) for _ in range(3)]
-        found = triangular_factors(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000], method=method)
-        R = found.weighted(np.ones(6))
+        factors = triangular_factors(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000], method=method)
+        R = factors.weighted(np.ones(6))
         beta = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
         error = float(np.abs(beta - base.values()).max() / np.abs(base.values()).max())
         figures.append(
             {"name": f"puma/identification/{method}", "samples": samples, "seconds": min(times), "aim": AIM,
              "extra_memory_mb": round(peak.megabytes, 1), "relative_error": error, "cores": os.cpu_count()}
         )  # fmt: skip
-        print(
-            f"{method:7} {min(times):6.2f} s  {peak.megabytes:6.1f} MB on top of the record  relative error {error:.1e}"
-        )
+        print(f"{method:7} {min(times):6.2f} s  {peak.megabytes:6.1f} MB beside the record  relative error {error:.1e}")
     result = {"machine": machine(), "versions": versions(), "figures": figures}
     path = Path(__file__).parent / "results" / "identification.json"
     path.parent.mkdir(exist_ok=True)
@@ -59,7 +58,7 @@ def _timed(function) -> float:
 
 
 class Peak:
-    """The growth of the process's resident memory, watched every few milliseconds."""
+    """Measures the growth of the resident memory of the process, sampled every few milliseconds."""
 
     def __enter__(self) -> Peak:
         self.start, self.top, self.done = _resident(), 0, threading.Event()

@@ -1,8 +1,8 @@
-"""The tree robot of Shafei 2018 with its five impacts, and what one step of a run costs: python benchmarks/impacts.py.
+"""Timing of the tree robot of Shafei 2018 with its five impacts: python benchmarks/impacts.py.
 
-Each run is taken in a fresh process with an empty cache folder, again with the folder that it left behind, and once
-more in the same process. Processor time from before the robot is loaded to after the trajectory is there; the imports
-of NumPy and SciPy come before and are listed by themselves. The best of several processes counts.
+The simulation runs in a new process with an empty cache folder, again with the folder of that process, and once more in
+the same process. The processor time is measured from loading the robot to the complete trajectory; the imports of NumPy
+and SciPy are listed separately. The best of several processes counts.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 from appell_lab.bench.machine import machine, versions
 
 AIMS = {"from the cache, s": 0.5, "from scratch, s": 5.0}
-TURNS = 5
+REPETITIONS = 5
 
 RUN = """
 import json, time
-begun = time.process_time()
+start = time.process_time()
 import numpy as np, appell as ap
 from appell.simulation import simulate
 imported = time.process_time()
@@ -34,7 +34,7 @@ first = time.process_time()
 run()
 again = time.process_time()
 print(json.dumps({
-    "import": imported - begun, "run": first - imported, "again": again - first, "steps": len(motion.between),
+    "import": imported - start, "run": first - imported, "again": again - first, "steps": len(motion.between),
     "impacts": len(motion.impacts), "energy spread, J": float(np.ptp(motion.energy)),
 }))
 """
@@ -42,7 +42,7 @@ print(json.dumps({
 
 def main() -> None:
     scratch, cached = [], []
-    for _ in range(TURNS):
+    for _ in range(REPETITIONS):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o700)
             scratch.append(_process(folder))
@@ -64,8 +64,8 @@ def main() -> None:
 
 def _process(folder: str) -> dict:
     environment = os.environ | {"APPELL_CACHE": folder}
-    done = subprocess.run([sys.executable, "-c", RUN], env=environment, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    process = subprocess.run([sys.executable, "-c", RUN], env=environment, check=True, capture_output=True, text=True)
+    return json.loads(process.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run the inverse-kinematics measurement alone and keep it: python benchmarks/inverse_kinematics.py [poses]."""
+"""Run the benchmark of inverse kinematics and store its results: python benchmarks/inverse_kinematics.py [poses]."""
 
 from __future__ import annotations
 

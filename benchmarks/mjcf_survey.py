@@ -1,14 +1,15 @@
-"""Every MJCF of some packages, and two hundred random ones: does MuJoCo compile it, does appell read it, do they agree?
+"""Survey of MJCF files: which of them MuJoCo compiles, which appell reads, and whether the two agree.
 
     python benchmarks/mjcf_survey.py gymnasium=FOLDER dm-control=FOLDER ...       names and unpacked packages
-    python benchmarks/mjcf_survey.py random                                       two hundred random texts
+    python benchmarks/mjcf_survey.py random                                       two hundred random documents
 
-A file that MuJoCo does not compile is a part of another, or lacks its meshes: it must be refused with MuJoCo's reason.
-One that appell refuses is read again with what it refuses left out (`without=`), on either side. Then inverse dynamics,
-M and bias of compiled functions are compared with mj_inverse, mj_fullM and qfrc_bias at random motions, relative to the
-largest entry; above MOST velocities the same formulas run in Python instead of machine code. Of robots with loops, the
-tree is compared, and MuJoCo's own rows must be closed and at rest along ours. Results of a package replace those of an
-earlier run in results/mjcf-survey.json; a table of the counts goes to the screen.
+A file that MuJoCo does not compile is part of another file or lacks its meshes; appell must reject it with MuJoCo's
+reason. A file that appell rejects is read again without the unsupported elements (`without=`), which are also removed
+from MuJoCo's model. Then inverse dynamics, M and bias of compiled functions are compared with mj_inverse, mj_fullM and
+qfrc_bias at random states, relative to the largest entry; above MAX_COMPILED_NV velocities the formulas run in Python
+instead of machine code. For robots with loops, the tree is compared, and MuJoCo's constraints must be satisfied by
+configurations and velocities of appell. Results of a package replace those of an earlier run in
+results/mjcf-survey.json; a table of the counts is printed.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from appell_lab.references.random_mjcf import random_mjcf
 
 OUT = Path(__file__).parent / "results" / "mjcf-survey.json"
 OUTCOMES = ("at once", "with a warning", "with physical=False", "refused", "nothing moves")
-AGREE = 1e-9
-MOST = 25  # velocities of a robot whose functions are compiled
+TOLERANCE = 1e-9  # relative difference
+MAX_COMPILED_NV = 25  # number of velocities up to which functions are compiled
 STATES = 2
-RANDOM = 200
-LEFT_OUT = re.compile(r"without='(\w+)'")
+RANDOM_FILES = 200
+WITHOUT = re.compile(r"without='(\w+)'")
 
 
 def main(packages: list[str]) -> None:
@@ -48,14 +49,14 @@ def main(packages: list[str]) -> None:
     for name, _, folder in (package.partition("=") for package in packages):
         files = list(_random() if name == "random" else _package(Path(folder)))
         counts = summary(files)
-        kept = [file for file in files if file["appell"] not in ("at once", "not compiled") or _is_off(file)]
+        kept = [file for file in files if file["appell"] not in ("at once", "not compiled") or _differs(file)]
         results[name] = {"counts": counts, "files": kept}
         print(f"| {name} | {' | '.join(map(str, counts.values()))} |", flush=True)
         OUT.write_text(json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _is_off(file: dict) -> bool:
-    return not file.get("difference", 0.0) <= AGREE
+def _differs(file: dict) -> bool:
+    return not file.get("difference", 0.0) <= TOLERANCE
 
 
 def _package(folder: Path) -> Iterator[dict]:
@@ -67,25 +68,25 @@ def _package(folder: Path) -> Iterator[dict]:
 
 
 def _random() -> Iterator[dict]:
-    for seed in range(RANDOM):
+    for seed in range(RANDOM_FILES):
         text = random_mjcf(seed, loops=seed % 4 == 0)
         model = mujoco.MjModel.from_xml_string(text)
-        yield {"file": f"seed {seed}", "compiles": True} | _judged(lambda text=text, **o: ap.load(text, **o), model)
+        yield {"file": f"seed {seed}", "compiles": True} | _compared(lambda text=text, **o: ap.load(text, **o), model)
 
 
 def summary(files: list[dict]) -> dict:
-    """The counts of a package."""
+    """Return the counts of a package."""
     outcomes = Counter(file["appell"] for file in files)
     kinds = Counter(kind for file in files for kind in file.get("kinds", ()))
-    judged = [file for file in files if "difference" in file]
-    agreeing = sum(file["difference"] <= AGREE for file in judged)
+    compared = [file for file in files if "difference" in file]
+    agreeing = sum(file["difference"] <= TOLERANCE for file in compared)
     return {
         "files": len(files),
         "MuJoCo compiles": sum(file["compiles"] for file in files),
         **{outcome: outcomes[outcome] for outcome in OUTCOMES},
         "read without it": sum(bool(file.get("without")) for file in files),
-        "agree": f"{agreeing} of {len(judged)}",
-        "largest difference": f"{max((file['difference'] for file in judged), default=0.0):.0e}",
+        "agree": f"{agreeing} of {len(compared)}",
+        "largest difference": f"{max((file['difference'] for file in compared), default=0.0):.0e}",
         "refused for": ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()),
     }
 
@@ -103,11 +104,11 @@ def examine(path: Path, folder: Path) -> dict:
         except AppellError as error:
             return report | {"appell": "not compiled", "message": str(error)}
         return report | {"appell": "refused", "message": "appell reads what MuJoCo does not compile", "difference": 1.0}
-    return report | _judged(lambda **options: ap.load(path, **options), model)
+    return report | _compared(lambda **options: ap.load(path, **options), model)
 
 
-def _judged(read, model: mujoco.MjModel) -> dict:
-    """What becomes of a text, and how far its robot is from the model."""
+def _compared(read, model: mujoco.MjModel) -> dict:
+    """Return how a document was read, and the difference between its robot and the model."""
     outcome, robot, message, kinds = _read(read)
     report: dict = {"appell": outcome, "message": message, "nv": int(model.nv)}
     if outcome == "refused":
@@ -130,25 +131,27 @@ def _read(read) -> tuple[str, ap.Robot | None, str, list[str]]:
                 robot = read(physical=physical)
             except AppellError as error:
                 hints = [flaw.hint for flaw in error.parts or (error,)]
-                kinds = sorted({kind for hint in hints for kind in LEFT_OUT.findall(hint)} & set(OMITTABLE))
+                kinds = sorted({kind for hint in hints for kind in WITHOUT.findall(hint)} & set(OMITTABLE))
                 message = message or str(error)
                 if "no moving joint" in str(error):
                     return "nothing moves", None, message, []
                 continue
         if not physical:
             return "with physical=False", robot, message, []
-        told = "; ".join(str(warning.message) for warning in warned)
-        return "with a warning" if warned else "at once", robot, told, []
+        messages = "; ".join(str(warning.message) for warning in warned)
+        return "with a warning" if warned else "at once", robot, messages, []
     return "refused", None, message, kinds
 
 
 def compare(model: mujoco.MjModel, robot) -> float:
-    """The largest difference of all terms and motions."""
+    """Return the largest difference of all terms and states."""
     rng = np.random.default_rng(1)
-    found = [max(differences(model, robot, rng, compiled=robot.tree.nv <= MOST).values()) for _ in range(STATES)]
+    errors = [
+        max(differences(model, robot, rng, compiled=robot.tree.nv <= MAX_COMPILED_NV).values()) for _ in range(STATES)
+    ]
     if robot.tree is not robot:
-        found += gaps(model, robot, rng).values()
-    return float(max(found))
+        errors += gaps(model, robot, rng).values()
+    return float(max(errors))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Carry the results of benchmarks into README.md, docs/measured.md, benchmarks/README.md and docs/images/speed.png.
+"""Write the results of benchmarks into README.md, docs/measured.md, benchmarks/README.md and docs/images/speed.png.
 
-Figures in the texts stand between markers and come from here, never from a keyboard; tests/project holds them equal.
+Figures in the texts are between markers and are always written by this program; tests/project compares them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
 RUNS = ROOT / "benchmarks" / "results" / "simulation.json"
 PEERS = ROOT / "benchmarks" / "results" / "peers.json"
-SHORT = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_derivatives")  # of the first page
+SUMMARY_FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_derivatives")  # in README.md
 
 
 def main() -> None:
     report = Report.read(RESULTS)
     if report.quick:
-        sys.exit(f"{RESULTS.name} was measured with --quick, which is not good enough to publish; run make bench")
+        sys.exit(f"{RESULTS.name} was measured with --quick, which is not accurate enough to publish; run make bench")
     for page, figures in published().items():
         path = ROOT / page
         text = path.read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def published() -> dict[str, dict[str, str]]:
-    """What stands between markers, by page and by the name of the marker."""
+    """Return the texts between markers, by page and name of the marker."""
     report = Report.read(RESULTS)
     return {
         "README.md": {"summary": summary_text(report)},
@@ -46,14 +46,14 @@ def published() -> dict[str, dict[str, str]]:
 
 
 def between_markers(text: str, name: str, figures: str) -> str:
-    """The text with new figures between its markers of a name."""
+    """Return a text with new figures between the markers of a name."""
     begin, end = f"<!-- {name}: written by benchmarks/publish.py -->", f"<!-- end of {name} -->"
     head, rest = text.split(begin)
     return f"{head}{begin}\n{figures}\n{end}{rest.split(end)[1]}"
 
 
 def summary_text(report: Report) -> str:
-    """What a newcomer wants to know: against the best compiled code, against a loop in Python, and from cold."""
+    """Return the summary: comparisons with the best compiled code and a Python loop, and the time to the first result."""
     peer_report = PeerReport.read(PEERS)
     loops = {(figure.robot, figure.name): figure for figure in report.figures if figure.part == "batch"}
     lines = [
@@ -62,7 +62,7 @@ def summary_text(report: Report) -> str:
     ]
     for comparison in peer_report.comparisons:
         row = comparison.row
-        if row.one_call or row.quantity not in SHORT or comparison.ratio is None:
+        if row.one_call or row.quantity not in SUMMARY_FUNCTIONS or comparison.ratio is None:
             continue
         ours, loop = peer_report.seconds(comparison, comparison.ours), loops.get((row.robot, row.quantity))
         against = "" if loop is None else f"{seconds_text(loop.theirs or 0.0)} ({loop.value_text})"
@@ -70,29 +70,29 @@ def summary_text(report: Report) -> str:
         lines.append(f"| {row.robot} {row.title} | {seconds_text(ours)} | {best} | {against} |")
     start = {figure.key: figure.value for figure in report.figures if figure.part == "start"}
     cold = {robot: start[f"{robot}/start/inverse_dynamics"] for robot in ("puma", "talos")}
-    told = ", ".join(f"{robot} {seconds:.2g} s" for robot, seconds in cold.items())
-    first = f"First torque of a robot never seen before, compiling included: {told}."
+    times = ", ".join(f"{robot} {seconds:.2g} s" for robot, seconds in cold.items())
+    first = f"First torque of a new robot, including compilation: {times}."
     return "\n".join([*lines, "", f"{first} {peer_report.machine['cpu']}, {peer_report.date}."])
 
 
 def peers_text() -> str:
-    """Against the best generated C and C++, as a table."""
+    """Return the table of comparisons with the best generated C and C++."""
     if not PEERS.exists():
         return "Not measured yet: `appell bench --peers --output benchmarks/results/peers.json`."
     peer_report = PeerReport.read(PEERS)
     if peer_report.quick:
-        sys.exit(f"{PEERS.name} was measured with --quick, which is not good enough to publish; run make bench")
+        sys.exit(f"{PEERS.name} was measured with --quick, which is not accurate enough to publish; run make bench")
     return peer_report.markdown()
 
 
 def runs_text() -> str:
-    """What whole runs of `simulate` cost, as a table."""
-    found = json.loads(RUNS.read_text(encoding="utf-8"))
-    lines = ["| whole runs of `simulate` | appell | Pinocchio in `solve_ivp` | faster |", "|---|---:|---:|---:|"]
-    for swing in found["swings"]:
-        ours, theirs = (seconds_text(swing[f"{whose}, s"]) for whose in ("ours", "theirs"))
+    """Return the table of complete `simulate` runs."""
+    runs = json.loads(RUNS.read_text(encoding="utf-8"))
+    lines = ["| complete runs of `simulate` | appell | Pinocchio in `solve_ivp` | faster |", "|---|---:|---:|---:|"]
+    for swing in runs["swings"]:
+        ours, theirs = (seconds_text(swing[f"{side}, s"]) for side in ("ours", "theirs"))
         lines.append(f"| {swing['robot']}, a swing of 5 s | {ours} | {theirs} | {swing['times faster']:.0f}x |")
-    for drop in found["drops"]:
+    for drop in runs["drops"]:
         how = "held by a PD law" if drop["held"] else "without torques"
         lines.append(f"| go2 dropped on its feet, 1 s, {how}, {drop['events']} events | {drop['s']:.2g} s | | |")
     note = "Same method (DOP853), tolerances (1e-8, 1e-10), steps and errors on both sides; processor time on one core."
@@ -100,7 +100,7 @@ def runs_text() -> str:
 
 
 def draw(report: Report, path: Path) -> None:
-    """Ours and Pinocchio's time for one sample, as two dots on a logarithmic scale with the ratio between them."""
+    """Draw the times of appell and Pinocchio for one sample as two dots on a logarithmic scale, with their ratio."""
     from matplotlib.lines import Line2D
 
     shown = [figure for figure in report.figures if figure.part == "batch" and figure.name != "float32"][::-1]

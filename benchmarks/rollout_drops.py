@@ -1,9 +1,11 @@
-"""Drops of the tree robot of Shafei 2018 in its round wall: rollouts with impulses against `simulate`.
+"""Drops of the tree robot of Shafei 2018 in its round wall: rollouts with impulses compared with `simulate`.
 
-python benchmarks/rollout_drops.py. One thread, random starts, half a second each; restitution 1, no friction as in the
-paper, then others. The rollout takes whole batches through one kernel, in steps of 1 ms, and moves impacts by up to
-a step; the simulator finds each exactly and takes one motion after the other. Processor time, the best of several
-turns; kernels are compiled before.
+    python benchmarks/rollout_drops.py
+
+One thread, random initial states, half a second each; restitution 1 without friction as in the paper, then other
+values. The rollout computes a batch in one kernel, in steps of 1 ms, and shifts impacts by up to one step; the
+simulator locates each impact exactly and computes one motion after the other. Processor time, the best of several;
+kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from appell.simulation import Rollout
 from appell.simulation.contact.contact import Contacts
 from appell_lab.bench.machine import machine, versions
 
-MEMBERS, EXACT, STEPS, DT, TURNS = 2000, 20, 500, 1e-3, 5
+MEMBERS, SIMULATED, STEPS, DT, REPETITIONS = 2000, 20, 500, 1e-3, 5
 WALLS = {
     "smooth, e = 1": ap.Contact("all", ap.Circle(2.5)),
     "friction 0.3, e = 0.5": ap.Contact("all", ap.Circle(2.5), 0.5, 0.3),
@@ -39,20 +41,20 @@ def _drops(dyn: ap.Dynamics, wall: ap.Contact) -> dict[str, float]:
     plan = Rollout(dyn, method="moreau", contacts=wall)
     ap.simulate(dyn, q0[0], v0[0], until=0.01, contacts=wall)
     stepped = min(
-        _taken(lambda: plan(q0, v0, None, STEPS, DT, output=ap.simulation.Output(every=STEPS), threads=1))
-        for _ in range(TURNS)
+        _processor_time(lambda: plan(q0, v0, None, STEPS, DT, output=ap.simulation.Output(every=STEPS), threads=1))
+        for _ in range(REPETITIONS)
     )
     exact, events = 0.0, 0
-    for q, v in zip(q0[:EXACT], v0[:EXACT], strict=True):
-        begun = time.process_time()
+    for q, v in zip(q0[:SIMULATED], v0[:SIMULATED], strict=True):
+        start = time.process_time()
         events += len(ap.simulate(dyn, q, v, until=STEPS * DT, contacts=wall).events)
-        exact += time.process_time() - begun
+        exact += time.process_time() - start
     return {
         "drops a second, rollout": MEMBERS / stepped,
         "microseconds a step": 1e6 * stepped / MEMBERS / STEPS,
-        "drops a second, simulate": EXACT / exact,
-        "events a drop": events / EXACT,
-        "ratio": (MEMBERS / stepped) / (EXACT / exact),
+        "drops a second, simulate": SIMULATED / exact,
+        "events a drop": events / SIMULATED,
+        "ratio": (MEMBERS / stepped) / (SIMULATED / exact),
     }
 
 
@@ -63,10 +65,10 @@ def _starts(dyn: ap.Dynamics, wall: ap.Contact) -> tuple[np.ndarray, np.ndarray]
     return q0, rng.normal(size=(len(q0), dyn.system.nv))
 
 
-def _taken(work) -> float:
-    begun = time.process_time()
+def _processor_time(work) -> float:
+    start = time.process_time()
     work()
-    return time.process_time() - begun
+    return time.process_time() - start
 
 
 if __name__ == "__main__":

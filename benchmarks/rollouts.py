@@ -1,10 +1,10 @@
-"""Whole rollouts against forward dynamics, in one run: what `ap.rollout` costs with all that is around its kernel.
+"""Timing of complete rollouts compared with forward dynamics, including everything around the kernel.
 
     python benchmarks/rollouts.py [members] [steps]
 
-Processor time, the least of several turns, in ns a step of a member of the PUMA, and as multiples of one forward
-dynamics of the same batch. Records are new arrays every time, as users get them; kernels are compiled before. The
-gradient is that of a cost by all torques, forward run included.
+Processor time, the shortest of several, in ns per step and member of the PUMA, and as multiples of one forward dynamics
+of the same batch. Records are new arrays each time, as for users; kernels are compiled before. The gradient is that of
+a cost with respect to all torques, including the forward run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import appell as ap
 from appell.simulation import Output, Rollout
 
-TURNS = 7
+REPETITIONS = 7
 PD = {"kp": 100.0, "kd": 5.0}
 
 
@@ -29,13 +29,13 @@ def cost(t, q, v, tau):
     return sum((x * x for x in (*q, *v)), start=0.0) + 1e-3 * sum((x * x for x in tau), start=0.0)
 
 
-def least(work) -> float:
+def shortest(work) -> float:
     work()
     times = []
-    for _ in range(TURNS):
-        begun = process_time()
+    for _ in range(REPETITIONS):
+        start = process_time()
         work()
-        times.append(process_time() - begun)
+        times.append(process_time() - start)
     return min(times)
 
 
@@ -43,7 +43,7 @@ def main(members: int = 10_000, steps: int = 100) -> None:
     dyn, rng = ap.Dynamics(ap.load("puma")), np.random.default_rng(0)
     q, v, tau = (0.3 * rng.normal(size=(members, 6)) for _ in range(3))
     out = np.empty((members, 6))
-    unit = least(lambda: [dyn.forward_dynamics(q, v, tau, out=out) for _ in range(10)]) / 10 / members
+    unit = shortest(lambda: [dyn.forward_dynamics(q, v, tau, out=out) for _ in range(10)]) / 10 / members
     print(f"forward dynamics: {1e9 * unit:.1f} ns")
     options = {"dt": 1e-3, "check": False}
     cases = {
@@ -56,14 +56,14 @@ def main(members: int = 10_000, steps: int = 100) -> None:
         "rk4 with a cost": (Rollout(dyn, cost=cost), {"output": Output(every=steps)}),
     }
     for name, (plan, more) in cases.items():
-        seconds = least(lambda plan=plan, more=more: plan(q, v, tau, steps, **options, **more)) / members / steps
+        seconds = shortest(lambda plan=plan, more=more: plan(q, v, tau, steps, **options, **more)) / members / steps
         print(f"{name}: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
     few = max(1, members // 20)
     plan = Rollout(dyn, cost=cost)
-    seconds = least(lambda: plan.gradient(q[:few], v[:few], tau[:few], steps, 1e-3)) / few / steps
-    print(f"gradient by all torques: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
-    ways = {"torque": tau[:few]}
-    seconds = least(lambda: plan.change(q[:few], v[:few], tau[:few], steps, 1e-3, along=ways)) / few / steps
+    seconds = shortest(lambda: plan.gradient(q[:few], v[:few], tau[:few], steps, 1e-3)) / few / steps
+    print(f"gradient with respect to all torques: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
+    direction = {"torque": tau[:few]}
+    seconds = shortest(lambda: plan.change(q[:few], v[:few], tau[:few], steps, 1e-3, along=direction)) / few / steps
     print(f"change along one direction: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
 
 

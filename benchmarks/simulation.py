@@ -1,10 +1,11 @@
-"""Runs of `simulate`, timed: python benchmarks/simulation.py [turns].
+"""Timing of complete `simulate` runs: python benchmarks/simulation.py [turns].
 
-A plain swing of five seconds under gravity, against Pinocchio's forward dynamics in SciPy's `solve_ivp` with dense
-output: the same method, start and tolerances, both in one process, in turns; processor time, the best of several. A run
-is everything from the call to the record. Errors are those of the last q against a run at a tolerance of 1e-13.
+A swing of five seconds under gravity is compared with Pinocchio's forward dynamics in SciPy's `solve_ivp` with dense
+output: same method, initial state and tolerances, alternating in one process; processor time, the best of several. A
+run lasts from the call to the complete record. Errors are those of the final q, compared with a run at a tolerance of
+1e-13.
 
-A quadruped dropped on its feet, one second, with its joints held by a law and without torques.
+A quadruped is dropped on its feet for one second, with its joints held by a PD law and without torques.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import appell as ap
-from appell_lab.bench.clock import TimedStatement, time_in_turns, one_core
+from appell_lab.bench.clock import TimedStatement, one_core, time_in_turns
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.subject import Subject, pinocchio
 
-UNTIL, RTOL, ATOL, METHOD = 5.0, 1e-8, 1e-10, "DOP853"
+UNTIL, RTOL, ATOL, METHOD = 5.0, 1e-8, 1e-10, "DOP853"  # UNTIL in s
 STARTS = {"puma": (0.3, -0.5, 0.2, 0.4, 0.6, 0.1), "ur5": (0.3, -0.6, 0.5, -0.4, 0.8, 0.1)}
 AIMS = {"swing, times faster": 5.0, "drop, s": 2.0}
 
-GAP, STIFFNESS, DAMPING, STANCE = 0.1, 60.0, 2.0, (0.05, 0.8, -1.5)
+GAP, STIFFNESS, DAMPING, STANCE = 0.1, 60.0, 2.0, (0.05, 0.8, -1.5)  # m, N m/rad, N m s/rad, rad
 FEET = tuple(f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR"))
 
 
@@ -45,12 +46,12 @@ def main() -> None:
 
 
 def robot_file(name: str) -> Path:
-    """A URDF of the package example-robot-data."""
+    """Return the path of a URDF of the package example-robot-data."""
     return next(Path(str(file.locate())) for file in files("example-robot-data") or [] if file.name == name)
 
 
 def swing(subject: Subject, turns: int) -> dict:
-    """From rest, without torques."""
+    """Time a motion from rest without torques."""
     pin, twin, dyn = pinocchio(), subject.twin, subject.dynamics
     model, data, n = twin.model, twin.data, subject.robot.nv
     assert model.nq == model.nv == n
@@ -67,12 +68,14 @@ def swing(subject: Subject, turns: int) -> dict:
     def theirs():
         return solve_ivp(slope, (0.0, UNTIL), y0, METHOD, rtol=RTOL, atol=ATOL, dense_output=True)
 
-    timings = time_in_turns({name: TimedStatement("f()", {"f": f}) for name, f in (("ours", ours), ("theirs", theirs))}, turns)
+    timings = time_in_turns(
+        {name: TimedStatement("f()", {"f": f}) for name, f in (("ours", ours), ("theirs", theirs))}, turns
+    )
     exact = ap.simulate(
         dyn, q0, until=UNTIL, solver=ap.Solver(method=METHOD, rtol=1e-13, atol=1e-13), progress=False
     ).q[-1]
     record, solution = ours(), theirs()
-    found = {
+    figures = {
         "robot": subject.name,
         "ours, s": timings["ours"].best,
         "theirs, s": timings["theirs"].best,
@@ -85,15 +88,15 @@ def swing(subject: Subject, turns: int) -> dict:
         "error, theirs": float(np.abs(solution.y[:n, -1] - exact).max()),
     }
     print(
-        f"{subject.name:5} {UNTIL:g} s swing   {1e3 * found['ours, s']:8.2f} ms against "
-        f"{1e3 * found['theirs, s']:8.1f} ms: {found['times faster']:.1f}x   errors "
-        f"{found['error, ours']:.1e} and {found['error, theirs']:.1e} in {found['steps, ours']} steps"
+        f"{subject.name:5} {UNTIL:g} s swing   {1e3 * figures['ours, s']:8.2f} ms, Pinocchio "
+        f"{1e3 * figures['theirs, s']:8.1f} ms: {figures['times faster']:.1f}x   errors "
+        f"{figures['error, ours']:.1e} and {figures['error, theirs']:.1e} in {figures['steps, ours']} steps"
     )
-    return found
+    return figures
 
 
 def drop(held: bool, until: float = 1.0) -> dict:
-    """A quadruped that falls on its four feet."""
+    """Time the drop of a quadruped on its four feet."""
     subject = Subject("go2", str(robot_file("go2.urdf")), "floating")
     dyn, robot = subject.dynamics, subject.robot
     q0 = robot.neutral
@@ -109,22 +112,22 @@ def drop(held: bool, until: float = 1.0) -> dict:
         return ap.simulate(dyn, q0, until=end, torque=law if held else None, contacts=floor, progress=False)
 
     run(1e-3)  # compiles
-    begun = process_time()
+    start = process_time()
     record = run(until)
-    found = {
+    figures = {
         "robot": "go2",
         "held": held,
-        "s": process_time() - begun,
+        "s": process_time() - start,
         "steps": len(record.t) - 1,
         "events": len(record.events),
         "status": record.status,
     }
-    kind = "held by a law" if held else "without torques"
+    kind = "held by a PD law" if held else "without torques"
     print(
-        f"go2   {until:g} s drop, {kind}: {found['s']:.2f} s of processor time, "
-        f"{found['steps']} steps, {found['events']} events, {found['status']}"
+        f"go2   {until:g} s drop, {kind}: {figures['s']:.2f} s of processor time, "
+        f"{figures['steps']} steps, {figures['events']} events, {figures['status']}"
     )
-    return found
+    return figures
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Every URDF of some packages: does Pinocchio load it, does appell, why not, and do the two agree?
+"""Survey of URDF files: which of them Pinocchio and appell load, why not, and whether the two agree.
 
     python benchmarks/urdf_survey.py rtb-data=FOLDER pybullet=FOLDER ...          names and unpacked packages
 
-A file is read strictly first, and with `physical=False` if bodies that cannot exist are all that is wrong. A file in
-which nothing moves is put on a floating base, in both programs. Mass and, at a random motion, gravity and inverse
-dynamics are compared with Pinocchio's own reading of the same file; every joint has a coordinate of its own. The counts
-and all files that are not read at once go to results/urdf-survey.json, a table of the counts to the screen.
+A file is read strictly first, and then with `physical=False` if its only errors are bodies that cannot exist. A file
+without moving joints gets a floating base in both programs. Mass and, at a random state, gravity and inverse dynamics
+are compared with Pinocchio's reading of the same file; every joint has its position coordinate. The counts and all
+files that are not read without remarks are written to results/urdf-survey.json; a table of the counts is printed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from appell.errors import AppellError, ModelWarning
 
 OUT = Path(__file__).parent / "results" / "urdf-survey.json"
 OUTCOMES = ("at once", "with a warning", "with physical=False", "refused")
-AGREE = 1e-9  # relative; chains of light and heavy links lose some digits in either program
+TOLERANCE = 1e-9  # relative; chains of light and heavy links lose some digits in both programs
 
 
 def main(packages: list[str]) -> None:
@@ -40,10 +40,10 @@ def main(packages: list[str]) -> None:
 
 
 def summary(files: list[dict]) -> dict:
-    """The counts of a package."""
+    """Return the counts of a package."""
     outcomes = Counter(file["appell"] for file in files)
     both = [file for file in files if file["pinocchio"] and file["appell"] != "refused"]
-    agreeing = sum(file["difference"] <= AGREE for file in both)
+    agreeing = sum(file["difference"] <= TOLERANCE for file in both)
     return {
         "files": len(files),
         "Pinocchio loads": sum(file["pinocchio"] for file in files),
@@ -85,13 +85,13 @@ def _ours(path: Path, base: str) -> tuple[str, ap.Robot | None, str]:
                 continue
         if not physical:
             return "with physical=False", robot, message
-        told = "; ".join(str(warning.message) for warning in warned)
-        return "with a warning" if warned else "at once", robot, told
+        messages = "; ".join(str(warning.message) for warning in warned)
+        return "with a warning" if warned else "at once", robot, messages
     return "refused", None, message
 
 
 def compare(model: pin.Model, robot: ap.Robot) -> float:
-    """The largest relative difference in mass, gravity and inverse dynamics; infinite if the joints are others."""
+    """Return the largest relative difference in mass, gravity and inverse dynamics; infinite if the joints differ."""
     if {link.joint.name for link in robot.links} != set(list(model.names)[1:]):
         return float("inf")
     rng, data, equations = np.random.default_rng(1), model.createData(), ap.Dynamics(robot).equations
@@ -100,14 +100,14 @@ def compare(model: pin.Model, robot: ap.Robot) -> float:
     theirs, rows = np.zeros(model.nq), np.zeros(robot.nv, int)
     for link in robot.moving:
         joint, (at_q, at_v) = model.joints[model.getJointId(link.joint.name)], robot.span(link.joint)
-        own = q[at_q]
-        if joint.nq == len(own) + 1:  # an angle, kept as its cosine and sine
-            own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
-        theirs[joint.idx_q : joint.idx_q + joint.nq] = own
+        position = q[at_q]
+        if joint.nq == len(position) + 1:  # an angle, stored as its cosine and sine
+            position = [*position[:-1], np.cos(position[-1]), np.sin(position[-1])]
+        theirs[joint.idx_q : joint.idx_q + joint.nq] = position
         rows[at_v] = np.arange(joint.idx_v, joint.idx_v + joint.nv)
-    speeds, gains = np.zeros(model.nv), np.zeros(model.nv)
-    speeds[rows], gains[rows] = v, a
-    forces = pin.rnea(model, data, theirs, speeds, gains)[rows]
+    their_v, their_a = np.zeros(model.nv), np.zeros(model.nv)
+    their_v[rows], their_a[rows] = v, a
+    forces = pin.rnea(model, data, theirs, their_v, their_a)[rows]
     gravity = pin.computeGeneralizedGravity(model, data, theirs)[rows]
     weight = sum(model.inertias[i].mass for i in range(1, model.njoints))
     scale = max(float(np.abs(forces).max()), 1e-12)
