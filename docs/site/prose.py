@@ -26,6 +26,8 @@ def restructured(lines: list[str]) -> list[str]:
             in_block, in_entries = False, line in ENTRIES
             next(rest)
         elif in_entries:
+            if line and not line.startswith(" ") and output[-1]:
+                output.append("")  # an entry may lack a description
             output.append(_entry(line))
         else:
             indented = line.startswith((" ", ">>>", "...")) or bool(in_block and line and in_doctest and output[-1])
@@ -42,7 +44,7 @@ def restructured(lines: list[str]) -> list[str]:
 def _entry(line: str) -> str:
     """Convert one line of a section with entries: `name : type`, or an indented description."""
     if line.startswith(" "):
-        return f"   {_prose(line.strip())}"
+        return f"   {_prose(line.removeprefix('    '))}"
     name, colon, kind = line.partition(" : ")
     return f"``{name}`` : {_prose(kind)}" if colon else _prose(line)
 
