@@ -464,7 +464,7 @@ class Dynamics:
         ...     return {"power": sum(x * y for x, y in zip(tau, v))}
         >>> f = dyn.function("power", power)
         >>> f
-        <Function power(q[2], v[2], a[2]) -> power[] of robot 'planar-2r'>
+        <Function power(q[2], v[2], a[2]) -> power of robot 'planar-2r'>
         >>> print(f"{f([0.3, -0.2], [1.0, 0.5], [0.0, 2.0]):.3f}")
         23.433
         """
