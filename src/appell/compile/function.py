@@ -336,7 +336,7 @@ class Function:
             A function of the same arguments. For every name in `wrt` and every result it has one result
             `d<result>_d<name>` of shape `(*result, columns)`. There is one column per element of the argument or, if
             the argument is not a vector space (coordinates with quaternions), one per velocity. If `rule` offers a
-            function as well, the one with fewer instructions is returned.
+            function as well, the one with fewer instructions is returned; for long formulas that of the rule.
 
         Raises
         ------

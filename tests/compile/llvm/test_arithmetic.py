@@ -96,16 +96,16 @@ def test_without_fused_multiply_adds_results_agree_to_rounding(monkeypatch):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("number", [DOUBLE, FLOAT], ids=["doubles", "floats"])
+@pytest.mark.parametrize("format", [DOUBLE, FLOAT], ids=["doubles", "floats"])
 @pytest.mark.parametrize("register", [32, 64])
 @pytest.mark.parametrize("cpu", ["host", "x86-64", "x86-64-v3", "x86-64-v4"])
-def test_an_object_refers_to_nothing_outside_itself(number, register, cpu):
+def test_an_object_refers_to_nothing_outside_itself(format, register, cpu):
     """On a processor without fused and rounding instructions too, where LLVM would call a library for them."""
     if cpu != "host" and not host().triple.startswith("x86_64"):
         pytest.skip("another family of processors")
     target = host() if cpu == "host" else Target(host().triple, cpu, "", has_fma=cpu != "x86-64")
     of = random_tape(2, length=200, ops=(*EVERYTHING, Op.ROUND))
-    image = assemble(kernel.loop_kernel(of, number, target.has_fma, Form(register)), target, "all")
+    image = assemble(kernel.loop_kernel(of, format, target.has_fma, Form(register)), target, "all")
     undefined = [symbol for symbol in undefined_symbols(image) if symbol != "_GLOBAL_OFFSET_TABLE_"]
     assert undefined == []
 

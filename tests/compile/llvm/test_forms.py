@@ -138,19 +138,19 @@ def test_forms_of_one_tape_have_different_cache_entries(monkeypatch):
 
 
 def test_groups_cover_a_row_and_nothing_else():
-    for number, register, size, squares in product((DOUBLE, FLOAT), (16, 32, 64), range(1, 60), (False, True)):
-        parts = groups(size, Lanes(number, register), squares)
+    for format, register, size, squares in product((DOUBLE, FLOAT), (16, 32, 64), range(1, 60), (False, True)):
+        parts = groups(size, Lanes(format, register), squares)
         covered = {k for start, elements in parts for k in range(start, start + elements)}
-        assert covered == (set(range(size)) if parts else set()), (number, register, size, squares)
-        assert bool(parts) == (size >= 16 // number.itemsize), (number, register, size, squares)
+        assert covered == (set(range(size)) if parts else set()), (format, register, size, squares)
+        assert bool(parts) == (size >= 16 // format.itemsize), (format, register, size, squares)
 
 
 def test_only_wide_registers_write_as_many_elements_as_they_have_lanes():
     """In narrow ones such groups are slower."""
     assert groups(45, Lanes(DOUBLE, 64), squares=True)[0] == (0, 8)
     assert groups(45, Lanes(FLOAT, 64), squares=True)[0] == (0, 16)
-    for number, register in product((DOUBLE, FLOAT), (16, 32)):
-        assert groups(45, Lanes(number, register), squares=True) == groups(45, Lanes(number, register))
+    for format, register in product((DOUBLE, FLOAT), (16, 32)):
+        assert groups(45, Lanes(format, register), squares=True) == groups(45, Lanes(format, register))
 
 
 class Features(dict):

@@ -81,9 +81,9 @@ def test_libraries_with_functions_of_the_same_names_do_not_interfere():
 
 
 @pytest.mark.parametrize("kernel", [loop_kernel, single_kernel])
-@pytest.mark.parametrize("number", [DOUBLE, FLOAT])
-def test_parts_refer_only_to_each_other(kernel, number):
-    text = kernel(random_tape(1, 400), number, host().has_fma, Form(chunk=50))
+@pytest.mark.parametrize("format", [DOUBLE, FLOAT])
+def test_parts_refer_only_to_each_other(kernel, format):
+    text = kernel(random_tape(1, 400), format, host().has_fma, Form(chunk=50))
     with parts(5):
         made = machine.compile_objects(text, host())
     assert len(made) == 5

@@ -46,16 +46,20 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-_ENTRY = """
-define ptr @enter(ptr %self, ptr %unused) nounwind {{
-  %none.at = getelementptr i8, ptr %self, i64 {items}
+# LLVM text that loads the first item of the tuple %self, and the data of the array that is its second item
+LOAD_SELF = f"""\
+  %none.at = getelementptr i8, ptr %self, i64 {tuple.__basicsize__}
   %none = load ptr, ptr %none.at, align 8
   %array.at = getelementptr i8, ptr %none.at, i64 8
   %array = load ptr, ptr %array.at, align 8
-  %addresses.at = getelementptr i8, ptr %array, i64 {data}
-  %addresses = load ptr, ptr %addresses.at, align 8
-  %kernel = load ptr, ptr %addresses, align 8
-  %rest = getelementptr i8, ptr %addresses, i64 8
+  %data.at = getelementptr i8, ptr %array, i64 {object.__basicsize__}
+  %data = load ptr, ptr %data.at, align 8"""
+
+_ENTRY = """
+define ptr @enter(ptr %self, ptr %unused) nounwind {{
+{load_self}
+  %kernel = load ptr, ptr %data, align 8
+  %rest = getelementptr i8, ptr %data, i64 8
   call void %kernel(ptr %rest)
   {count_reference}
   ret ptr %none
@@ -73,8 +77,7 @@ _COUNT_REFERENCE = """
 @cache
 def _entry() -> Code:
     text = _ENTRY.format(
-        items=tuple.__basicsize__,
-        data=object.__basicsize__,
+        load_self=LOAD_SELF,
         count_reference="" if sys.version_info >= (3, 12) else _COUNT_REFERENCE,
     )
     return load_text(text, "enter", "entry")

@@ -40,6 +40,7 @@ import numpy as np
 
 from appell.compile.llvm.emitter import Emitter, Index, Value
 from appell.compile.llvm.lanes import DOUBLES
+from appell.compile.native.bound import LOAD_SELF
 from appell.compile.native.kernels import emitter_digest, load_text
 from appell.compile.native.machine import Code, host
 from appell.compile.ode.tableau import METHODS, Row, Tableau, chebyshev_factors
@@ -339,21 +340,16 @@ def _enter() -> str:
     """Return the built-in function; the cells are the data of the second item of the tuple `self`."""
     return f"""
 define ptr @enter(ptr %self, ptr %unused) nounwind {{
-  %none.at = getelementptr i8, ptr %self, i64 {tuple.__basicsize__}
-  %none = load ptr, ptr %none.at, align 8
-  %array.at = getelementptr i8, ptr %none.at, i64 8
-  %array = load ptr, ptr %array.at, align 8
-  %cells.at = getelementptr i8, ptr %array, i64 {object.__basicsize__}
-  %cells = load ptr, ptr %cells.at, align 8
-  call void @drive(ptr %cells)
-  %reason.at = getelementptr i8, ptr %cells, i64 {8 * CELL_INDEX["reason"]}
+{LOAD_SELF}
+  call void @drive(ptr %data)
+  %reason.at = getelementptr i8, ptr %data, i64 {8 * CELL_INDEX["reason"]}
   %reason = load i64, ptr %reason.at, align 8
   %raised = icmp eq i64 %reason, {int(Reason.RAISED)}
   br i1 %raised, label %failed, label %done
 failed:
   ret ptr null
 done:
-  %keep.at = getelementptr i8, ptr %cells, i64 {8 * CELL_INDEX["keep"]}
+  %keep.at = getelementptr i8, ptr %data, i64 {8 * CELL_INDEX["keep"]}
   %keep = load ptr, ptr %keep.at, align 8
   call void %keep(ptr %none)
   ret ptr %none
