@@ -36,9 +36,9 @@ the later steps need only Tᵢ, T^ᵢ and neighbouring R, while the Appendix com
     ℜ_q = gᵀ T^ⱼ₋₁ U₁ pⱼ - 2 Tr{T^ⱼ₋₁ U₁ Qⱼ} - x₃·χⱼ
     ℜ_X = gᵀ U₃ A₁ p₁ - 2 Tr{U₃ A₁ Q₁}                                                                         (step 5)
 
-Corrections: the paper's tⱼ lacks ω × B₂ ω, which vanishes in planar motion; ℜ_X lacks A₁ in its trace, which
-contradicts (42). The Appendix uses T¨ᵥ without a formula; here (30) is evaluated as a recursion. ℜ does not include
-torques: it is minus the force that the branch requires at zero acceleration.
+Correction: the paper's tⱼ lacks ω × B₂ ω, which vanishes in planar motion. The printed trace of ℜ_X omits A₁, unlike
+(42); this has no effect, because U₃ A₁ = U₃. The Appendix uses T¨ᵥ without a formula; here (30) is evaluated as a
+recursion. ℜ does not include torques: it is minus the force that the branch requires at zero acceleration.
 
 **Steps 6 and 7 of the Appendix:** the inertia matrix of a branch.
 
