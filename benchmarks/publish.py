@@ -53,7 +53,7 @@ def between_markers(text: str, name: str, figures: str) -> str:
 
 
 def summary_text(report: Report) -> str:
-    """Return the summary: comparisons with the best compiled code and a Python loop, and the time to the first result."""
+    """Return the summary: comparisons with compiled code and a Python loop, and the time to the first result."""
     peer_report = PeerReport.read(PEERS)
     loops = {(figure.robot, figure.name): figure for figure in report.figures if figure.part == "batch"}
     lines = [

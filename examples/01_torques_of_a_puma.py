@@ -13,12 +13,12 @@ robot = ap.load("puma")
 dyn = ap.Dynamics(robot)
 print(robot)
 
-# One sample: plain lists will do.
+# One sample; lists are accepted.
 q = [0.0, -0.6, 2.4, 0.0, 0.5, 0.0]
-print("torques that hold it still, N m:", np.round(dyn.gravity(q), 2))
-print("and with joint 2 accelerating: ", np.round(dyn.inverse_dynamics(q, np.zeros(6), [0, 1, 0, 0, 0, 0]), 2))
+print("holding torques, N m:            ", np.round(dyn.gravity(q), 2))
+print("with joint 2 accelerating, N m:  ", np.round(dyn.inverse_dynamics(q, np.zeros(6), [0, 1, 0, 0, 0, 0]), 2))
 
-# Leading axes are the batch. Arguments broadcast, so one velocity serves all configurations.
+# Leading axes are the batch. Arguments broadcast, so one velocity is used for all configurations.
 rng = np.random.default_rng(0)
 many = rng.uniform(-np.pi, np.pi, (10_000, 6))
 v, a = rng.normal(size=6), rng.normal(size=6)
@@ -28,7 +28,7 @@ out = np.empty_like(tau)
 seconds = min(repeat(lambda: dyn.inverse_dynamics(many, v, a, out=out), number=1, repeat=20))
 print(f"{len(many)} samples in {1e6 * seconds:.0f} µs, {1e9 * seconds / len(many):.0f} ns each")
 
-# Inverse dynamics is M(q) a + h(q, v), and forward dynamics undoes it.
+# Inverse dynamics is M(q) a + h(q, v), and forward dynamics is its inverse.
 M, h = dyn.mass_matrix(many), dyn.bias(many, v)
 assert np.allclose(M @ a + h, tau, rtol=1e-12, atol=1e-10)
 assert np.allclose(dyn.forward_dynamics(many, v, tau), a, rtol=1e-9, atol=1e-9)

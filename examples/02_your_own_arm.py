@@ -1,4 +1,4 @@
-"""An arm from its Denavit-Hartenberg table, with a tool, and where that tool goes.
+"""An arm from its Denavit-Hartenberg table, with a tool, its pose, Jacobian and external forces.
 
 Run it with: python examples/02_your_own_arm.py
 """
@@ -9,8 +9,8 @@ import numpy as np
 
 import appell as ap
 
-# A SCARA: two turning joints, a sliding one, a turning one. Modified (Craig) convention; lengths in m, masses in kg.
-# `com` and `inertia` (about the centre of mass) are in the link's own axes; three numbers are a diagonal.
+# A SCARA: revolute, revolute, prismatic, revolute. Modified (Craig) convention; lengths in m, masses in kg.
+# `com` and `inertia` (about the centre of mass) are in link axes; three numbers are a diagonal.
 rows = [
     ap.DH(offset=0.40, mass=8.0, com=(0.15, 0, 0), inertia=(0.02, 0.12, 0.13), name="shoulder"),
     ap.DH(length=0.30, mass=5.0, com=(0.12, 0, 0), inertia=(0.01, 0.06, 0.06), name="elbow"),
@@ -40,8 +40,8 @@ print("torques under the force:", np.round(tau, 3))
 again = ap.load_text(ap.to_urdf(robot), "urdf")
 assert np.allclose(ap.Dynamics(again).mass_matrix(q), dyn.mass_matrix(q), rtol=1e-14)
 
-# What cannot be is refused by name.
+# Bodies that cannot exist are rejected with their name.
 try:
     ap.from_dh([ap.DH(mass=1.0, inertia=(0.1, 0.1, 0.5), name="disc")])
 except ap.ModelError as error:
-    print("refused:", str(error).splitlines()[0])
+    print("rejected:", str(error).splitlines()[0])

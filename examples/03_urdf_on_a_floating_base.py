@@ -1,4 +1,4 @@
-"""A URDF that floats: quaternion coordinates, momentum, and derivatives along the velocities.
+"""A URDF on a floating base: quaternion coordinates, momentum, and derivatives along the velocities.
 
 Run it with: python examples/03_urdf_on_a_floating_base.py
 """
@@ -29,15 +29,15 @@ print(robot, "- moving joints:", ", ".join(robot.joint_names))
 rng = np.random.default_rng(2)
 q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
 
-# Without gravity and outside forces, whatever the arm does leaves the momentum alone: dp/dt = 0 along the motion.
+# Without gravity and external forces, motions of the arm do not change the momentum: dp/dt = 0.
 tau = np.zeros(robot.nv)
-tau[-1] = 3.0  # only the shoulder pulls
+tau[-1] = 3.0  # torque of the shoulder only
 a = dyn.forward_dynamics(q, v, tau)
 dp_dq, dp_dv = dyn.momentum.jacobian("q", "v")(q, v)
 print("change of momentum:", np.abs(dp_dq @ v + dp_dv @ a).max())
 assert np.allclose(dp_dq @ v + dp_dv @ a, 0, atol=1e-10)
 
-# jacobian("q") has nv columns, along v, and not nq: the quaternion's length is no direction to move in.
+# jacobian("q") has nv columns, along v, not nq: the length of the quaternion cannot change.
 step = 1e-6
 forward = dyn.center_of_mass(robot.integrate(q, step * v))
 backward = dyn.center_of_mass(robot.integrate(q, -step * v))

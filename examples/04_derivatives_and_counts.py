@@ -1,4 +1,4 @@
-"""Any derivative of any function, and what each costs.
+"""Derivatives of functions, and their operation counts.
 
 Run it with: python examples/04_derivatives_and_counts.py
 """
@@ -11,7 +11,7 @@ dyn = ap.Dynamics(ap.load("puma"))
 rng = np.random.default_rng(4)
 q, v, a = rng.normal(size=(3, 6))
 
-# One kernel for several derivatives; results come in the order of the names.
+# One kernel for several derivatives; results are in the order of the names.
 derivatives = dyn.inverse_dynamics.jacobian("q", "v", "a")
 dtau_dq, dtau_dv, dtau_da = derivatives(q, v, a)
 assert np.allclose(dtau_da, dyn.mass_matrix(q))
@@ -22,7 +22,8 @@ hessian = dyn.inverse_dynamics.jacobian("q").jacobian("q")
 d2tau = hessian(q, v, a)
 assert np.allclose(d2tau, np.swapaxes(d2tau, -1, -2))
 
-# The Gibbs function is the definition: its gradient by a is the inverse dynamics, its Hessian the inertia matrix.
+# The Gibbs function is the definition: its gradient with respect to a is the inverse dynamics, its
+# Hessian the inertia matrix.
 S = dyn.gibbs_function
 assert np.allclose(S.gradient("a")(q, v, a), dyn.inverse_dynamics(q, v, a))
 assert np.allclose(S.gradient("a").jacobian("a")(q, v, a), dyn.mass_matrix(q))
@@ -40,6 +41,6 @@ for function in (
     count = function.count()
     print(f"{function.name:32} {count.mul:5}  {count.add:5} {count.div:5} {count.trig:5}")
 
-# The program itself can be read.
+# The tape of a function can be printed.
 print()
 print(ap.Dynamics(ap.load("pendulum")).inverse_dynamics.tape)

@@ -14,7 +14,7 @@ heavier = robot.with_bodies(
     {link.name: ap.Body(1.1 * link.body.mass, link.body.com, link.body.inertia) for link in robot.links}
 )
 
-# `bind` gives a callable with arrays of its own: no conversion, no allocation, a tenth of a microsecond a call.
+# `bind` returns a callable with its own arrays: no conversion, no allocation, a tenth of a microsecond per call.
 controller = ap.Dynamics(robot).inverse_dynamics.bind()
 plant = ap.Dynamics(heavier).forward_dynamics.bind()
 
@@ -23,19 +23,19 @@ swing = np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
 Kp, Kd, dt = 900.0, 60.0, 1e-3
 
 q, v = start.copy(), np.zeros(6)
-errors, spent = [], 0.0
+errors, elapsed = [], 0.0
 for step in range(4000):
     phase = np.pi * step * dt
-    q_wanted = start + swing * (1 - np.cos(phase)) / 2
-    v_wanted = swing * np.pi * np.sin(phase) / 2
-    a_wanted = swing * np.pi**2 * np.cos(phase) / 2
+    q_desired = start + swing * (1 - np.cos(phase)) / 2
+    v_desired = swing * np.pi * np.sin(phase) / 2
+    a_desired = swing * np.pi**2 * np.cos(phase) / 2
 
     begin = time.perf_counter()
     controller.q = q
     controller.v = v
-    controller.a = a_wanted - Kd * (v - v_wanted) - Kp * (q - q_wanted)
+    controller.a = a_desired - Kd * (v - v_desired) - Kp * (q - q_desired)
     controller()
-    spent += time.perf_counter() - begin
+    elapsed += time.perf_counter() - begin
 
     plant.q = q
     plant.v = v
@@ -43,8 +43,8 @@ for step in range(4000):
     plant()
     v = v + dt * plant.a  # semi-implicit Euler: the velocity first, then the position with it
     q = q + dt * v
-    errors.append(np.abs(q - q_wanted).max())
+    errors.append(np.abs(q - q_desired).max())
 
-print(f"computed torque: {1e6 * spent / len(errors):.1f} µs a step")
-print(f"tracking error with 10 % more mass than the model knows: {np.degrees(max(errors)):.2f} degrees at most")
+print(f"computed torque: {1e6 * elapsed / len(errors):.1f} µs per step")
+print(f"tracking error with 10 % more mass than in the model: at most {np.degrees(max(errors)):.2f} degrees")
 assert max(errors) < np.radians(2.0)

@@ -1,7 +1,8 @@
-"""Wheels that roll: an arm on a cart with two driven wheels, its torques, and a drive with the arm waving.
+"""Rolling wheels: an arm on a cart with two driven wheels, its torques, and a drive with the arm moving.
 
-A wheel has three rows: it does not slip ahead, not sideways, and stays on the ground. The cart moves in the plane, so
-the last is true anyway, and two wheels on one axle say the same about going sideways: v are four velocities.
+A wheel has three constraint rows: it does not slip forward or sideways, and stays on the ground. The cart moves in the
+plane, so the last row is always satisfied, and the sideways rows of two wheels on one axle are equal. Four independent
+velocities v remain.
 
 Run it with: python examples/09_an_arm_on_wheels.py
 """
@@ -26,7 +27,7 @@ robot = cart.build().with_rolling(
     actuated=("left", "right", "shoulder", "elbow"),
 )
 dyn = ap.Dynamics(robot)
-print(f"{robot}; rows that others imply: {', '.join(robot.idle_rows)}")
+print(f"{robot}; redundant rows: {', '.join(robot.idle_rows)}")
 
 # 10,000 motions at once: torques of wheels and arm.
 rng = np.random.default_rng(1)
@@ -37,16 +38,16 @@ tau = dyn.inverse_dynamics(q, v, a)
 print("largest torques:", dict(zip(robot.actuator_names, np.abs(tau).max(axis=0).round(1).tolist(), strict=True)))
 
 
-# Drive a curve and wave the arm: the torques of a wished motion, with feedback of its velocities.
+# Drive along a curve and move the arm: computed torque with feedback of the velocities.
 def torque(t, q, v):
-    wished = np.array([0.5, 0.4, 0.8 * np.cos(2 * t), 0.8 * np.sin(2 * t)])
-    gain = np.array([0.0, 0.0, -1.6 * np.sin(2 * t), 1.6 * np.cos(2 * t)]) + 20.0 * (wished - v)
-    return dyn.inverse_dynamics(q, v, gain)
+    desired = np.array([0.5, 0.4, 0.8 * np.cos(2 * t), 0.8 * np.sin(2 * t)])
+    a = np.array([0.0, 0.0, -1.6 * np.sin(2 * t), 1.6 * np.cos(2 * t)]) + 20.0 * (desired - v)
+    return dyn.inverse_dynamics(q, v, a)
 
 
 drive = ap.simulate(robot, until=5.0, torque=torque)
 slip = np.abs(dyn.row_rates(drive.q, drive["w"])).max()
 x, y, heading = drive.q[-1, :3]
-print(f"5 s later it stands at ({x:.2f}, {y:.2f}) m, heading {np.degrees(heading):.0f}°; wheels slipped {slip:.0e} m/s")
-sideways = dyn.constraint_forces(drive.q[-1], drive.v[-1], torque(5.0, drive.q[-1], drive.v[-1]))
-print("the ground pushes:", {n: round(float(f), 2) for n, f in zip(robot.row_names, sideways, strict=True) if f})
+print(f"after 5 s it is at ({x:.2f}, {y:.2f}) m, heading {np.degrees(heading):.0f}°; slip of the wheels {slip:.0e} m/s")
+forces = dyn.constraint_forces(drive.q[-1], drive.v[-1], torque(5.0, drive.q[-1], drive.v[-1]))
+print("forces of the ground:", {n: round(float(f), 2) for n, f in zip(robot.row_names, forces, strict=True) if f})

@@ -1,9 +1,9 @@
-"""The figure of Shafei and Shafei 2018, ten rods in a tree, dropped inside its round wall from 100,000 random places.
+"""The tree robot of Shafei and Shafei 2018, ten rods, dropped inside its round wall from 100,000 random configurations.
 
 Run it with: appell sweep examples/studies/shafei_drops.py --out drops.zarr --workers 2
 
-Every drop begins at rest, its base and its joint angles drawn until all eleven points are inside the wall, and lasts as
-long as the paper's. Impacts are exact and lossless; a point that comes to rest nowhere can hit many times.
+Every drop starts at rest, with base and joint angles drawn until all eleven points are inside the wall, and lasts as
+long as in the paper. Impacts are located exactly and are elastic, so a point can hit the wall many times.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ import appell as ap
 
 WALL, UNTIL, CLEARANCE = 2.5, 1.5, 0.01  # m, s, m
 POINTS = [f"O{k}" for k in range(1, 12)]
-NOTED = 32  # impacts whose times are kept
+MAX_STORED_IMPACTS = 32  # impacts whose times are stored
 table = 100_000
 
 
@@ -31,12 +31,12 @@ def study(seed, until=UNTIL):
     impacts = motion.impacts
     impulses = np.array([impact.impulses.max() for impact in impacts])
     largest = int(impulses.argmax()) if len(impacts) else -1
-    times = np.full(NOTED, np.nan)
-    times[: len(impacts)] = [impact.time for impact in impacts[:NOTED]]
+    times = np.full(MAX_STORED_IMPACTS, np.nan)
+    times[: len(impacts)] = [impact.time for impact in impacts[:MAX_STORED_IMPACTS]]
     hits = [sum(point in impact.points for impact in impacts) for point in POINTS]
     return {
-        "impacts": len(impacts),  # instants; several points may hit at one
-        "hits": np.array(hits),  # of each point
+        "impacts": len(impacts),  # number of impact times; several points may hit at the same time
+        "hits": np.array(hits),  # per point
         "times": times,
         "largest_impulse": impulses[largest] if impacts else 0.0,
         "largest_time": impacts[largest].time if impacts else np.nan,
@@ -46,7 +46,7 @@ def study(seed, until=UNTIL):
 
 
 def start(dyn, seed):
-    """A random configuration inside the wall."""
+    """Return a random configuration inside the wall."""
     rng = np.random.default_rng(seed)
     while True:
         q = np.concatenate([rng.uniform(-WALL, WALL, (64, 2)), rng.uniform(-np.pi, np.pi, (64, 10))], axis=1)

@@ -25,7 +25,7 @@ from appell.compile.tape.trace import inline, trace
 from appell.formulate.derivatives.forward import forward_dynamics_derivatives
 from appell.formulate.derivatives.inverse import Derivatives, Matrix
 from appell.formulate.equations import Equations
-from appell.formulate.systems import Choice, Maker
+from appell.formulate.systems import EquationsFactory, FormulationChoice
 from appell.model.body import Inertia, inertias_of
 from appell.model.frame import Frame
 from appell.model.robot import Robot
@@ -71,7 +71,7 @@ class DerivativeRule:
     """Computes derivatives of one function of a tree with respect to arguments given by name."""
 
     system: Robot
-    choice: Choice
+    choice: FormulationChoice
     name: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
@@ -80,8 +80,8 @@ class DerivativeRule:
     tangents: Mapping[str, Tape]
 
     @cached_property
-    def _make(self) -> Maker:
-        return Maker(self.system, self.choice)
+    def _make(self) -> EquationsFactory:
+        return EquationsFactory(self.system, self.choice)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}

@@ -28,7 +28,7 @@ from appell.dynamics import constraints, frames, motion
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
-from appell.formulate.systems import FormulationChoice, EquationsFactory
+from appell.formulate.systems import EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
 from appell.model.frame import Frame
 from appell.model.robot import refuse_unconstrained
