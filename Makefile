@@ -57,6 +57,7 @@ lint: .venv/lint
 	$(BIN)/ruff check src lab tests benchmarks examples docs/site $(wildcard docs/*.py)
 	$(BIN)/ruff format --check src lab tests benchmarks examples docs/site $(wildcard docs/*.py)
 	$(BIN)/lint-imports
+	$(BIN)/python lab/tools/wording.py
 	$(BIN)/mypy
 	$(BIN)/mypy tests/project/typed_face.py
 
