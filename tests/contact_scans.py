@@ -44,7 +44,7 @@ def with_penalty(dyn: ap.Dynamics, penalty: Penalty, law=None) -> Scan:
     return _scan(dyn, body, loops=False)
 
 
-def travel(scan: Scan, q, v, h: float, steps: int, tau=None, start: float = 0.0, **options):
+def run_scan(scan: Scan, q, v, h: float, steps: int, tau=None, start: float = 0.0, **options):
     """Run a scan over a number of steps of length h from time `start`, with a constant torque or none."""
     size = scan.inputs[-1].size
     force = np.zeros(size) if tau is None else np.asarray(tau, float)

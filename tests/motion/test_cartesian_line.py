@@ -1,4 +1,4 @@
-"""Straight lines: the papers' motions against the reference, derivatives that are exact, and lines that cannot be."""
+"""Straight lines: the papers' motions against the reference, derivatives that are exact, and invalid lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_line_is_straight_in_every_configuration(configuration):
     assert_derivatives(line, np.linspace(0.1, 4.9, 7))
 
 
-def test_a_line_that_passes_half_a_turn_goes_on():
+def test_a_line_that_passes_half_a_turn_continues():
     line = paper_line("002")
     q = line(line.times())[0]
     assert q[:, 2].max() > np.pi
@@ -117,7 +117,7 @@ def test_a_path_that_starts_singular_names_the_joint():
         CartesianLine(robot, "tool", 0.5 * (start + end), end, R, 2.0, (1, 1, 1))
 
 
-def test_a_redundant_arm_that_cannot_go_on_says_when():
+def test_a_line_that_a_redundant_arm_cannot_follow_names_the_time():
     robot = load("panda")
     T = Dynamics(robot).pose("tool")(robot.start)
     with pytest.raises(

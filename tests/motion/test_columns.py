@@ -1,4 +1,4 @@
-"""Columns of files by others: told by names, numbers or a pattern, or refused with what was seen."""
+"""Columns of foreign files: matched by names, numbers or a pattern, or refused with the columns that exist."""
 
 import numpy as np
 import pytest
@@ -38,17 +38,17 @@ def numbered(pattern, first=1):
     ],
 )
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_columns_are_told_by_their_names(q, tau, order):
-    found = measured(record(q, tau, order), NAMES, NAMES)
-    np.testing.assert_array_equal(found.q, BLOCKS["q"])
-    np.testing.assert_array_equal(found.tau, BLOCKS["tau"])
+def test_columns_are_matched_by_their_names(q, tau, order):
+    matched = measured(record(q, tau, order), NAMES, NAMES)
+    np.testing.assert_array_equal(matched.q, BLOCKS["q"])
+    np.testing.assert_array_equal(matched.tau, BLOCKS["tau"])
 
 
-def test_velocities_are_told_too_and_desired_ones_are_not_taken_for_them():
+def test_velocities_are_matched_and_desired_ones_are_not_mistaken_for_them():
     v = np.column_stack([(k + 1) * np.cos((k + 1) * T) for k in range(3)])
     columns = {f"dq{k + 1}": v[:, k] for k in range(3)} | {f"qd_{k + 1}": 9.0 + v[:, k] for k in range(3)}
-    found = measured(record(numbered("q{}"), numbered("tau{}"), **columns), NAMES, NAMES)
-    np.testing.assert_array_equal(found.v, v)
+    matched = measured(record(numbered("q{}"), numbered("tau{}"), **columns), NAMES, NAMES)
+    np.testing.assert_array_equal(matched.v, v)
 
 
 def test_two_sets_that_could_be_one_quantity_are_refused_and_a_pattern_decides():
@@ -56,17 +56,17 @@ def test_two_sets_that_could_be_one_quantity_are_refused_and_a_pattern_decides()
     both = record(numbered("q{}"), numbered("tau{}"), **other)
     with pytest.raises(ap.DescriptionError, match=r"could be q: q1 ... q3 and position_1 ... position_3"):
         measured(both, NAMES, NAMES)
-    found = measured(both, NAMES, NAMES, patterns={"q": "q{}"})
-    np.testing.assert_array_equal(found.q, BLOCKS["q"])
+    matched = measured(both, NAMES, NAMES, patterns={"q": "q{}"})
+    np.testing.assert_array_equal(matched.q, BLOCKS["q"])
 
 
-def test_a_pattern_takes_numbers_or_names_and_says_what_it_did_not_find():
+def test_a_pattern_matches_numbers_or_names_and_missing_columns_are_listed():
     strange = record([f"enc{k}x" for k in range(3)], [f"i {name}" for name in NAMES])
-    found = measured(strange, NAMES, NAMES, patterns={"q": "enc{}x", "tau": "i {}"})
-    np.testing.assert_array_equal(found.tau, BLOCKS["tau"])
-    with pytest.raises(ap.DescriptionError, match=r"no complete set that begins with enk1x, enk0x, enkjoint_1x"):
+    matched = measured(strange, NAMES, NAMES, patterns={"q": "enc{}x", "tau": "i {}"})
+    np.testing.assert_array_equal(matched.tau, BLOCKS["tau"])
+    with pytest.raises(ap.DescriptionError, match=r"no complete set that starts with enk1x, enk0x, enkjoint_1x"):
         measured(strange, NAMES, NAMES, patterns={"q": "enk{}x"})
-    with pytest.raises(ap.DescriptionError, match="no place for numbers"):
+    with pytest.raises(ap.DescriptionError, match="does not contain one"):
         measured(strange, NAMES, NAMES, patterns={"q": "enc"})
     with pytest.raises(ap.DescriptionError, match="a pattern is given for 'x'"):
         measured(strange, NAMES, NAMES, patterns={"x": "enc{}"})
@@ -79,11 +79,11 @@ def test_six_columns_are_not_taken_for_seven_joints():
         measured(record(numbered("q{}"), numbered("tau{}")), [*NAMES, "joint_4"], [*NAMES, "joint_4"])
 
 
-def test_units_are_said_of_columns_under_the_names_of_the_system():
+def test_units_refer_to_columns_under_the_names_of_the_system():
     degrees = {f"q{k + 1}": np.degrees(BLOCKS["q"][:, k]) for k in range(3)}
     torque = {f"tau{k + 1}": BLOCKS["tau"][:, k] for k in range(3)}
-    found = measured(Record.of(T, degrees | torque), NAMES, NAMES, units={"q": "deg"})
-    np.testing.assert_allclose(found.q, BLOCKS["q"], atol=1e-15)
+    matched = measured(Record.of(T, degrees | torque), NAMES, NAMES, units={"q": "deg"})
+    np.testing.assert_allclose(matched.q, BLOCKS["q"], atol=1e-15)
 
 
 def test_two_columns_of_one_name_are_refused_by_name(tmp_path):
@@ -94,7 +94,7 @@ def test_two_columns_of_one_name_are_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize("title", ["time", "Time", "timestamp", "t [s]", "time_s"])
-def test_the_time_is_told_by_its_name(title, tmp_path):
+def test_the_time_is_matched_by_its_name(title, tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(f"q1,{title}\n" + "".join(f"1,{t}\n" for t in T), encoding="utf-8")
     np.testing.assert_array_equal(Record.read(path).t, T)

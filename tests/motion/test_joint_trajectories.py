@@ -93,14 +93,14 @@ def test_csv_of_positions_alone_is_a_spline(tmp_path):
         ("t,q_a\n0,1\n1,one\n", "line 3"),
     ],
 )
-def test_files_that_are_no_record_are_refused_with_their_line(tmp_path, text, problem):
+def test_files_that_are_not_records_are_refused_with_their_line(tmp_path, text, problem):
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(DescriptionError, match=problem):
         Record.read(path).path()
 
 
-def test_a_record_without_coordinates_is_no_path(tmp_path):
+def test_a_record_without_coordinates_is_not_a_path(tmp_path):
     (tmp_path / "x.csv").write_text("t,x\n0,1\n")
     with pytest.raises(ArgumentError, match="no column 'q'"):
         Record.read(tmp_path / "x.csv").path()
@@ -130,8 +130,8 @@ def test_wrong_way_points_are_named():
         "3 names are given for 2": lambda: Spline(TIMES, POINTS, names=("a", "b", "c")),
         "velocity limit is 0": lambda: Ramp([0], [1], 0.0, 1.0),
         "acceleration limit is": lambda: Ramp([0], [1], 1.0, [1.0, 1.0]),
-        "starts where it ends": lambda: Ramp([1], [1], 1.0, 1.0),
-        "to take 0.1 s": lambda: Ramp([0], [1], 1.0, 1.0, duration=0.1),
+        "start and end of the ramp are equal": lambda: Ramp([1], [1], 1.0, 1.0),
+        "duration of the ramp is 0.1 s": lambda: Ramp([0], [1], 1.0, 1.0, duration=0.1),
         "duration is 0 s": lambda: Ramp([0], [1], 1.0, 1.0, duration=0.0),
         "frequency is 0 Hz": lambda: Fourier(0.0, [[1]], [[1]], [0]),
         "names are given": lambda: Fourier(1.0, [[1, 2]], [[1, 2]], [0]),

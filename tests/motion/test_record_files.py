@@ -1,4 +1,4 @@
-"""Records in CSV, NPZ and Parquet: what is written is read, bit by bit, and what is no record is told."""
+"""Records in CSV, NPZ and Parquet: what is written is read, bit by bit, and invalid files are refused by name."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def records(draw) -> Record:
     data = np.array([[x, *draw(st.lists(floats, min_size=len(columns) - 1, max_size=len(columns) - 1))] for x in t])
     units = {title: draw(printable) for title in columns if draw(st.booleans())}
     about = draw(st.dictionaries(st.text(max_size=6), plain, max_size=3))
-    told = tuple(draw(st.lists(events(), max_size=2)))
-    return Record(columns, data.reshape(-1, len(columns)), units, about, told)
+    record_events = tuple(draw(st.lists(events(), max_size=2)))
+    return Record(columns, data.reshape(-1, len(columns)), units, about, record_events)
 
 
 @settings(max_examples=60, deadline=None)
@@ -106,7 +106,7 @@ def test_every_format_keeps_what_made_a_record(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_nothing_is_written_over_unasked(tmp_path, suffix):
+def test_nothing_is_overwritten_without_request(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
     small().write(path)
     with pytest.raises(ArgumentError, match="already exists"):
@@ -130,7 +130,7 @@ def test_a_write_that_breaks_leaves_the_old_file_and_no_other(tmp_path, monkeypa
     assert len(Record.read(tmp_path / "a.csv")) == 3
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(ArgumentError, match=re.escape(str(tmp_path / "none" / "a.csv"))):
         small().write(tmp_path / "none" / "a.csv")
     with pytest.raises(ArgumentError, match=r"'a\.txt' cannot be written(.|\n)*\.csv, \.npz, \.parquet"):
@@ -157,8 +157,8 @@ def test_csv_takes_comments_marks_and_empty_cells(tmp_path):
         ("t,q_a,q_a\n0,1,2\n", "two columns are called 'q_a'"),
         ("t,time,t\n0,1,2\n", "two columns are called 't'"),
         ("# c\nt,q_a\n0,1\n# c\n1,2,3\n", r"row has 3 cells, the heading 2(.|\n)*line 5"),
-        ("t,q_a\n0,1\n1,one\n", r"column 'q_a' holds 'one'(.|\n)*line 3"),
-        ("t,q_a\n1,1\n0,1\n", r"t does not grow at row 1(.|\n)*bad\.csv"),
+        ("t,q_a\n0,1\n1,one\n", r"column 'q_a' contains 'one'(.|\n)*line 3"),
+        ("t,q_a\n1,1\n0,1\n", r"t decreases at row 1(.|\n)*bad\.csv"),
         ("t,q_a\n,1\n", "t is not finite in row 0"),
         ('t,"q_a\n0,1\n', "cannot be read"),
         ("t,q_a\n# about {\n0,1\n", "is damaged"),
@@ -166,7 +166,7 @@ def test_csv_takes_comments_marks_and_empty_cells(tmp_path):
         (f't,q_a\n# events [{{"impulses": [{"9" * 400}]}}]\n0,1\n', "is damaged"),
     ],
 )
-def test_a_text_that_is_no_record_is_told_with_file_and_line(tmp_path, text, problem):
+def test_an_invalid_text_is_refused_with_file_and_line(tmp_path, text, problem):
     (tmp_path / "bad.csv").write_text(text)
     with pytest.raises(DescriptionError, match=problem) as caught:
         Record.read(tmp_path / "bad.csv")
@@ -181,7 +181,7 @@ def test_a_missing_file_is_named(tmp_path, suffix):
 
 @settings(max_examples=40, deadline=None)
 @given(part=st.floats(0.0, 0.999), suffix=st.sampled_from(["npz", "parquet"]))
-def test_a_file_that_was_cut_is_told(tmp_path_factory, part, suffix):
+def test_a_truncated_file_is_refused(tmp_path_factory, part, suffix):
     path = tmp_path_factory.mktemp("cut") / f"a.{suffix}"
     small(about={"robot": "arm"}).write(path)
     content = path.read_bytes()
@@ -190,7 +190,7 @@ def test_a_file_that_was_cut_is_told(tmp_path_factory, part, suffix):
         Record.read(path)
 
 
-def test_archives_of_others_are_taken_by_column_or_told(tmp_path):
+def test_foreign_archives_are_read_by_column_or_refused(tmp_path):
     np.savez(tmp_path / "good.npz", time=[0.0, 1.0], q=np.ones((2, 3)), energy=[1.0, 2.0])
     record = Record.read(tmp_path / "good.npz")
     assert record.columns == ("t", "q_1", "q_2", "q_3", "energy")
@@ -211,13 +211,13 @@ def test_archives_of_others_are_taken_by_column_or_told(tmp_path):
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     small().write(tmp_path / "a.csv")
-    monkeypatch.setattr(record_files, "LARGEST_TEXT", 10)
+    monkeypatch.setattr(record_files, "MAX_TEXT_BYTES", 10)
     with pytest.raises(DescriptionError, match="larger than"):
         Record.read(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize(
-    "told",
+    "metadata",
     [
         "[" * 3000,
         json.dumps({"columns": ["t"], "about": "[" * 3000}),
@@ -227,8 +227,8 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     ],
     ids=["too deep", "too deep inside", "too many columns", "no name", "no list"],
 )
-def test_an_archive_that_tells_nonsense_of_itself_is_refused_by_name(tmp_path, told):
-    np.savez(tmp_path / "x.npz", record=np.array(told), data=np.zeros((3, 2)))
+def test_an_archive_with_invalid_metadata_is_refused_by_name(tmp_path, metadata):
+    np.savez(tmp_path / "x.npz", record=np.array(metadata), data=np.zeros((3, 2)))
     with pytest.raises(DescriptionError, match=r"x\.npz"):
         Record.read(tmp_path / "x.npz")
 
@@ -237,8 +237,8 @@ def test_an_encrypted_archive_is_refused_by_name_and_a_broken_one_is_closed(tmp_
     path = tmp_path / "x.npz"
     Record.of([0.0, 1.0], {"q": [[1.0], [2.0]]}).write(path)
     content = path.read_bytes()
-    place = content.rindex(b"PK\x01\x02") + 8  # the flags of the last file in the directory
-    path.write_bytes(content[:place] + bytes([content[place] | 1]) + content[place + 1 :])
+    offset = content.rindex(b"PK\x01\x02") + 8  # the flags of the last file in the directory
+    path.write_bytes(content[:offset] + bytes([content[offset] | 1]) + content[offset + 1 :])
     with pytest.raises(DescriptionError, match="encrypted"):
         Record.read(path)
     path.write_bytes(content[:-20])
@@ -248,8 +248,8 @@ def test_an_encrypted_archive_is_refused_by_name_and_a_broken_one_is_closed(tmp_
     assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == []
 
 
-def test_a_description_in_no_known_letters_is_refused(tmp_path):
-    """One bit of a Parquet file's description turned: its text is no UTF-8 any more."""
+def test_metadata_that_is_not_utf_8_is_refused(tmp_path):
+    """One bit of a Parquet file's description turned: its text is no longer valid UTF-8."""
     import pyarrow as pa
     import pyarrow.parquet
 

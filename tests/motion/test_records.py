@@ -30,7 +30,7 @@ def test_blocks_columns_and_names_are_found_by_quantity():
     assert "tau" not in record
     assert record.period == pytest.approx(0.1)
     with pytest.raises(ArgumentError, match="no column 'tau'"):
-        record.tau  # noqa: B018 - asking is the test
+        record.tau  # noqa: B018 - the access is the test
     with pytest.raises(ValueError, match="read-only"):
         record.data[0, 0] = 1.0
 
@@ -45,7 +45,7 @@ def test_blocks_columns_and_names_are_found_by_quantity():
         ("energy", ("energy", "")),
     ],
 )
-def test_a_title_is_a_quantity_and_a_name_or_stands_alone(title, meant):
+def test_a_title_is_a_quantity_with_or_without_a_name(title, meant):
     assert parse(title) == meant
     assert not meant[1] or titles(meant[0], [meant[1]]) == (title,)
 
@@ -110,7 +110,7 @@ def test_csv_is_written_under_the_name_people_look_for(tmp_path):
         arm().to_csv(tmp_path / "a.txt")
 
 
-def test_a_plot_shows_references_dotted_and_what_was_asked_for():
+def test_a_plot_shows_references_dotted_and_the_requested_quantities():
     record = Record.of(T, {"q": arm().q, "qd": arm().q, "tau": arm().v}, NAMES)
     positions, torques = record.plot().axes
     assert [line.get_linestyle() for line in positions.lines] == ["-", "-", ":", ":"]
@@ -142,10 +142,10 @@ def test_a_simulated_record_of_any_base_has_a_name_for_every_column():
         (("t", ""), [[0, 1]], "column 2 is called ''"),
         (("t", "x"), [[0, 1, 2]], r"data have shape \(1, 3\)"),
         (("t",), [[0], [np.nan], [2]], "t is not finite in row 1"),
-        (("t",), [[0], [2], [1], [0]], r"t does not grow at rows 2-3 \(t = 2, then 1\)"),
+        (("t",), [[0], [2], [1], [0]], r"t decreases at rows 2-3 \(t = 2, then 1\)"),
     ],
 )
-def test_what_is_no_record_is_refused(columns, rows, problem):
+def test_invalid_records_are_refused(columns, rows, problem):
     with pytest.raises(DescriptionError, match=problem):
         Record(columns, np.array(rows, float))
 
@@ -155,5 +155,5 @@ def test_uneven_columns_and_unplain_metadata_are_refused():
         Record.of(T, {"q": np.zeros((3, 2))})
     with pytest.raises(ArgumentError, match="q has 2 columns and 3 names"):
         Record.of(T, {"q": arm().q}, ("a", "b", "c"))
-    with pytest.raises(ArgumentError, match="cannot be kept"):
+    with pytest.raises(ArgumentError, match="cannot be stored as JSON"):
         arm(about={"robot": load("puma")})

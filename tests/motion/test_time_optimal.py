@@ -106,7 +106,7 @@ def test_a_straight_ramp_under_acceleration_limits_is_the_shortest_ramp():
     assert excess(fast, Dynamics(robot), velocity=1.0, acceleration=2.0) < 1e-6
 
 
-def test_the_robots_own_limits_are_taken_if_none_are_given():
+def test_the_limits_of_the_description_are_the_default():
     robot = load("panda")
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
     fast = time_optimal(slow, robot)
@@ -123,7 +123,7 @@ def test_velocity_is_the_derivative_of_position_along_the_scaled_motion():
     np.testing.assert_allclose((fast(t + h)[0] - fast(t - h)[0]) / (2 * h), fast(t)[1], atol=1e-4)
 
 
-def test_limits_that_exclude_the_path_name_the_joint_and_the_place():
+def test_limits_that_exclude_the_path_name_the_joint_and_the_time():
     robot, line = Dynamics(load("puma")), valera_line()
     with pytest.raises(
         SimulationError,
@@ -139,7 +139,7 @@ def test_wrong_limits_are_named_before_anything_is_computed():
     for problem, limits in {
         "torque limit of 'joint3' is 0": {"torque": [1, 1, 0, 1, 1, 1]},
         r"velocity limit has shape \(2,\)": {"velocity": [1.0, 2.0]},
-        "cut into 3 intervals": {"velocity": 1.0, "intervals": 3},
+        "intervals is 3": {"velocity": 1.0, "intervals": 3},
     }.items():
         with pytest.raises(ArgumentError, match=problem):
             time_optimal(line, robot, **limits)
@@ -150,8 +150,8 @@ def test_wrong_limits_are_named_before_anything_is_computed():
         time_optimal(line, load("panda"))
 
 
-def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
-    delta = load("delta").with_actuators(lambda name, own: ap.Actuator(torque=20.0, speed=3.0))
+def test_a_mechanism_is_as_fast_as_its_actuators_permit():
+    delta = load("delta").with_actuators(lambda name, actuator: ap.Actuator(torque=20.0, speed=3.0))
     dyn = ap.Dynamics(delta, friction=True, rotors=True)
     slow = Ramp(delta.start, delta.start + np.array([0.1, -0.05, 0.05]), 0.05, 0.2, names=delta.coordinate_names)
     fast = time_optimal(slow, delta)
@@ -166,19 +166,19 @@ def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
 def rubbing(**friction):
     """The PUMA with other friction; every value may be a function of the described one."""
 
-    def drive(name, own):
-        changed = {key: make(own.friction) for key, make in friction.items()}
-        return replace(own, friction=replace(own.friction, **changed))
+    def drive(name, actuator):
+        changed = {key: make(actuator.friction) for key, make in friction.items()}
+        return replace(actuator, friction=replace(actuator.friction, **changed))
 
     return load("puma").with_actuators(drive)
 
 
 FRICTIONS = {
     "as described": load("puma"),
-    "strong viscous": rubbing(viscous=lambda own: 10.0 * own.viscous),
-    "Stribeck": rubbing(static=lambda own: 1.5 * own.coulomb, stribeck=lambda own: 0.1),
-    "smooth": rubbing(width=lambda own: 0.05),
-    "offsets": load("puma").with_actuators(lambda name, own: replace(own, offset=0.5)),
+    "strong viscous": rubbing(viscous=lambda described: 10.0 * described.viscous),
+    "Stribeck": rubbing(static=lambda described: 1.5 * described.coulomb, stribeck=lambda described: 0.1),
+    "smooth": rubbing(width=lambda described: 0.05),
+    "offsets": load("puma").with_actuators(lambda name, actuator: replace(actuator, offset=0.5)),
 }
 
 
@@ -204,6 +204,6 @@ def test_friction_and_rotors_make_the_fastest_motion_slower_and_can_be_switched_
 
 
 def test_a_path_on_which_friction_exceeds_the_torque_limit_is_refused():
-    robot = rubbing(coulomb=lambda own: 200.0)
+    robot = rubbing(coulomb=lambda described: 200.0)
     with pytest.raises(SimulationError, match=r"torque limit of 'joint\d' excludes the path at .*: moving slowly"):
         time_optimal(random_spline(), robot, torque=STRONG)

@@ -57,9 +57,9 @@ def test_torques_of_a_csv_are_those_of_the_reference(line_csv, tmp_path):
     )
     assert shown.exit_code == 0, shown.output
     assert "-56.396" in shown.stdout
-    found = Record.read(tmp_path / "tau.csv")
-    assert found.names("tau") == load("puma").joint_names
-    tau = found.tau
+    record = Record.read(tmp_path / "tau.csv")
+    assert record.names("tau") == load("puma").joint_names
+    tau = record.tau
     np.testing.assert_allclose(tau, [row["tau"] for row in REFERENCE["000"]["tool_0"]["rows"]], atol=1e-8)
     assert (tmp_path / "tau.png").stat().st_size > 10_000
 
@@ -104,7 +104,7 @@ def test_ramps_and_splines_are_made(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
-def test_every_format_is_written_and_nothing_written_over_but_by_force(tmp_path, suffix):
+def test_every_format_is_written_and_overwritten_only_with_force(tmp_path, suffix):
     path = tmp_path / f"ramp.{suffix}"
     ramp = ("trajectory", "ramp", "planar-2r", "--to", "1,1", "--output", path)
     assert run(*ramp).exit_code == 0

@@ -1,4 +1,4 @@
-"""Every bad input is named, and what was computed until then is kept."""
+"""Bad inputs are refused by name, and the record up to that time is kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def above(dyn, height=1.0):
     return q
 
 
-def test_a_robot_that_starts_inside_a_wall_is_told_which_point_and_how_deep(particle):
+def test_a_start_inside_a_wall_names_the_point_and_the_depth(particle):
     with pytest.raises(ap.ArgumentError, match=r"starts inside a wall.*'c0'.*0\.5 m"):
         ap.simulate(particle, above(particle, -0.5), contacts=ap.Contact("all", ap.Plane()))
 
@@ -42,7 +42,7 @@ def test_negative_friction_is_refused():
         ap.Contact("all", ap.Plane(), friction=-1)
 
 
-def test_unknown_points_are_answered_with_the_known_ones(arm):
+def test_unknown_points_are_refused_with_a_list_of_points(arm):
     with pytest.raises(ap.ArgumentError, match=r"no point 'tol'. Did you mean 'tool'\? It has: .*upper.*lower.*tool"):
         ap.simulate(arm, contacts=ap.Contact(["tol"], ap.Circle(5.0)))
 
@@ -61,20 +61,20 @@ def test_points_fixed_to_the_world_are_refused():
         (lambda: ap.Plane((0, 0, 0)), "no direction"),
         (lambda: ap.Circle(1.0, (1, 2, 3, 4)), "center of a circle"),
         (lambda: ap.Cylinder(1.0, axis=(0, 0, 0)), "axis of a cylinder"),
-        (lambda: ap.Implicit(3.0), "has no function"),
+        (lambda: ap.Implicit(3.0), "function of an Implicit is 3"),
         (lambda: ap.Implicit(lambda x, y, z: 1.0), "is constant"),
-        (lambda: ap.Implicit(lambda x, y, z: [x, y]), "gives 2 values"),
+        (lambda: ap.Implicit(lambda x, y, z: [x, y]), "returns 2 values"),
         (lambda: ap.Implicit(lambda x, y: x), "cannot be traced"),
-        (lambda: ap.Contact("all", "floor"), "surface 'floor'"),
+        (lambda: ap.Contact("all", "floor"), "surface of a contact is 'floor'"),
         (lambda: ap.Contact([], ap.Plane()), "no points"),
     ],
 )
-def test_walls_that_cannot_be_are_refused(make, message):
+def test_invalid_walls_are_refused(make, message):
     with pytest.raises(ap.ArgumentError, match=message):
         make()
 
 
-def test_an_implicit_function_with_a_branch_is_answered_with_select():
+def test_an_implicit_function_with_a_branch_is_refused_with_a_hint_to_select():
     with pytest.raises(ap.TraceError, match="select"):
         ap.Implicit(lambda x, y, z: z if z > x else x)
 
@@ -105,7 +105,7 @@ def test_a_torque_that_becomes_nan_is_named_with_time_and_joint_and_the_motion_i
 
 
 def test_a_torque_of_the_wrong_shape_is_named_with_time_and_joints(arm):
-    with pytest.raises(Interrupted, match=r"t=0\) gave an array of shape \(3,\)[\s\S]*\(2,\).*shoulder, elbow"):
+    with pytest.raises(Interrupted, match=r"t=0\) returned an array of shape \(3,\)[\s\S]*\(2,\).*shoulder, elbow"):
         ap.simulate(arm, torque=lambda t, q, v: np.zeros(3))
     with pytest.raises(ap.ArgumentError, match=r"torque has shape \(3,\)"):
         ap.simulate(arm, torque=[0, 0, 0])
@@ -113,7 +113,7 @@ def test_a_torque_of_the_wrong_shape_is_named_with_time_and_joints(arm):
         ap.simulate(arm, torque=[0, np.nan])
 
 
-def test_an_error_inside_the_torque_function_is_the_users_own(arm):
+def test_an_exception_of_the_torque_function_propagates(arm):
     with pytest.raises(ZeroDivisionError):
         ap.simulate(arm, torque=lambda t, q, v: 1 / 0)
 
@@ -122,8 +122,8 @@ def test_an_error_inside_the_torque_function_is_the_users_own(arm):
     ("given", "message"),
     [
         ({"q0": [0.0]}, r"q0 has shape \(1,\)"),
-        ({"v0": [0.0, np.inf]}, "v0 holds a value that is not finite"),
-        ({"until": -1.0}, "cannot last"),
+        ({"v0": [0.0, np.inf]}, "v0 contains a value that is not finite"),
+        ({"until": -1.0}, "until is -1.0 and start is 0.0"),
         ({"until": np.nan}, "until, in s, is nan"),
         ({"solver": "euler"}, "no method 'euler'"),
         ({"solver": 1e-9}, "solver is 1e-09"),
@@ -169,6 +169,6 @@ def test_times_outside_a_trajectory_are_refused(arm):
         motion(0.2)
 
 
-def test_a_mechanism_that_cannot_stand_at_its_start_is_told_which_leg():
+def test_a_start_that_a_leg_of_a_mechanism_cannot_reach_names_the_leg():
     with pytest.raises(ap.ArgumentError, match="mechanism 'delta' cannot start at q0: leg 'leg_1' cannot reach"):
         ap.simulate(ap.Dynamics(ap.load("delta")), [3.0, 3.0, 3.0], until=0.1)

@@ -9,7 +9,7 @@ import pytest
 
 from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
 from appell.simulation.contact.complementarity import solve_complementarity
-from appell.simulation.contact.impact import Touch, collide
+from appell.simulation.contact.impact import ImpactPoints, collide
 
 
 def by_enumeration(A, b):
@@ -38,7 +38,7 @@ def test_redundant_contacts_share_their_load_evenly():
     np.testing.assert_allclose(solve_complementarity(A, -np.ones(4)), 0.25)
 
 
-def test_redundant_contacts_of_which_some_must_pull_are_solved_all_the_same():
+def test_redundant_contacts_of_which_some_would_pull_are_solved():
     corners = np.array([[1, x, y] for x in (-1, 1) for y in (-1, 1)], float)
     A = corners @ corners.T
     b = corners @ np.array([-1.0, -1.5, 0.0])  # the load is off the base, so the box tips
@@ -48,16 +48,16 @@ def test_redundant_contacts_of_which_some_must_pull_are_solved_all_the_same():
     assert abs(f @ (A @ f + b)) < 1e-12
 
 
-def test_walls_that_cannot_both_be_obeyed_are_reported():
+def test_contradictory_walls_are_reported():
     J = np.array([[1.0], [-1.0]])
     assert solve_complementarity(J @ J.T, np.array([-1.0, -1.0])) is None
 
 
-def touch(rng, M, K, **given):
+def impact_points(rng, M, K, **given):
     J = rng.normal(size=(K, 3, len(M)))
     response = np.einsum("ij,kcj->kci", np.linalg.inv(M), J)
     defaults = {"restitution": rng.uniform(0, 1, K), "friction": np.zeros(K), "resting": np.zeros(K, bool)}
-    return Touch(J, response, **(defaults | given))
+    return ImpactPoints(J, response, **(defaults | given))
 
 
 def mass(rng, nv):
@@ -71,7 +71,7 @@ def test_no_impact_pulls_adds_energy_or_leaves_a_point_approaching():
         K, nv = int(rng.integers(1, 4)), int(rng.integers(2, 8))
         M, v = mass(rng, nv), rng.normal(size=nv)
         friction = rng.uniform(0, 1.5, K) if trial % 2 else np.zeros(K)
-        contact = touch(rng, M, K, friction=friction)
+        contact = impact_points(rng, M, K, friction=friction)
         outcome = collide(M, v, contact)
         assert (outcome.impulses[:, 0] >= -1e-12).all()
         slack = 1e-9 * max(1.0, np.abs(outcome.impulses).max())
@@ -85,7 +85,7 @@ def test_no_impact_pulls_adds_energy_or_leaves_a_point_approaching():
 def test_a_single_impact_obeys_newtons_law():
     rng = np.random.default_rng(2)
     M, v = mass(rng, 5), rng.normal(size=5)
-    contact = touch(rng, M, 1, restitution=np.array([0.6]))
+    contact = impact_points(rng, M, 1, restitution=np.array([0.6]))
     if (contact.normal @ v)[0] > 0:
         v = -v
     np.testing.assert_allclose(contact.normal @ collide(M, v, contact).v, -0.6 * contact.normal @ v, atol=1e-12)
@@ -98,9 +98,9 @@ def test_friction_forces_obey_coulombs_law():
         B = rng.normal(size=(3 * K + 3, 3 * K))
         A, b, mu = B.T @ B, rng.normal(size=3 * K), rng.uniform(0.05, 1.0, K)
         b[0::3] -= 2.0
-        found = solve_blocks(A, b, [Block("cone", x) for x in mu])
-        assert found.solved
-        f, u = found.f, A @ found.f + b
+        solution = solve_blocks(A, b, [Block("cone", x) for x in mu])
+        assert solution.solved
+        f, u = solution.f, A @ solution.f + b
         for k in range(K):
             (fn, *ft), (un, *ut) = f[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
             assert fn >= 0.0
@@ -132,13 +132,15 @@ def test_pushes_cones_and_boxes_are_solved_together():
         n = sum(block.size for block in blocks)
         J = rng.normal(size=(n, n + 2 if trial % 2 else max(n - 1, 1)))  # regular, or redundant
         A, b = J @ J.T, J @ rng.normal(size=J.shape[1])
-        found = solve_blocks(A, b, blocks)
-        assert found.solved, (trial, blocks, found.residual)
-        place = 0
+        solution = solve_blocks(A, b, blocks)
+        assert solution.solved, (trial, blocks, solution.residual)
+        first = 0
         for block in blocks:
-            s = slice(place, place + block.size)
-            assert obeys(block.kind, block.bound, found.f[s], (A @ found.f + b)[s], 1e-7 * max(1.0, found.f.max()))
-            place += block.size
+            s = slice(first, first + block.size)
+            assert obeys(
+                block.kind, block.bound, solution.f[s], (A @ solution.f + b)[s], 1e-7 * max(1.0, solution.f.max())
+            )
+            first += block.size
 
 
 def test_boxes_alone_are_a_quadratic_programme():
@@ -154,7 +156,7 @@ def test_boxes_alone_are_a_quadratic_programme():
             assert 0.5 * other @ A @ other + b @ other >= least - 1e-12
 
 
-def test_a_problem_without_a_solution_is_not_given_out_as_solved():
+def test_a_problem_without_a_solution_is_not_reported_as_solved():
     assert not solve_blocks(np.array([[-1.0]]), np.array([-1.0]), [PUSH]).solved  # pushing drives it further in
     walls = np.array([[1.0, -1.0], [-1.0, 1.0]])
     assert not solve_blocks(walls, np.array([-1.0, -1.0]), [PUSH, PUSH]).solved

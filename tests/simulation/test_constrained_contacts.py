@@ -17,11 +17,11 @@ from appell.simulation.contact.geometry import Geometry
 from appell.simulation.contact.time_stepping import TimeStepping
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs
-from appell_lab.judges.plain_closures import constraints
+from appell_lab.references.plain_closures import constraints
 from constrained_cases import CASES, constrained, state, tree
 
 SOLVER = ap.Solver(rtol=1e-11, atol=1e-12)
-FINE = {"solver": SOLVER, "progress": False}
+ACCURATE = {"solver": SOLVER, "progress": False}
 
 
 def four_bar(actuators=None, limits=None, **how):
@@ -41,9 +41,9 @@ def at(x, y=0.0, z=0.0):
     return ap.Pose(translation=ap.Vec3(x, y, z))
 
 
-def plane(place, normal):
-    """The plane through a place."""
-    return ap.Plane(tuple(normal), float(np.dot(place, normal)))
+def plane(point, normal):
+    """The plane through a point."""
+    return ap.Plane(tuple(normal), float(np.dot(point, normal)))
 
 
 # ---- impacts
@@ -56,7 +56,7 @@ def test_the_pin_of_a_five_bar_bounces_off_a_wall(k):
     wanted, dyn = given["impact"], ap.Dynamics(system)
     normal, pin = np.array([*wanted["normal"], 0.0]), dyn.pose("0/a")(given["q"])[:3, 3]
     wall = ap.Contact("0/a", plane(pin, normal), restitution=wanted["restitution"])
-    run = ap.simulate(dyn, given["q"], given["v"], 1e-3, contacts=wall, **FINE)
+    run = ap.simulate(dyn, given["q"], given["v"], 1e-3, contacts=wall, **ACCURATE)
     (impact,) = run.impacts
     np.testing.assert_allclose(run["w"][1], wanted["v_after"], rtol=0, atol=1e-11)
     np.testing.assert_allclose(impact.impulses, [wanted["wall_impulse"]], rtol=1e-11)
@@ -68,24 +68,26 @@ def test_a_sleigh_bounces_off_a_wall():
     x, y = wanted["point"]
     system = system.with_frames([ap.Frame("nose", "body", at(x, y))])
     wall = ap.Contact("nose", plane((x, y, 0.0), (*wanted["wall_normal"], 0.0)), wanted["restitution"])
-    run = ap.simulate(system, [0, 0, wanted["heading"]], wanted["v_before"], 1e-3, contacts=wall, **FINE)
+    run = ap.simulate(system, [0, 0, wanted["heading"]], wanted["v_before"], 1e-3, contacts=wall, **ACCURATE)
     np.testing.assert_allclose(run["w"][1], wanted["v_after"], rtol=0, atol=1e-12)
     np.testing.assert_allclose(run.impacts[0].impulses, [wanted["wall_impulse"]], rtol=1e-12)
 
 
 def test_a_five_bar_bounces_on_the_ground_as_the_closed_form_does():
-    """The mechanism of the zoo knows its loops in closed form; pin and flight times are the same."""
+    """The mechanism of the zoo has its loops in closed form; pin and flight times are the same."""
     tip = ap.Frame("pin", "second_link_left", at(0.4))
     closed = ap.load("five-bar").with_frames([tip])
     joints = ap.Dynamics(closed).joint_motion(closed.start, np.zeros(2), np.zeros(2))[0]
     loops, system = ap.Dynamics(constrained("five-bar")), constrained("five-bar")
-    place = dict(zip(("left1", "right1", "left2", "right2"), joints, strict=True))
-    q0 = ap.kinematics.assemble(loops, [place[name] for name in system.coordinate_names])
+    angles = dict(zip(("left1", "right1", "left2", "right2"), joints, strict=True))
+    q0 = ap.kinematics.assemble(loops, [angles[name] for name in system.coordinate_names])
     pin = loops.pose("0/a")(q0)[:3, 3]
     np.testing.assert_allclose(pin[:2], closed.start, atol=1e-9)
     ground = ap.Plane((0.0, 1.0, 0.0), pin[1] - 0.05)
-    theirs = ap.simulate(ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **FINE)
-    ours = ap.simulate(loops, q0, until=0.3, contacts=ap.Contact("0/a", ground, 0.5), **FINE)
+    theirs = ap.simulate(
+        ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **ACCURATE
+    )
+    ours = ap.simulate(loops, q0, until=0.3, contacts=ap.Contact("0/a", ground, 0.5), **ACCURATE)
     times = [[event.time for event in run.impacts] for run in (ours, theirs)]
     np.testing.assert_allclose(*times, rtol=0, atol=1e-8)
     np.testing.assert_allclose(loops.pose("0/a")(ours.q[-1])[:2, 3], theirs.q[-1], rtol=0, atol=1e-7)
@@ -105,7 +107,7 @@ def test_a_wheel_that_meets_a_step_is_thrown_back_rolling():
     """The rim meets an edge 0.1 m high where the hub is 0.3 m from it; rolling stays, so the speed turns round by e."""
     robot, edge = wheel(), 2.0
     step = ap.Contact("wheel", ap.Cylinder(0.3, (edge, 0.0, 0.1), (0, 1, 0), inside=False), restitution=0.4)
-    run = ap.simulate(robot, [0.0, 0.0], [1.5], 2.0, contacts=step, **FINE)
+    run = ap.simulate(robot, [0.0, 0.0], [1.5], 2.0, contacts=step, **ACCURATE)
     (impact,) = run.impacts
     away = np.sqrt(0.3**2 - 0.2**2)
     assert abs(impact.time - (edge - away) / 1.5) <= 1e-11
@@ -117,7 +119,7 @@ def test_a_wheel_that_meets_a_step_is_thrown_back_rolling():
 def test_a_wall_along_which_constraints_lead_a_point_does_not_stop_it():
     """The hub glides along a ceiling that it touches all the time, and that no motion of the wheel could meet."""
     ceiling = ap.Contact("wheel", ap.Plane((0, 0, -1), -0.3), restitution=0.0)
-    run = ap.simulate(wheel(), [0.0, 0.0], [1.0], 0.5, contacts=ceiling, **FINE)
+    run = ap.simulate(wheel(), [0.0, 0.0], [1.0], 0.5, contacts=ceiling, **ACCURATE)
     assert run.finished
     np.testing.assert_allclose(run.v[:, 0], 1.0, rtol=1e-12)
 
@@ -164,7 +166,7 @@ def test_energy_of_a_leg_is_lost_at_impacts_and_in_its_dampers_only():
     robot = leg()
     dyn = ap.Dynamics(robot, friction=True)
     ground = ap.Contact("front_foot", ap.Plane((0, 0, 1), 0.0), restitution=0.6)
-    run = ap.simulate(dyn, until=0.6, contacts=ground, **(FINE | {"solver": replace(SOLVER, max_step=2e-3)}))
+    run = ap.simulate(dyn, until=0.6, contacts=ground, **(ACCURATE | {"solver": replace(SOLVER, max_step=2e-3)}))
     assert run.impacts
     edges = [0.0, *(event.time for event in run.events), 0.6]
     for start, end in pairwise(edges):
@@ -182,10 +184,10 @@ def test_energy_of_a_leg_is_lost_at_impacts_and_in_its_dampers_only():
 
 def test_a_rocker_bounces_off_its_stop():
     q0 = CASES["fourbar-grashof"]["states"][0]["q"]
-    free = ap.simulate(four_bar(), q0, [3.0], 1.0, **FINE)
+    free = ap.simulate(four_bar(), q0, [3.0], 1.0, **ACCURATE)
     top = float(free.q[:, 2].max()) - 0.05
     robot = four_bar(limits={"rocker": ap.Limits(lower=None, upper=top)})
-    run = ap.simulate(robot, q0, [3.0], 0.6, stops=0.5, **FINE)
+    run = ap.simulate(robot, q0, [3.0], 0.6, stops=0.5, **ACCURATE)
     impact = run.impacts[0]
     k = int(np.searchsorted(run.t, impact.time))
     np.testing.assert_allclose(run["w"][k + 1], -0.5 * run["w"][k], rtol=1e-9)  # one freedom: all turns round
@@ -197,7 +199,7 @@ def test_a_rocker_bounces_off_its_stop():
 def test_friction_of_a_passive_joint_takes_its_power_and_holds_in_the_end(joint, F):
     """E + ∫ F |w| dt is constant while it moves; then nothing moves, and gravity is below what friction can hold."""
     robot = four_bar({joint: ap.Actuator(friction=ap.Friction(coulomb=F))}, actuated=["crank"])
-    run = ap.simulate(robot, until=3.0, **(FINE | {"solver": replace(SOLVER, max_step=1e-3)}))
+    run = ap.simulate(robot, until=3.0, **(ACCURATE | {"solver": replace(SOLVER, max_step=1e-3)}))
     assert run.finished
     w = run["w"][:, robot.tree.velocity_names.index(joint)]
     lost = np.concatenate([[0.0], np.cumsum(0.5 * F * np.abs(w[1:] + w[:-1]) * np.diff(run.t))])
@@ -225,7 +227,7 @@ def test_a_driven_crank_leads_the_other_one_and_its_power_is_accounted_for():
 
     dyn = ap.Dynamics(robot)
     run = ap.simulate(
-        dyn, start, [0.0], 1.0, prescribed={"motor": motor}, **(FINE | {"solver": replace(SOLVER, max_step=1e-3)})
+        dyn, start, [0.0], 1.0, prescribed={"motor": motor}, **(ACCURATE | {"solver": replace(SOLVER, max_step=1e-3)})
     )
     s, ds, dds = motor(run.t)
     np.testing.assert_allclose(run["q_left1"], s, rtol=0, atol=1e-12)
@@ -264,8 +266,8 @@ def test_a_linkage_that_is_driven_altogether_moves_as_its_loops_say():
 # ---- time stepping, and outside forces
 
 
-def test_time_stepping_keeps_loops_closed_and_makes_no_energy():
-    """Steps that know no events, through bounces of the pin on the ground."""
+def test_time_stepping_keeps_loops_closed_and_creates_no_energy():
+    """Steps without events, through bounces of the pin on the ground."""
     dyn = ap.Dynamics(constrained("five-bar"))
     flow = FreeMotion(dyn, Inputs(dyn, None, None, False, 0.0))
     q = dyn.system.start
@@ -275,9 +277,9 @@ def test_time_stepping_keeps_loops_closed_and_makes_no_energy():
     y = flow.states.start(0.0, q, np.zeros(2), False)
     energies = []
     for k in range(400):
-        stride = stepping.take(3e-4 * k, y, 3e-4)
-        assert stride.solved
-        y = stride.y
+        step = stepping.take(3e-4 * k, y, 3e-4)
+        assert step.solved
+        y = step.y
         assert np.abs(dyn.gap(y[:4])).max() <= 1e-12
         assert np.abs(dyn.row_rates(y[:4], y[4:])).max() <= 1e-11
         assert geometry.at(y).distance()[0] >= -1e-9
@@ -300,5 +302,8 @@ def test_weights_on_frames_are_gravity():
         mark.name: [*(link.body.mass * x for x in robot.gravity), 0.0, 0.0, 0.0]
         for mark, link in zip(marks, robot.links, strict=True)
     }
-    runs = [ap.simulate(ap.Dynamics(heavy), until=0.5, **FINE), ap.simulate(dyn, until=0.5, wrenches=weights, **FINE)]
+    runs = [
+        ap.simulate(ap.Dynamics(heavy), until=0.5, **ACCURATE),
+        ap.simulate(dyn, until=0.5, wrenches=weights, **ACCURATE),
+    ]
     np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], rtol=0, atol=1e-9)

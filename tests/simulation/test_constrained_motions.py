@@ -15,8 +15,8 @@ import appell as ap
 from appell.model.constraint import Rolling, Velocities
 from constrained_cases import CASES, constrained, independent_part
 
-FINE = {"solver": ap.Solver(rtol=1e-12, atol=1e-12), "progress": False}
-KEPT = 1e-12  # what the simulator promises of gaps, and of rates relative to speeds
+ACCURATE = {"solver": ap.Solver(rtol=1e-12, atol=1e-12), "progress": False}
+MAX_VIOLATION = 1e-12  # what the simulator promises of gaps, and of rates relative to speeds
 
 
 dynamics = cache(lambda name: ap.Dynamics(constrained(name)))  # of a case
@@ -27,7 +27,7 @@ def moved(name, **given):
     case, dyn = CASES[name], dynamics(name)
     trajectory = case.get("trajectory", case)
     points = trajectory["points"]
-    run = ap.simulate(dyn, trajectory["q0"], trajectory["v0"], points[-1]["t"], **(FINE | given))
+    run = ap.simulate(dyn, trajectory["q0"], trajectory["v0"], points[-1]["t"], **(ACCURATE | given))
     return run, points, dyn
 
 
@@ -36,15 +36,15 @@ def is_kept(dyn, record):
     between = np.linspace(record.t[0], record.t[-1], 101)
     for q in (record.q, record(between)[0]):
         if dyn.system.map.holonomic:
-            assert np.abs(dyn.gap(q)).max() <= KEPT
-    assert np.abs(dyn.row_rates(record.q, record["w"])).max() <= KEPT * max(1.0, np.abs(record["w"]).max())
+            assert np.abs(dyn.gap(q)).max() <= MAX_VIOLATION
+    assert np.abs(dyn.row_rates(record.q, record["w"])).max() <= MAX_VIOLATION * max(1.0, np.abs(record["w"]).max())
     v = dyn.independent_velocity(record.q, record["w"])
     np.testing.assert_array_equal(v, record.v)
 
 
 def test_a_four_bar_turns_as_quadrature_says():
     case, dyn = CASES["simulated-fourbar"], dynamics("simulated-fourbar")
-    run = ap.simulate(dyn, case["q0"], case["v0"], case["t"], **FINE)
+    run = ap.simulate(dyn, case["q0"], case["v0"], case["t"], **ACCURATE)
     crank = dyn.system.tree.velocity_names.index("crank")
     assert abs(run.q[-1, crank] - float(case["crank"])) <= 3e-11
     assert abs(run["w"][-1, crank] - float(case["crank_rate"])) <= 2e-10
@@ -105,8 +105,8 @@ def test_a_snakeboard_is_driven_by_its_rotor_and_wheels():
     for point in points:
         q, v = run(point["t"])
         np.testing.assert_allclose(q, point["q"], rtol=0, atol=1e-11)
-        found = [v[names.index(name)] for name in ("board_vx", "rotor", "front", "back")]
-        np.testing.assert_allclose(found, [point["vx"], *point["rates"]], rtol=0, atol=1e-11)
+        velocities = [v[names.index(name)] for name in ("board_vx", "rotor", "front", "back")]
+        np.testing.assert_allclose(velocities, [point["vx"], *point["rates"]], rtol=0, atol=1e-11)
     is_kept(dyn, run)
 
 
@@ -125,7 +125,7 @@ def test_neither_energy_nor_constraints_drift_in_a_hundred_seconds(name):
 def test_every_method_keeps_its_order_under_projection(method):
     """A coarser method is as near to a fine run as its tolerance lets it be, and on the manifold all the same."""
     case, dyn = CASES["simulated-fourbar"], dynamics("simulated-fourbar")
-    fine = ap.simulate(dyn, case["q0"], case["v0"], 0.3, **FINE)
+    fine = ap.simulate(dyn, case["q0"], case["v0"], 0.3, **ACCURATE)
     run = ap.simulate(
         dyn, case["q0"], case["v0"], 0.3, solver=ap.Solver(method=method, rtol=1e-7, atol=1e-8), progress=False
     )
@@ -133,12 +133,12 @@ def test_every_method_keeps_its_order_under_projection(method):
     is_kept(dyn, run)
 
 
-def test_rows_at_times_that_were_asked_for_are_on_the_manifold():
+def test_rows_at_requested_times_are_on_the_manifold():
     case, dyn = CASES["simulated-fourbar"], dynamics("simulated-fourbar")
     times = np.linspace(0.01, 0.99, 57)
     run = ap.simulate(dyn, case["q0"], case["v0"], 1.0, t_eval=times, progress=False)
-    assert np.abs(dyn.gap(run.q)).max() <= KEPT
-    assert np.abs(dyn.row_rates(run.q, run["w"])).max() <= KEPT * np.abs(run["w"]).max()
+    assert np.abs(dyn.gap(run.q)).max() <= MAX_VIOLATION
+    assert np.abs(dyn.row_rates(run.q, run["w"])).max() <= MAX_VIOLATION * np.abs(run["w"]).max()
 
 
 def test_a_record_of_a_constrained_robot_is_written_and_read(tmp_path):
@@ -155,13 +155,13 @@ def test_a_linkage_passes_the_places_where_its_independent_velocity_says_nothing
     """The crank of this four-bar turns back at a dead centre, where it stands still while all else moves."""
     dyn = dynamics("fourbar-non-grashof")
     case = CASES["fourbar-non-grashof"]["states"][0]
-    run = ap.simulate(dyn, case["q"], [12.0], 2.0, **FINE)
+    run = ap.simulate(dyn, case["q"], [12.0], 2.0, **ACCURATE)
     assert run.finished
     crank, others = run["w"][:, 0], np.abs(run["w"][:, 1:]).max(axis=1)
     turns = np.flatnonzero(np.diff(np.sign(crank)))
     assert any(others[k] > 1.0 for k in turns)  # it stood still, and the linkage did not
     np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-10)
-    assert np.abs(dyn.gap(run.q)).max() <= KEPT
+    assert np.abs(dyn.gap(run.q)).max() <= MAX_VIOLATION
 
 
 def test_a_disk_on_a_carrier_without_mass_rolls_as_a_free_one_does():
@@ -178,6 +178,6 @@ def test_a_disk_on_a_carrier_without_mass_rolls_as_a_free_one_does():
     w0[4], w0[6] = 0.0, w0[4]  # the carrier does not spin, the disk does
     upright = Velocities(lambda q: ([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]], [0.0]), name="no spin")
     carried = ap.Dynamics(robot.with_loops(Rolling("disk", radius), upright, home=q0))
-    run = ap.simulate(carried, q0, w0, trajectory["points"][0]["t"], **FINE)
-    place = carried.pose("disk")(run.q[-1])[:3, 3]
-    np.testing.assert_allclose(place[:2], trajectory["points"][0]["centre"], rtol=0, atol=1e-10)
+    run = ap.simulate(carried, q0, w0, trajectory["points"][0]["t"], **ACCURATE)
+    position = carried.pose("disk")(run.q[-1])[:3, 3]
+    np.testing.assert_allclose(position[:2], trajectory["points"][0]["centre"], rtol=0, atol=1e-10)

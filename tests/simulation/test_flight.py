@@ -83,23 +83,23 @@ def test_a_run_starts_at_a_quaternion_of_any_length(length):
     wanted, stretched = ap.simulate(robot, q0, v0, until=0.3), q0.copy()
     for span in robot.quaternions:
         stretched[span] *= length
-    found = ap.simulate(robot, stretched, v0, until=0.3)
-    np.testing.assert_allclose(found.q[-1], wanted.q[-1], atol=1e-9)
+    motion = ap.simulate(robot, stretched, v0, until=0.3)
+    np.testing.assert_allclose(motion.q[-1], wanted.q[-1], atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["RK45", "RK23", "Radau", "BDF", "LSODA"])
 def test_every_method_gives_the_same_motion(method):
     dyn = ap.Dynamics(ap.load("planar-2r"))
     expected = ap.simulate(dyn, until=0.5, torque=lambda t, q, v: -2.0 * v, solver=ap.Solver(rtol=1e-11, atol=1e-12))
-    found = ap.simulate(
+    motion = ap.simulate(
         dyn, until=0.5, torque=lambda t, q, v: -2.0 * v, solver=ap.Solver(method=method, rtol=1e-7, atol=1e-9)
     )
-    assert found.finished
+    assert motion.finished
     t = np.linspace(0, 0.5, 40)
-    np.testing.assert_allclose(found(t)[0], expected(t)[0], atol=2e-5)
+    np.testing.assert_allclose(motion(t)[0], expected(t)[0], atol=2e-5)
 
 
-def test_a_stiff_torque_is_no_trouble_for_radau():
+def test_radau_integrates_a_stiff_torque_in_few_steps():
     dyn = ap.Dynamics(ap.load("pendulum"))
     motion = ap.simulate(
         dyn, until=1.0, torque=lambda t, q, v: -1e6 * v, solver=ap.Solver(method="Radau", rtol=1e-6, atol=1e-8)

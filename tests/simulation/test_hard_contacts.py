@@ -1,4 +1,4 @@
-"""Contacts that have no easy answer: friction that jams, and tolerances that cannot be met."""
+"""Difficult contacts: friction that jams, unsolved contact problems, extreme tolerances."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.simulation.contact.blocks import Balance
-from appell.simulation.events import reaction
+from appell.simulation.contact.blocks import ContactForces
+from appell.simulation.events import effects
 from free_bodies import box, free_body
 
 G = 9.81
@@ -25,7 +25,7 @@ def sliding_rod(angle, speed, turning):
 
 
 @pytest.mark.parametrize("friction", [0.5, 1.4, 2.0, 3.0])
-def test_a_rod_that_slides_on_its_tip_goes_on_in_painleves_region_too(friction):
+def test_a_rod_that_slides_on_its_tip_continues_in_painleves_region(friction):
     for angle in (-0.9, -0.6, -0.3, 0.6):
         for speed in (1.0, 5.0):
             robot, q, v = sliding_rod(angle, speed, 0.5)
@@ -60,11 +60,11 @@ def test_an_unsolved_contact_ends_the_run_with_its_points_and_keeps_the_trajecto
     start[2] = 0.5
 
     def unsolved(A, b, *given):
-        return Balance(np.zeros(len(b)), b, 1.0)
+        return ContactForces(np.zeros(len(b)), b, 1.0)
 
     for module in ("events.phase_changes", "contact.time_stepping"):  # neither exact events nor steps find forces
         monkeypatch.setattr(f"appell.simulation.{module}.solve_blocks", unsolved)
-    monkeypatch.setattr(reaction, "catch", lambda *given: None)
+    monkeypatch.setattr(effects, "catch", lambda *given: None)
     motion = ap.simulate(ap.Dynamics(robot), start, until=1.0, contacts=ap.Contact("all", ap.Plane((0, 0, 1)), 0.0))
     assert motion.status == "UNSOLVED"
     assert "c0, c1, c2, c3" in motion.message
@@ -74,7 +74,7 @@ def test_an_unsolved_contact_ends_the_run_with_its_points_and_keeps_the_trajecto
 
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 @pytest.mark.parametrize("tolerance", [1e-10, 1e-13])
-def test_a_resting_box_returns_whatever_the_tolerance(tolerance, friction):
+def test_a_box_comes_to_rest_for_any_tolerance(tolerance, friction):
     robot = box()
     start = robot.neutral
     start[2] = 0.3
@@ -86,7 +86,7 @@ def test_a_resting_box_returns_whatever_the_tolerance(tolerance, friction):
     assert motion.q[-1, 2] == pytest.approx(0.1, abs=1e-8)
 
 
-def test_impulses_below_rounding_are_no_events():
+def test_impulses_below_rounding_do_not_cause_events():
     """A point that rests while others slide never has its rest interrupted by impacts of rounding errors."""
     robot = box()
     start = robot.neutral

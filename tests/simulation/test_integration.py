@@ -49,13 +49,13 @@ def test_a_pendulum_swings_by_elliptic_functions(method, rtol, tolerance):
 
 @explicit
 def test_a_constant_torque_and_a_function_that_gives_it_have_the_same_bits(puma, method):
-    """One implementation of each method, whether Python is asked or not."""
+    """One implementation of each method, with and without calls of Python."""
     tau = np.array([3.0, -20.0, 5.0, 0.1, -0.2, 0.05])
     given = {"q0": np.full(6, 0.3), "until": 0.4, "solver": ap.Solver(method, rtol=1e-7)}
-    constant, asked = (ap.simulate(puma, torque=torque, **given) for torque in (tau, lambda t, q, v: tau))
-    np.testing.assert_array_equal(constant.t, asked.t)
-    np.testing.assert_array_equal(constant.q, asked.q)
-    np.testing.assert_array_equal(constant.v, asked.v)
+    constant, called = (ap.simulate(puma, torque=torque, **given) for torque in (tau, lambda t, q, v: tau))
+    np.testing.assert_array_equal(constant.t, called.t)
+    np.testing.assert_array_equal(constant.q, called.q)
+    np.testing.assert_array_equal(constant.v, called.v)
 
 
 @explicit
@@ -68,16 +68,16 @@ def test_a_run_is_the_same_to_the_last_bit_when_repeated(arm, method):
 @explicit
 def test_two_runs_one_after_the_other_are_one(arm, method):
     given = {"solver": ap.Solver(method, rtol=1e-9, atol=1e-11)}
-    whole = ap.simulate(arm, [0.4, 1.0], until=1.5, **given)
+    complete = ap.simulate(arm, [0.4, 1.0], until=1.5, **given)
     half = ap.simulate(arm, [0.4, 1.0], until=0.7, **given)
     rest = ap.simulate(arm, half.q[-1], half.v[-1], start=0.7, until=1.5, **given)
     assert (half.t[-1], rest.t[-1]) == (0.7, 1.5)
-    np.testing.assert_allclose(rest.q[-1], whole.q[-1], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(rest.q[-1], complete.q[-1], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA"])
 @pytest.mark.parametrize("until", [0.1, 0.3, 1.0])
-def test_no_torque_is_asked_for_outside_the_run(arm, method, until):
+def test_no_torque_is_evaluated_outside_the_run(arm, method, until):
     times = []
 
     def torque(t, q, v):
@@ -92,7 +92,7 @@ def test_no_torque_is_asked_for_outside_the_run(arm, method, until):
 
 @explicit
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
-def test_what_a_torque_raises_comes_out_as_it_is(arm, method, kind):
+def test_an_exception_of_a_torque_propagates_unchanged(arm, method, kind):
     raised = kind("here")
 
     def torque(t, q, v):
@@ -105,17 +105,17 @@ def test_what_a_torque_raises_comes_out_as_it_is(arm, method, kind):
     assert caught.value is raised
 
 
-def test_a_torque_may_run_a_simulation_of_its_own(arm):
-    """A law that looks ahead with the same dynamics disturbs nobody."""
+def test_a_torque_function_may_run_a_simulation(arm):
+    """A law that simulates ahead with the same dynamics does not disturb the run."""
 
-    def looking(t, q, v):
+    def predicted(t, q, v):
         return -0.1 * ap.simulate(arm, q, v, until=0.05, solver=ap.Solver(rtol=1e-5)).v[-1]
 
-    def looked(t, q, v):
-        return looking(t, q, v)
+    def wrapped(t, q, v):
+        return predicted(t, q, v)
 
     one, other = (
-        ap.simulate(arm, [0.4, 1.0], until=0.2, torque=law, solver=ap.Solver(rtol=1e-6)) for law in (looking, looked)
+        ap.simulate(arm, [0.4, 1.0], until=0.2, torque=law, solver=ap.Solver(rtol=1e-6)) for law in (predicted, wrapped)
     )
     np.testing.assert_array_equal(one.q, other.q)
     assert one.energy[-1] < one.energy[0]
@@ -123,21 +123,21 @@ def test_a_torque_may_run_a_simulation_of_its_own(arm):
 
 def test_runs_in_threads_are_those_of_one_thread(puma):
     starts = np.random.default_rng(3).uniform(-1.0, 1.0, (6, 6))
-    found: dict[int, np.ndarray] = {}
+    ends: dict[int, np.ndarray] = {}
 
     def run(k):
         torque = (lambda t, q, v: -3.0 * v) if k % 2 else None
-        found[k] = ap.simulate(puma, starts[k], until=0.5, torque=torque).q[-1]
+        ends[k] = ap.simulate(puma, starts[k], until=0.5, torque=torque).q[-1]
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    together = dict(found)
+    together = dict(ends)
     for k in range(6):
         run(k)
-        np.testing.assert_array_equal(together[k], found[k])
+        np.testing.assert_array_equal(together[k], ends[k])
 
 
 def test_no_step_is_longer_than_max_step(arm):
@@ -158,7 +158,7 @@ def test_no_step_is_longer_than_max_step(arm):
         ("max_events", (np.inf, np.nan, 0, -5, 2.5)),
     ],
 )
-def test_settings_that_mean_nothing_are_named(name, values):
+def test_invalid_settings_are_named(name, values):
     for value in values:
         with pytest.raises(ap.ArgumentError, match=f"{name} is "):
             ap.Solver(**{name: value})

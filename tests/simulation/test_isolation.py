@@ -32,11 +32,11 @@ def test_a_shallow_dip_between_samples_is_found(depth):
     assert t == pytest.approx(0.31 - np.sqrt(depth), abs=1e-9)
 
 
-def test_a_touch_without_penetration_is_no_crossing():
+def test_a_touch_without_penetration_is_not_a_crossing():
     assert crossing([lambda t: (t - 0.31) ** 2, lambda t: (t - 0.5) ** 2 + 1e-9], 0.0, 1.0) is None
 
 
-def test_a_narrow_dip_of_a_function_that_is_no_polynomial_is_found():
+def test_a_narrow_dip_of_a_function_that_is_not_a_polynomial_is_found():
     t, _ = crossing([lambda t: 1.0 - 1.2 * np.exp(-(((t - 0.617) / 0.04) ** 2))], 0.0, 1.0)
     assert t == pytest.approx(0.617 - 0.04 * np.sqrt(np.log(1.2)), abs=1e-12)
 
@@ -55,10 +55,10 @@ def test_random_polynomials_lose_no_root():
         roots = np.sort(rng.uniform(-0.5, 1.5, 6))
         inside = roots[(roots > 0.0) & (roots < 1.0)]
         sign = 1.0 if np.prod(0.0 - roots) > 0 else -1.0
-        found = crossing([lambda t, r=roots, s=sign: s * np.prod(np.subtract.outer(t, r), axis=-1)], 0.0, 1.0)
-        assert (found is None) == (len(inside) == 0)
-        if found:
-            assert found[0] == pytest.approx(inside[0], abs=1e-7)
+        first = crossing([lambda t, r=roots, s=sign: s * np.prod(np.subtract.outer(t, r), axis=-1)], 0.0, 1.0)
+        assert (first is None) == (len(inside) == 0)
+        if first:
+            assert first[0] == pytest.approx(inside[0], abs=1e-7)
 
 
 def test_a_spinning_body_that_dips_through_a_wall_within_one_step_is_caught():

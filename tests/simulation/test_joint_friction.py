@@ -1,4 +1,4 @@
-"""Dry friction of joints that sticks and slips, against closed forms and piecewise integration by SciPy."""
+"""Joints with dry friction that stick and slip, against closed forms and piecewise integration by SciPy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pendulum(**friction):
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA"])
-def test_a_block_on_a_spring_loses_2_f_over_k_a_half_swing_and_stops_exactly(method):
+def test_a_block_on_a_spring_loses_2_f_over_k_per_half_swing_and_stops_exactly(method):
     mass, k, F, start = 2.0, 50.0, 1.0, 0.31
     exact = method in ("DOP853", "RK45")
     solver = ap.Solver(method) if exact else ap.Solver(method, rtol=1e-6, atol=1e-9)
@@ -48,8 +48,8 @@ def test_a_block_on_a_spring_loses_2_f_over_k_a_half_swing_and_stops_exactly(met
 
 
 def swings_by_pieces(torque, inertia, level, q, until, viscous=0.0):
-    """One joint by SciPy: I q̈ = τ(t, q) - viscous q̇ - s F(q̇), piece by piece; (times and kinds, final q)."""
-    t, v, told = 0.0, 0.0, []
+    """One joint by SciPy: I q̈ = τ(t, q) - viscous q̇ - s F(q̇), piece by piece; returns (times and kinds), final q."""
+    t, v, expected = 0.0, 0.0, []
     options = {"rtol": 1e-12, "atol": 1e-13, "method": "DOP853"}
     while t < until:
         if abs(torque(t, q)) <= level(0.0):  # held until the load is too much
@@ -58,11 +58,11 @@ def swings_by_pieces(torque, inertia, level, q, until, viscous=0.0):
                 return abs(torque(x, q)) - level(0.0)
 
             overload.terminal, overload.direction = True, 1
-            found = solve_ivp(lambda x, y: [0.0], (t, until), [0.0], events=overload, max_step=0.01, **options)
-            t = found.t[-1]
+            solution = solve_ivp(lambda x, y: [0.0], (t, until), [0.0], events=overload, max_step=0.01, **options)
+            t = solution.t[-1]
             if t >= until:
                 break
-            told.append((t, "slip"))
+            expected.append((t, "slip"))
         s = np.sign(torque(t, q))
 
         def halt(x, y, s=s, began=t):
@@ -73,17 +73,17 @@ def swings_by_pieces(torque, inertia, level, q, until, viscous=0.0):
         def rate(x, y, s=s):
             return [y[1], (torque(x, y[0]) - viscous * y[1] - s * level(y[1])) / inertia]
 
-        found = solve_ivp(rate, (t, until), [q, v], events=halt, **options)
-        t, q, v = found.t[-1], found.y[0, -1], 0.0
+        solution = solve_ivp(rate, (t, until), [q, v], events=halt, **options)
+        t, q, v = solution.t[-1], solution.y[0, -1], 0.0
         if t < until and abs(torque(t, q)) <= level(0.0):
-            told.append((t, "stick"))
-    return told, q
+            expected.append((t, "stick"))
+    return expected, q
 
 
-def compare(motion, told, q, close=1e-6):
+def compare(motion, expected, q, close=1e-6):
     events = [event for event in motion.events if event.time > 0.0]
-    assert [event.kind for event in events] == [kind for _, kind in told]
-    np.testing.assert_allclose([event.time for event in events], [t for t, _ in told], atol=close)
+    assert [event.kind for event in events] == [kind for _, kind in expected]
+    np.testing.assert_allclose([event.time for event in events], [t for t, _ in expected], atol=close)
     assert motion.q[-1, 0] == pytest.approx(q, abs=close)
 
 
@@ -92,16 +92,16 @@ def test_a_pendulum_with_stribeck_and_viscous_friction_swings_out_and_hangs_stil
     robot = pendulum(**friction)
     motion = ap.simulate(ap.Dynamics(robot, friction=True), [1.2], until=12.0, solver=ap.Solver(rtol=1e-10, atol=1e-12))
     level = ap.Friction(**friction).level
-    told, q = swings_by_pieces(lambda t, x: -0.5 * G * np.sin(x), 0.35, level, 1.2, 12.0, 0.05)
-    assert told[-1][1] == "stick"
-    compare(motion, told, q)
+    expected, q = swings_by_pieces(lambda t, x: -0.5 * G * np.sin(x), 0.35, level, 1.2, 12.0, 0.05)
+    assert expected[-1][1] == "stick"
+    compare(motion, expected, q)
     assert motion.v[-1, 0] == 0.0
     assert np.diff(motion.energy).max() <= 1e-12
 
 
 @pytest.mark.parametrize("friction", [{"coulomb": 0.5, "static": 0.8, "stribeck": 0.02}, {"coulomb": 0.5}])
 def test_a_block_on_a_belt_sticks_and_slips_for_ever(friction):
-    """The coordinate is the block's place on the belt, which carries it away from a spring at constant speed."""
+    """The coordinate is the block's position on the belt, which carries it away from a spring at constant speed."""
     mass, k, belt = 1.0, 40.0, 0.1
 
     def spring(t, x):
@@ -111,12 +111,12 @@ def test_a_block_on_a_belt_sticks_and_slips_for_ever(friction):
     motion = ap.simulate(
         dyn, [0.0], until=3.0, torque=lambda t, q, v: spring(t, q), solver=ap.Solver(rtol=1e-10, atol=1e-12)
     )
-    told, q = swings_by_pieces(spring, mass, ap.Friction(**friction).level, 0.0, 3.0)
-    compare(motion, told, q)
+    expected, q = swings_by_pieces(spring, mass, ap.Friction(**friction).level, 0.0, 3.0)
+    compare(motion, expected, q)
     if "static" in friction:
-        assert [kind for _, kind in told[:4]] == ["slip", "stick"] * 2  # the cycle
-        assert told[0][0] == pytest.approx(0.8 / (k * belt), abs=1e-8)
-        periods = np.diff([t for t, kind in told if kind == "slip"])
+        assert [kind for _, kind in expected[:4]] == ["slip", "stick"] * 2  # the cycle
+        assert expected[0][0] == pytest.approx(0.8 / (k * belt), abs=1e-8)
+        periods = np.diff([t for t, kind in expected if kind == "slip"])
         assert np.ptp(periods) < 1e-8
 
 
@@ -132,14 +132,14 @@ def test_a_joint_breaks_away_when_a_torque_of_time_exceeds_friction_at_rest_and_
     assert loud.events[1].time == pytest.approx(2.0 * np.arcsin(1.5 / 1.501), abs=1e-6)
 
 
-def test_what_stands_still_costs_nothing_and_does_not_drift():
+def test_a_state_at_rest_takes_few_steps_and_does_not_drift():
     motion = ap.simulate(ap.Dynamics(pendulum(coulomb=5.0), friction=True), [1.0], until=1e6)
     assert motion.finished
     assert len(motion.t) < 10
     assert np.ptp(motion.q) == 0.0
 
 
-def test_friction_gives_no_impulse_so_that_an_impact_sets_a_stuck_joint_moving():
+def test_friction_exerts_no_impulse_so_that_an_impact_sets_a_stuck_joint_in_motion():
     """Two blocks in a row: the first is stuck to the ground; the second slides on it without friction into a wall."""
     builder = ap.Builder("train", root=None)
     held = ap.Actuator(friction=ap.Friction(coulomb=100.0))
@@ -183,10 +183,10 @@ def test_a_mimic_joint_sticks_with_its_leader_up_to_the_sum_of_their_friction():
 def several_by_pieces(dyn, level, viscous, q, until):
     """Any number of joints by SciPy, with M and h without friction: (times, kinds and joints), final q.
 
-    Of the joints at rest, those stick for which the forces needed are below the level; which, is tried out set by set.
+    Of the joints at rest, those stick for which the forces needed are below the level; the set is found by trial.
     """
-    n, t, v, told = len(q), 0.0, np.zeros(len(q)), []
-    s, slipping = np.full(n, np.nan), {}  # of no direction yet
+    n, t, v, expected = len(q), 0.0, np.zeros(len(q)), []
+    s, slipping = np.full(n, np.nan), {}  # directions are still undetermined
 
     def accelerations(q, v, s):
         M, load = dyn.mass_matrix(q), -dyn.bias(q, v) - viscous * v - s * level
@@ -221,23 +221,23 @@ def several_by_pieces(dyn, level, viscous, q, until):
         else:
             raise AssertionError(f"nothing fits at t = {t}")
         v[s == 0.0] = 0.0
-        told += [(t, "stick", k) for k in range(n) if s[k] == 0.0 and before[k] != 0.0]
-        told += [(t, "slip", k) for k in range(n) if s[k] != 0.0 and before[k] == 0.0]
+        expected += [(t, "stick", k) for k in range(n) if s[k] == 0.0 and before[k] != 0.0]
+        expected += [(t, "slip", k) for k in range(n) if s[k] != 0.0 and before[k] == 0.0]
         began = t
 
         def rate(x, y, s=s):
             return np.concatenate([y[n:], accelerations(y[:n], y[n:], s)[0]])
 
-        found = solve_ivp(
+        solution = solve_ivp(
             rate, (t, until), np.concatenate([q, v]), "DOP853", events=watched(s), rtol=1e-12, atol=1e-13, max_step=0.1
         )
-        t, q, v = found.t[-1], found.y[:n, -1].copy(), found.y[n:, -1].copy()
+        t, q, v = solution.t[-1], solution.y[:n, -1].copy(), solution.y[n:, -1].copy()
         if t < until:
-            k = next(k for k in range(n) if len(found.t_events[k]))
+            k = next(k for k in range(n) if len(solution.t_events[k]))
             v[k], slipping = 0.0, {}
             if s[k] == 0.0:
                 slipping = {k: np.sign(accelerations(q, v, s)[1][k])}
-    return told, q
+    return expected, q
 
 
 UR5 = """
@@ -249,8 +249,8 @@ UR5 = """
 
 
 def ur5_with_friction():
-    """A UR5's masses and lengths in a URDF of its own, every joint with damping and dry friction."""
-    rows = (  # joint, axis, place on the parent, mass, centre of mass, moments of inertia
+    """A URDF with the masses and lengths of a UR5, every joint with damping and dry friction."""
+    rows = (  # joint, axis, origin on the parent, mass, centre of mass, moments of inertia
         ("shoulder_pan", "0 0 1", "0 0 0.089159", 3.7, "0 0 0", (0.010267, 0.010267, 0.00666)),
         ("shoulder_lift", "0 1 0", "0 0.13585 0", 8.393, "0 0 0.28", (0.22689, 0.22689, 0.0151074)),
         ("elbow", "0 1 0", "0 -0.1197 0.425", 2.275, "0 0 0.25", (0.049443, 0.049443, 0.004095)),
@@ -259,11 +259,11 @@ def ur5_with_friction():
         ("wrist_3", "0 1 0", "0 0 0.09465", 0.1879, "0 0.06 0", (0.0171364, 0.0171364, 0.033822)),
     )
     parent, text = "base", ""
-    for name, axis, place, mass, com, (xx, yy, zz) in rows:
+    for name, axis, origin, mass, com, (xx, yy, zz) in rows:
         text += f"""
   <link name="{name}_link"><inertial><origin xyz="{com}"/><mass value="{mass}"/>
     <inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/><origin xyz="{place}"/>
+  <joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/><origin xyz="{origin}"/>
     <axis xyz="{axis}"/><limit lower="-6.3" upper="6.3" effort="150" velocity="3"/>
     <dynamics damping="0.5" friction="2"/></joint>"""
         parent = f"{name}_link"
@@ -284,16 +284,16 @@ def test_a_ur5_with_friction_swings_slows_down_and_hangs_still(tmp_path):
     last = motion.events[-1]
     assert last.kind == "stick"
     assert np.ptp(motion.q[motion.t >= last.time + 1e-9], axis=0).max() == 0.0
-    told, q = several_by_pieces(ap.Dynamics(robot), 2.0, 0.5, np.array(start), until)
-    found = [(event.time, event.kind, name) for event in motion.events for name in event.points]
-    assert [x[1:] for x in found] == [(kind, robot.joint_names[k]) for _, kind, k in told]
-    np.testing.assert_allclose([x[0] for x in found], [x[0] for x in told], atol=1e-6)
+    expected, q = several_by_pieces(ap.Dynamics(robot), 2.0, 0.5, np.array(start), until)
+    observed = [(event.time, event.kind, name) for event in motion.events for name in event.points]
+    assert [x[1:] for x in observed] == [(kind, robot.joint_names[k]) for _, kind, k in expected]
+    np.testing.assert_allclose([x[0] for x in observed], [x[0] for x in expected], atol=1e-6)
     np.testing.assert_allclose(motion.q[-1], q, atol=1e-6)
 
 
 def test_the_drives_of_a_mechanism_stick():
     actuator = ap.Actuator(friction=ap.Friction(viscous=0.02, coulomb=0.3))
-    mechanism = ap.load("five-bar").with_gravity((0, 0, 0)).with_actuators(lambda name, own: actuator)
+    mechanism = ap.load("five-bar").with_gravity((0, 0, 0)).with_actuators(lambda name, _: actuator)
     dyn = ap.Dynamics(mechanism, friction=True)
     motion = ap.simulate(dyn, v0=[0.4, 0.2], until=3.0)
     assert motion.finished
@@ -301,6 +301,6 @@ def test_the_drives_of_a_mechanism_stick():
     assert {name for event in motion.events for name in event.points} == set(mechanism.actuator_names)
     assert (motion.v[-1] == 0.0).all()
     assert np.diff(motion.energy).max() <= 1e-9
-    for event in motion.events:  # a drive that sticks has come to rest, whatever its share in the coordinates
+    for event in motion.events:  # a drive that sticks has come to rest, for any coupling of the coordinates
         k = mechanism.actuator_names.index(event.points[0])
         assert abs((dyn.actuator_jacobian(motion(event.time)[0]) @ event.v_after)[k]) < 1e-9

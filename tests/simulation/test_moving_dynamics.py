@@ -48,7 +48,7 @@ def test_a_switch_that_contradicts_the_given_dynamics_is_refused(switch):
     assert moving_dynamics(bare, "simulate", **{switch: False}) is bare
 
 
-def test_a_record_says_what_made_it():
+def test_a_record_states_how_it_was_made():
     robot = ap.load("puma")
     about = ap.simulate(robot, until=0.01, solver=ap.Solver(rtol=1e-6, atol=1e-7, method="RK45"), progress=False).about
     assert (about["method"], about["rtol"], about["atol"]) == ("RK45", 1e-6, 1e-7)
@@ -64,14 +64,14 @@ def test_a_record_says_what_made_it():
     }
 
 
-def test_an_exciting_motion_keeps_torque_limits_with_friction_that_is_not_sought():
+def test_an_exciting_motion_keeps_torque_limits_with_friction_that_is_not_estimated():
     robot = ap.load("planar-2r").with_gravity((0.0, -9.81, 0.0))
-    robot = robot.with_actuators(lambda name, own: ap.Actuator(friction=ap.Friction(viscous=4.0, coulomb=3.0)))
+    robot = robot.with_actuators(lambda name, actuator: ap.Actuator(friction=ap.Friction(viscous=4.0, coulomb=3.0)))
     dyn = ap.Dynamics(robot, **DRIVES)
     weight = np.abs(dyn.gravity(np.random.default_rng(0).uniform(-3.0, 3.0, (500, 2)))).max(axis=0)
     limit = weight + 8.0
-    found = excite(robot, torque=limit, velocity=3.0, duration=4.0, harmonics=3, starts=1, iterations=10)
-    q, v, a = found.path(found.path.times(400))
+    excitation = excite(robot, torque=limit, velocity=3.0, duration=4.0, harmonics=3, starts=1, iterations=10)
+    q, v, a = excitation.path(excitation.path.times(400))
     share = (np.abs(dyn.inverse_dynamics(q, v, a)) / limit).max()
     assert share <= 1.01
-    np.testing.assert_allclose(found.load["torque"].max(), share, rtol=0.02)
+    np.testing.assert_allclose(excitation.load["torque"].max(), share, rtol=0.02)

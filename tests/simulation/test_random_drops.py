@@ -1,4 +1,4 @@
-"""Two hundred random drops of random trees into random walls; `appell fuzz --only motions` goes on from there."""
+"""Two hundred random drops of random trees into random walls; `appell fuzz --only motions` continues with more."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from drops import KINDS, deepest, random_start, roomy_wall
+from drops import KINDS, deepest, random_start, wall_around
 from robots import random_tree
 
 TREES, WALLS, DROPS = 10, 2, 10
@@ -21,7 +21,7 @@ def test_random_drops_neither_penetrate_nor_gain_energy_nor_hang(seed):
     robot = random_tree(seed, links, base=("floating", "fixed")[seed % 2], kinds=KINDS).with_gravity((0, 0, -9.81))
     dyn = ap.Dynamics(robot)
     for _ in range(WALLS):
-        surface, seen = roomy_wall(robot, 0.6 * (links + 1), rng)
+        surface, seen = wall_around(robot, 0.6 * (links + 1), rng)
         for _ in range(DROPS):
             restitution = float((0.0, 0.5, 1.0, rng.uniform(0, 1))[rng.integers(4)])
             friction = float((0.0, 0.0, rng.uniform(0, 0.8))[rng.integers(3)])

@@ -20,9 +20,9 @@ def redundant(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_forces_obey_every_law_of_contact_and_friction(seed):
     A, b, mu = redundant(seed)
-    found = solve_blocks(A, b, [Block("cone", float(m)) for m in mu])
-    assert found.solved
-    f, u = found.f.reshape(-1, 3), (A @ found.f + b).reshape(-1, 3)
+    solution = solve_blocks(A, b, [Block("cone", float(m)) for m in mu])
+    assert solution.solved
+    f, u = solution.f.reshape(-1, 3), (A @ solution.f + b).reshape(-1, 3)
     force, speed = max(np.abs(f).max(), 1e-9), max(np.abs(b).max(), 1e-9)
     assert f[:, 0].min() >= 0.0
     assert u[:, 0].min() > -1e-6 * speed

@@ -18,13 +18,13 @@ def provenzano_line():
 
 def test_every_method_follows_the_line_and_they_agree():
     line, robot = provenzano_line(), load("puma")
-    found = {method: replay(line, robot, method) for method in METHODS}
-    for run in found.values():
+    runs = {method: replay(line, robot, method) for method in METHODS}
+    for run in runs.values():
         assert run.tool_errors[0].max() <= 1e-5
-        assert run.evaluations == found["GA"].evaluations
+        assert run.evaluations == runs["GA"].evaluations
         for key in "qva":
-            assert np.abs(run.simulated[key] - found["GA"].simulated[key]).max() < 1e-8
-    q = found["GA"].joint_errors[0]
+            assert np.abs(run.simulated[key] - runs["GA"].simulated[key]).max() < 1e-8
+    q = runs["GA"].joint_errors[0]
     assert q.shape == (501, 6)
     assert q[0].max() < 1e-14
     assert 0.0 < q[-1].max() < 1e-4
@@ -41,10 +41,10 @@ def test_sampled_torques_lose_the_line_and_held_ones_sooner():
 
 def test_in_one_go_the_error_is_the_integrators_and_within_thrice_the_printed_one():
     """The open loop multiplies every error by about 1e5, so that the error follows the tolerance and nothing else."""
-    found, finer = (replay(provenzano_line(), load("puma"), interval=None, rtol=x, atol=x) for x in (1e-6, 1e-8))
-    error = found.tool_errors[0].max()
+    coarse, finer = (replay(provenzano_line(), load("puma"), interval=None, rtol=x, atol=x) for x in (1e-6, 1e-8))
+    error = coarse.tool_errors[0].max()
     assert 2.24e-3 / 3 < error < 2.24e-3 * 3  # printed: 2.24e-3 m, of another integrator of the same order
-    assert found.evaluations < 200
+    assert coarse.evaluations < 200
     assert finer.tool_errors[0].max() < 0.05 * error  # a hundredth of the tolerance
 
 

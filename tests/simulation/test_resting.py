@@ -112,12 +112,12 @@ def test_a_chain_of_thirty_links_swings_in_a_sphere():
     parent = None
     for k in range(30):
         axis = (0, 1, 0) if k % 2 == 0 else (0, 0, 1)
-        place = (0, 0, 0) if k == 0 else (0.1, 0, 0)
+        origin = (0, 0, 0) if k == 0 else (0.1, 0, 0)
         builder.link(
             f"link{k}",
             ap.Revolute(axis),
             parent=parent,
-            xyz=place,
+            xyz=origin,
             mass=0.1,
             com=(0.05, 0, 0),
             inertia=(1e-5, 1e-4, 1e-4),

@@ -1,4 +1,4 @@
-"""What a run is given: laws on a clock, wrenches, limits, conditions, wanted times, walls that come and go."""
+"""Inputs of a run: sampled laws, wrenches, limits, stop conditions, requested times, temporary walls."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def ball(height=1.0):
 # ---- a plain robot
 
 
-def test_a_robot_stands_for_its_dynamics_with_friction_and_rotors():
+def test_a_robot_is_simulated_with_its_friction_and_rotors():
     robot = slider(2.0, rotor_inertia=1.0, friction=ap.Friction(viscous=0.5))
     motion = ap.simulate(robot, v0=[1.0], until=2.0)
     assert motion.v[-1, 0] == pytest.approx(np.exp(-0.5 * 2.0 / 3.0), rel=1e-8)
     assert ap.simulate(ap.Dynamics(robot), v0=[1.0], until=2.0).v[-1, 0] == pytest.approx(1.0, rel=1e-12)
 
 
-def test_a_mechanism_stands_for_its_dynamics():
+def test_a_mechanism_is_simulated_with_its_dynamics():
     mechanism = ap.load("five-bar")
-    found = ap.simulate(mechanism, until=0.1)
-    assert found.q[-1] == pytest.approx(ap.simulate(ap.Dynamics(mechanism), until=0.1).q[-1], abs=1e-12)
+    motion = ap.simulate(mechanism, until=0.1)
+    assert motion.q[-1] == pytest.approx(ap.simulate(ap.Dynamics(mechanism), until=0.1).q[-1], abs=1e-12)
 
 
 @pytest.mark.parametrize("given", ["puma", None, 3])
@@ -55,7 +55,7 @@ def test_what_is_neither_dynamics_nor_a_system_is_refused(given):
 
 
 def held_pd(m, k, d, period, ticks, x):
-    """x = (place, speed) of a double integrator at the ticks of a PD law held in between, in closed form."""
+    """x = (position, speed) of a double integrator at the ticks of a PD law held in between, in closed form."""
     step = expm(np.array([[0, 1, 0], [0, 0, 1 / m], [0, 0, 0]]) * period)
     closed = step[:2, :2] + np.outer(step[:2, 2], [-k, -d])
     return np.array([np.linalg.matrix_power(closed, n) @ x for n in range(ticks)])
@@ -64,21 +64,21 @@ def held_pd(m, k, d, period, ticks, x):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_sampled_law_is_the_exact_discrete_system(method):
     m, k, d, period = 2.0, 30.0, 4.0, 0.03
-    asked = []
+    times_of_calls = []
 
     def law(t, q, v):
-        asked.append(t)
+        times_of_calls.append(t)
         return -k * q - d * v
 
     until = 1.0  # 33 periods and a third
     motion = ap.simulate(slider(m), [0.2], [-0.1], until, ap.Sampled(law, period), solver=method)
     ticks = 0.03 * np.arange(34)
-    assert asked == list(ticks)
+    assert times_of_calls == list(ticks)
     expected = held_pd(m, k, d, period, 34, np.array([0.2, -0.1]))
     rows = np.searchsorted(motion.t, ticks)
     assert (motion.t[rows] == ticks).all()
-    found = np.column_stack([motion.q[rows, 0], motion.v[rows, 0]])
-    assert np.abs(found - expected).max() < (
+    states = np.column_stack([motion.q[rows, 0], motion.v[rows, 0]])
+    assert np.abs(states - expected).max() < (
         1e-10 if method in ("DOP853", "RK45", "RK23") else 1e-6
     )  # what BDF does at its tolerance
     acted = -k * expected[:, 0] - d * expected[:, 1]
@@ -88,22 +88,24 @@ def test_a_sampled_law_is_the_exact_discrete_system(method):
 
 
 def test_a_period_that_divides_the_run_has_no_tick_at_its_end():
-    asked = []
-    ap.simulate(slider(), until=0.3, torque=ap.Sampled(lambda t, q, v: asked.append(t) or [0.0], 0.1), start=-0.3)
-    assert asked == pytest.approx([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2], abs=1e-15)
+    times_of_calls = []
+    ap.simulate(
+        slider(), until=0.3, torque=ap.Sampled(lambda t, q, v: times_of_calls.append(t) or [0.0], 0.1), start=-0.3
+    )
+    assert times_of_calls == pytest.approx([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2], abs=1e-15)
 
 
-def test_ticks_go_on_through_impacts():
+def test_ticks_continue_through_impacts():
     robot, q = ball()
-    asked = []
+    times_of_calls = []
 
     def law(t, q, v):
-        asked.append(t)
+        times_of_calls.append(t)
         return [0.0] * 6
 
     motion = ap.simulate(robot, q, until=1.0, torque=ap.Sampled(law, 0.01), contacts=ap.Contact("c0", ap.Plane(), 0.5))
     assert motion.finished
-    assert asked == [0.01 * k for k in range(100)]
+    assert times_of_calls == [0.01 * k for k in range(100)]
     assert motion.impacts[0].time == pytest.approx(np.sqrt(2 / G), abs=1e-10)
 
 
@@ -113,7 +115,7 @@ def test_a_bad_period_is_named(period):
         ap.Sampled(lambda t, q, v: q, period)
 
 
-def test_a_law_that_is_none_or_wrong_is_named():
+def test_an_invalid_sampled_law_is_named():
     with pytest.raises(ap.ArgumentError, match="law of a Sampled"):
         ap.Sampled([1.0], 0.1)
     with pytest.raises(Interrupted, match=r"torque\(t=0\.2\) is nan at actuator 'cart_joint'") as caught:
@@ -136,9 +138,9 @@ def test_the_reference_of_a_wrench_is_that_of_the_dynamics():
     turned = robot.neutral
     turned[3:7] = [0, np.sqrt(0.5), 0, np.sqrt(0.5)]  # a quarter about y: its z is the world's x
     push = {"c0": [0, 0, 4.0, 0, 0, 0]}
-    for reference, place in (("LOCAL", [4.0, 0, 0]), ("LOCAL_WORLD_ALIGNED", [0, 0, 4.0])):
+    for reference, position in (("LOCAL", [4.0, 0, 0]), ("LOCAL_WORLD_ALIGNED", [0, 0, 4.0])):
         dyn = ap.Dynamics(robot, wrenches=["c0"], reference=reference)
-        assert ap.simulate(dyn, turned, until=2.0, wrenches=push).q[-1, :3] == pytest.approx(place, abs=1e-9)
+        assert ap.simulate(dyn, turned, until=2.0, wrenches=push).q[-1, :3] == pytest.approx(position, abs=1e-9)
 
 
 def test_a_wrench_may_be_a_function_of_time_and_state():
@@ -170,7 +172,7 @@ def test_missing_unknown_and_malformed_wrenches_are_named():
 
 
 @pytest.mark.parametrize("kind", ["constant", "function", "sampled"])
-def test_saturated_torques_act_and_are_recorded_as_cut_off(kind):
+def test_saturated_torques_act_and_are_recorded_clipped(kind):
     robot = slider(2.0, torque=3.0)
     torque = {
         "constant": [10.0],
@@ -183,7 +185,7 @@ def test_saturated_torques_act_and_are_recorded_as_cut_off(kind):
     assert ap.simulate(robot, until=1.0, torque=torque[kind]).v[-1, 0] == pytest.approx(5.0, rel=1e-12)
 
 
-def test_an_actuator_without_a_known_limit_is_not_cut_off():
+def test_an_actuator_without_a_limit_is_not_clipped():
     assert ap.simulate(slider(2.0), torque=[1e6], saturate=True).tau[0, 0] == 1e6
 
 
@@ -228,43 +230,43 @@ def test_the_first_of_several_conditions_counts_and_an_impact_can_meet_one():
     assert late.events[-1].kind == "stop"
 
 
-def test_conditions_that_cannot_be_are_named():
+def test_invalid_conditions_are_named():
     with pytest.raises(ap.ArgumentError, match="'far' is below zero at the start"):
         ap.simulate(slider(), stop={"far": lambda t, q, v: -1.0})
-    with pytest.raises(ap.ArgumentError, match="stop holds"):
+    with pytest.raises(ap.ArgumentError, match="stop contains"):
         ap.simulate(slider(), stop={"far": 3.0})
-    with pytest.raises(Interrupted, match="'stop' gave nan"):
+    with pytest.raises(Interrupted, match="'stop' returned nan"):
         ap.simulate(slider(), stop=lambda t, q, v: np.nan if t > 0.5 else 1.0)
 
 
-# ---- wanted times
+# ---- requested times
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK23"])
-def test_rows_are_at_the_wanted_times_and_nowhere_else(method):
+def test_rows_are_at_the_requested_times_only(method):
     robot, q = ball()
     floor, times = ap.Contact("c0", ap.Plane(), 0.5), np.linspace(0.0, 1.0, 37)
     motion = ap.simulate(robot, q, until=1.2, contacts=floor, t_eval=times, solver=method)
-    whole = ap.simulate(robot, q, until=1.2, contacts=floor, solver=method)
+    complete = ap.simulate(robot, q, until=1.2, contacts=floor, solver=method)
     assert (motion.t == times).all()
-    assert motion.q == pytest.approx(whole(times)[0], abs=1e-12)
-    assert [e.kind for e in motion.events] == [e.kind for e in whole.events]
-    assert motion(1.1)[0] == pytest.approx(whole(1.1)[0], abs=1e-12)
+    assert motion.q == pytest.approx(complete(times)[0], abs=1e-12)
+    assert [e.kind for e in motion.events] == [e.kind for e in complete.events]
+    assert motion(1.1)[0] == pytest.approx(complete(1.1)[0], abs=1e-12)
 
 
-def test_wanted_rows_have_the_torque_that_acted():
+def test_rows_at_requested_times_have_the_torque_that_acted():
     law = ap.Sampled(lambda t, q, v: [np.floor(10 * t + 1e-9)], 0.1)
     motion = ap.simulate(slider(), t_eval=[0.05, 0.1, 0.15, 0.999], torque=law)
     assert motion.tau[:, 0].tolist() == [0.0, 1.0, 1.0, 9.0]
 
 
 @pytest.mark.parametrize("times", [[], [0.5, 0.2], [-0.1, 0.5], [0.5, 1.5], [[0.1], [0.2]], [np.nan], 3.0, ["a"]])
-def test_times_that_cannot_be_wanted_are_named(times):
+def test_invalid_requested_times_are_named(times):
     with pytest.raises(ap.ArgumentError, match="t_eval is"):
         ap.simulate(slider(), t_eval=times)
 
 
-# ---- walls that come and go
+# ---- walls that appear and disappear
 
 
 def test_a_ball_falls_on_where_its_floor_disappears():
@@ -275,7 +277,7 @@ def test_a_ball_falls_on_where_its_floor_disappears():
     assert motion.q[-1, 2] == pytest.approx(-0.5 * G * 0.6**2, abs=1e-9)
 
 
-def test_a_wall_that_comes_in_time_is_hit_and_one_that_was_not_there_is_passed():
+def test_a_wall_that_appears_in_time_is_hit_and_one_that_is_absent_is_passed():
     robot, q = ball()
     fall = np.sqrt(2 / G)
     floor = ap.Contact("c0", ap.Plane(), 1.0, during=[(0.0, 0.1), (0.3, 0.6)])
@@ -286,7 +288,7 @@ def test_a_wall_that_comes_in_time_is_hit_and_one_that_was_not_there_is_passed()
     assert motion.q[-1, 2] == pytest.approx(1.0 - 0.5 * G * (1.5 - 2 * fall) ** 2, abs=1e-8)
 
 
-def test_a_point_inside_a_wall_that_appears_ends_the_run_by_name():
+def test_a_wall_that_appears_around_a_point_ends_the_run_and_names_both():
     robot, q = ball()
     motion = ap.simulate(robot, q, contacts=ap.Contact("c0", ap.Plane((0, 0, 1), 0.5), during=(0.5, 1.0)))
     assert motion.status == Status.INSIDE.name
@@ -295,8 +297,8 @@ def test_a_point_inside_a_wall_that_appears_ends_the_run_by_name():
 
 
 @pytest.mark.parametrize("during", [(1.0, 0.5), (1.0, 1.0), [(0, 2), (1, 3)], "now", 3.0, (0, np.nan), [], [(1, 2, 3)]])
-def test_spans_that_cannot_be_are_refused(during):
-    with pytest.raises(ap.ArgumentError, match="a contact is there during"):
+def test_invalid_time_spans_are_refused(during):
+    with pytest.raises(ap.ArgumentError, match="during of a contact is"):
         ap.Contact("all", ap.Plane(), during=during)
 
 
@@ -304,7 +306,7 @@ def test_spans_that_cannot_be_are_refused(during):
 
 
 @pytest.mark.parametrize("name", ["five-bar", "delta"])
-def test_a_mechanism_that_falls_to_the_end_of_its_reach_ends_by_name_with_its_motion(name):
+def test_a_mechanism_that_reaches_the_end_of_its_range_ends_the_run_and_names_the_leg(name):
     motion = ap.simulate(ap.load(name), until=2.0)
     assert motion.status == Status.REACH.name
     assert "leg" in motion.message
@@ -326,12 +328,12 @@ def test_contacts_on_a_mechanism_are_met():
     assert heights.min() > z - 0.02 - 1e-7
 
 
-def test_a_mechanism_without_points_says_so():
+def test_contacts_with_a_mechanism_without_points_are_refused():
     with pytest.raises(ap.ArgumentError, match="no point of mechanism 'agile-wrist' can meet a wall"):
         ap.simulate(ap.load("agile-wrist"), contacts=ap.Contact("all", ap.Plane((0, 0, 1), -1.0)))
 
 
-def test_an_exception_of_the_users_own_arrives_unharmed_with_the_record_up_to_there():
+def test_an_exception_of_a_users_function_propagates_with_the_record_up_to_there():
     def law(t, q, v):
         return [0.1] if t < 0.5 else [{}["no such key"]]
 
@@ -339,7 +341,7 @@ def test_an_exception_of_the_users_own_arrives_unharmed_with_the_record_up_to_th
         ap.simulate(slider(), torque=law, solver=ap.Solver(max_step=0.1))
     record = caught.value.record
     assert 0.0 < record.t[-1] <= 0.5
-    assert "The run had come to" in caught.value.__notes__[0]
+    assert "The run had reached" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("method", ["DOP853", "Radau"])
@@ -352,7 +354,7 @@ def test_a_joint_that_friction_holds_breaks_away_at_the_tick_that_pushes_hard_en
     assert [(event.kind, event.time) for event in motion.events][-1] == ("slip", pytest.approx(0.5, abs=1e-12))
 
 
-def test_limits_of_joints_are_stops_if_asked_for():
+def test_joint_limits_are_stops_on_request():
     builder = ap.Builder("lift", gravity=(0, 0, -G))
     builder.link("cage", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(1, 1, 1), limits=(-1.0, 1.0))
     robot, fall = builder.build(), np.sqrt(2 / G)

@@ -56,7 +56,7 @@ def test_the_state_at_an_event_is_the_one_after_it(bouncing):
     np.testing.assert_allclose(bouncing.v[k[-1]], event.v_after, atol=1e-9)
 
 
-def test_the_command_line_simulates_and_tells_of_impacts(tmp_path):
+def test_the_command_line_simulates_and_reports_impacts(tmp_path):
     arguments = ["simulate", "tree10", "--wall", "circle:2.5", "--until", "0.6", "--output", str(tmp_path / "m.npz")]
     result = CliRunner().invoke(app, [*arguments, "--plot", str(tmp_path / "m.png")])
     assert result.exit_code == 0, result.output

@@ -35,7 +35,7 @@ def test_a_mass_on_a_spring_hangs_and_swings_about_where_gravity_brings_it():
     np.testing.assert_allclose(run.q[:, 0], hanging + 0.1 * np.cos(5.0 * run.t), atol=1e-9)
 
 
-def test_the_energy_of_a_sprung_mechanism_stays():
+def test_the_energy_of_a_mechanism_on_springs_is_constant():
     """A five-bar on springs at its motors, let go: what gravity and springs hold is kinetic now and then."""
     bare = ap.load("five-bar")
     angles = dict(zip(bare.actuator_names, ap.Dynamics(bare).actuator_positions(bare.start), strict=True))
@@ -47,7 +47,7 @@ def test_the_energy_of_a_sprung_mechanism_stays():
     np.testing.assert_allclose(kinetic + potential, potential[0], atol=1e-8 * np.ptp(kinetic))
 
 
-def test_a_block_on_a_spring_loses_twice_its_friction_a_half_swing_and_sticks():
+def test_a_block_on_a_spring_loses_twice_its_friction_per_half_swing_and_sticks():
     """Half swings about ±F/k take π/ω each and end 2F/k nearer: 95, -75, 55, -35, 15 mm and, after the fifth, 5 mm."""
     block = ap.Builder("block", root=None, gravity=(0, 0, 0))
     drive = ap.Actuator(stiffness=100.0, friction=ap.Friction(coulomb=1.0))

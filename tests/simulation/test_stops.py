@@ -89,7 +89,7 @@ def test_a_mechanism_stops_at_the_limits_of_its_coordinates():
     assert hit.v_after[1] == pytest.approx(-0.5 * hit.v_before[1], rel=1e-9)
 
 
-def test_stops_that_cannot_be_are_named():
+def test_invalid_stops_are_named():
     dyn = ap.Dynamics(lift())
     with pytest.raises(ap.ArgumentError, match=r"'cabin_joint' and its upper limit 2 \(0.5 beyond it\)"):
         ap.simulate(dyn, [2.5], stops=0.5)

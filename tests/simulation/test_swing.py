@@ -24,6 +24,6 @@ def benchmark():
 @pytest.mark.parametrize("name", ["puma", "ur5"])
 def test_a_swing_takes_the_steps_of_solve_ivp_and_is_as_accurate(benchmark, name):
     source = "puma" if name == "puma" else str(benchmark.robot_file("ur5_robot.urdf"))
-    found = benchmark.swing(Subject(name, source), turns=1)
-    assert found["steps, ours"] == found["steps, theirs"]
-    assert found["error, ours"] == pytest.approx(found["error, theirs"], rel=0.1)
+    result = benchmark.swing(Subject(name, source), turns=1)
+    assert result["steps, ours"] == result["steps, theirs"]
+    assert result["error, ours"] == pytest.approx(result["error, theirs"], rel=0.1)

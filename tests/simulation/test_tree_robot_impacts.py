@@ -64,12 +64,12 @@ def test_impacts_satisfy_newtons_law_and_the_impulse_momentum_balance(motion):
 
 def formulations_for_trees():
     """All but those that are for chains only."""
-    robot, found = ap.load("tree10"), []
+    robot, names = ap.load("tree10"), []
     for name, formulation in FORMULATIONS.items():
         with contextlib.suppress(ap.ModelError):
             formulation.check(robot)
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def test_most_formulations_are_for_trees():

@@ -23,7 +23,7 @@ from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
-from appell.simulation.options import number_of_steps, step_length
+from appell.simulation.options import checked_step_length, checked_steps
 from appell.simulation.rollouts.laws import KernelLaw
 from appell.simulation.rollouts.plan import Rollout
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of, scalars_of
@@ -103,7 +103,7 @@ def _of_law(law: Callable, actuators: Iterable[str] | None, limits: Any) -> Acti
         return called(law, f"law '{name_of(law)}'", q, v, action), memory
 
     names = tuple(f"action {k + 1}" for k in range(len(low)))
-    return Actions(names, low, high, None, KernelLaw(name_of(law), torque, told=len(low)))
+    return Actions(names, low, high, None, KernelLaw(name_of(law), torque, signal_size=len(low)))
 
 
 def _bounds(limits: Any, size: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -166,8 +166,8 @@ class Episodes:
             if not (callable(given) or (given is None and name != "reward")):
                 raise ArgumentError(f"{name} is {given!r}.", expected="a function over traced scalars")
         system = dyn.system if isinstance(dyn, Dynamics) else dyn
-        self.dt, self.substeps = step_length(dt), number_of_steps("substeps", substeps)
-        self.horizon = number_of_steps("horizon", horizon)
+        self.dt, self.substeps = checked_step_length(dt), checked_steps("substeps", substeps)
+        self.horizon = checked_steps("horizon", horizon)
         self.actions = Actions.of(system, actuators, action_limits, law)
         self.plan = Rollout(dyn, law=self.actions.law, **planned)
         self.dyn, self.system = self.plan.dyn, system
@@ -178,7 +178,7 @@ class Episodes:
             )
         self.reset = reset
         self.readout = self._readout(reward, observation, terminated)
-        self._results = [array.name for array in self.plan.march.outputs]
+        self._results = [array.name for array in self.plan.scan.outputs]
         self._parameters = self.plan.formula.held.get("parameters", 0)
         if self._parameters and reset is None:
             raise ArgumentError(
@@ -264,7 +264,7 @@ class Episodes:
         driven = [start[:, None] + self.dt * np.arange(substeps), torque, *([actions] if self.actions.law else [])]
         held = [np.full(count, self.dt), *([members.parameters] if self._parameters else [])]
         with np.errstate(all="ignore"):
-            after = self.plan.march(members.q, members.v, *held, *driven, every=substeps)
+            after = self.plan.scan(members.q, members.v, *held, *driven, every=substeps)
         q, v, tau = (after[self._results.index(name)][:, 0] for name in ("q", "v", "tau"))
         diverged = ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
         members.q, members.v = (np.where(diverged[:, None], x, y) for x, y in ((members.q, q), (members.v, v)))

@@ -10,7 +10,7 @@ from appell.errors import needed_package
 from appell.learning.episodes import Episodes, Reset
 from appell.model.system import System
 from appell.simulation.contact.contact import Contact
-from appell.simulation.options import ImpulseContacts, SpringContacts, number_of_steps
+from appell.simulation.options import ImpulseContacts, SpringContacts, checked_steps
 
 if TYPE_CHECKING:
     from appell.learning.environments import RobotEnv, RobotVectorEnv
@@ -124,4 +124,4 @@ def gym_env(
             "rotors": rotors,
         },
     )
-    return RobotEnv(episodes) if members is None else RobotVectorEnv(episodes, number_of_steps("members", members))
+    return RobotEnv(episodes) if members is None else RobotVectorEnv(episodes, checked_steps("members", members))

@@ -1,8 +1,9 @@
-"""Motion: `Path` is a requested motion, `q, v, a = path(t)`; `Record` is an observed one.
+"""Motion: a `Path` is a requested motion, `q, v, a = path(t)`; a `Record` is an observed one.
 
-path = Spline([0, 1, 2], points)               path.record().write("motion.csv")
-Record.read("motion.csv").path()               a path again
-lift(robot, path)                              a path of some joints becomes a path of all joints of a constrained robot
+path = Spline([0, 1, 2], points)               way-points -> path
+path.record().write("motion.csv")              path -> record -> file
+Record.read("motion.csv").path()               file -> record -> path
+lift(robot, path)                              path of the independent joints -> record of all coordinates of a robot
 """
 
 from appell.motion.event import Event

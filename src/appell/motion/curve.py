@@ -1,11 +1,11 @@
-"""A motion as polynomials: every step of the integrator is kept as a Chebyshev series, to be evaluated anywhere.
+"""A motion as piecewise polynomials: every step of the integrator is stored as a Chebyshev series.
 
 On a step from t₀ to t₁, with x = (2t - t₀ - t₁) / (t₁ - t₀) in [-1, 1],
 
     y(t) = Σₖ cₖ Tₖ(x)                                                                                       (1)
 
-The integrator's own interpolant is a polynomial of known degree d, so d + 1 values at the Chebyshev points give (1)
-exactly. An event in the middle of a step ends its validity early; the series stays the same.
+The integrator's interpolant is a polynomial of known degree d, so that d + 1 values at the Chebyshev points determine
+(1) exactly. An event in the middle of a step ends its validity early; the series stays the same.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from numpy.polynomial import chebyshev
 
 @cache
 def nodes(degree: int) -> np.ndarray:
-    """The extrema of T_degree in [-1, 1], ascending: both ends are among them."""
+    """Return the extrema of T_degree in [-1, 1], ascending, both ends included."""
     return -np.cos(np.pi * np.arange(degree + 1) / degree)
 
 
 @cache
 def fit_matrix(degree: int) -> np.ndarray:
-    """Values at the nodes -> coefficients."""
+    """Return the matrix from values at the nodes to coefficients."""
     return np.linalg.inv(chebyshev.chebvander(nodes(degree), degree))
 
 
 @cache
 def value_matrix(degree: int, points: int) -> np.ndarray:
-    """Coefficients of a series -> its values at the nodes of another degree."""
+    """Return the matrix from the coefficients of a series to its values at the nodes of degree `points`."""
     return chebyshev.chebvander(nodes(points), degree)
 
 
 @cache
 def ones(count: int) -> np.ndarray:
-    """Tₖ(1)."""
+    """Return Tₖ(1) for k < count."""
     return np.ones(count)
 
 
@@ -53,20 +53,22 @@ class Piece(NamedTuple):
 
     @staticmethod
     def of(interpolant: Callable[[np.ndarray], np.ndarray], start: float, end: float, degree: int) -> Piece:
-        """The piece of an interpolant that takes times (n) and gives states (size, n)."""
+        """Return the piece of an interpolant, a function of times (n,) that returns states (size, n)."""
         times = start + (end - start) * 0.5 * (1.0 + nodes(degree))
         return Piece(start, end, end, fit_matrix(degree) @ interpolant(times).T)
 
     def until(self, stop: float) -> Piece:
+        """Return the piece with another end of its validity."""
         return Piece(self.start, self.end, stop, self.series)
 
     def bent(self, y: np.ndarray) -> Piece:
-        """A step that ends at y, a little beside where it did: what is between is moved in proportion."""
+        """Return the piece with its end moved to y; the states in between move in proportion to time."""
         series, half = self.series.copy(), 0.5 * (y - self.at(self.end))
         series[:2] += half
         return Piece(self.start, self.end, self.stop, series)
 
     def at(self, t: float) -> np.ndarray:
+        """Return the state at a time, (size,)."""
         if t == self.end:
             return ones(len(self.series)) @ self.series
         x = (2.0 * t - self.start - self.end) / (self.end - self.start)
@@ -77,7 +79,7 @@ class Piece(NamedTuple):
         return np.array(polynomials) @ self.series
 
     def over(self, low: float, high: float, points: int) -> np.ndarray:
-        """The states at the Chebyshev points of a part of the step, (points + 1, size)."""
+        """Return the states at the Chebyshev points of a part of the step, (points + 1, size)."""
         degree = len(self.series) - 1
         if low == self.start and high == self.end:
             return value_matrix(degree, points) @ self.series
@@ -88,7 +90,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Pieces one after the other; `quaternions` are the parts (low, high) of y that are given out at unit length."""
+    """Consecutive pieces; `quaternions` are the index ranges (low, high) of y that are normalised on evaluation."""
 
     starts: np.ndarray
     ends: np.ndarray
@@ -98,6 +100,7 @@ class Curve:
 
     @staticmethod
     def of(pieces: list[Piece], quaternions: tuple[tuple[int, int], ...] = ()) -> Curve:
+        """Return the curve of pieces, whose series may differ in degree."""
         if not pieces:
             return Curve(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 1, 0)), quaternions)
         starts, ends, stops = (np.array([getattr(p, name) for p in pieces]) for name in ("start", "end", "stop"))
@@ -114,11 +117,11 @@ class Curve:
 
     @property
     def span(self) -> tuple[float, float]:
-        """When it begins and ends."""
+        """Start and end of the curve, s."""
         return float(self.starts[0]), float(self.stops[-1])
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
-        """The states at times of any shape; where two pieces meet, that of the later one."""
+        """Return the states at times of any shape, (*t.shape, size); where two pieces meet, that of the later one."""
         k = np.clip(np.searchsorted(self.starts, t, side="right") - 1, 0, len(self) - 1)
         start, end = self.starts[k], self.ends[k]
         x = (2.0 * t - start - end) / (end - start)
@@ -129,7 +132,7 @@ class Curve:
 
 
 def _clenshaw(x, series: list) -> np.ndarray:
-    """Σ cₖ Tₖ(x) from the highest order down."""
+    """Return Σ cₖ Tₖ(x) by Clenshaw's recursion."""
     later, latest = np.zeros_like(series[0]), np.zeros_like(series[0])
     for c in series[:0:-1]:
         later, latest = c + 2.0 * x * later - latest, later

@@ -1,4 +1,4 @@
-"""What happened at one instant of a record: an impact, a change of rest, or a change of a control loop's state."""
+"""Events of a record: impacts, changes of contacts, ends of runs, changes of a control loop's state."""
 
 from __future__ import annotations
 
@@ -9,35 +9,52 @@ from typing import Any
 import numpy as np
 
 
-def _nothing() -> np.ndarray:
+def _empty() -> np.ndarray:
     return np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """An instant with a name, a note, and for points that met walls what they did there.
+    """An event at one instant of a record.
 
-    In a simulation `kind` is "impact", "rest" (the points come to rest on their walls; `time` is the end of the series
-    of ever smaller bounces), "release" (their force would pull, or their wall goes), "stick" or "slip" (with friction),
-    "stop" (a condition was met, the note is its name), "end of reach" (of a mechanism's leg), "time stepping" (events
-    crowd: from here on rows are steps) or "event driven" (and from here on events are exact again). A joint at its
-    stop, or that its dry friction holds or lets go, stands among `points` by its name, on surface -1. `impulses` are
-    along the normals; `normal_speeds` are the speeds of approach before the event, positive into the wall and zero for
-    a point that was not approaching; `frictions` are the tangential impulses as vectors in the world. `angles` are
-    between velocity and normal before the event, in degrees. In a control log `kind` is "state" or "fault".
+    Parameters
+    ----------
+    time
+        Time, s.
+    kind
+        In a simulation: "impact"; "rest" (points come to rest on their walls; `time` is the end of the series of ever
+        smaller bounces); "release" (the contact force would pull, or the wall disappears); "stick" or "slip" (with
+        friction); "stop" (a stop condition was met, whose name is the note); "end of reach" (of a mechanism's leg);
+        "singularity" (of constraint rows); "time stepping" (from here on rows are time steps, because many events
+        occur); "event driven" (from here on events are exact again). In a control log: "state" or "fault".
+    note
+        Further text.
+    points, surfaces
+        Names of the points, and for each the index of its contact. A joint at its stop, or one whose dry friction
+        sticks or slips, is listed by its name with surface -1.
+    impulses
+        Impulses along the normals, N s.
+    normal_speeds
+        Speeds of approach before the event, positive into the wall, zero for a point that was not approaching, m/s.
+    frictions
+        Tangential impulses as vectors in world axes, (points, 3), N s.
+    angles
+        Angles between velocity and normal before the event, degrees.
+    v_before, v_after
+        Velocities of the system before and after the event, (nv,).
     """
 
     time: float
     kind: str
     note: str = ""
     points: tuple[str, ...] = ()
-    surfaces: tuple[int, ...] = ()  # for each point, which of the contacts it belongs to
-    impulses: np.ndarray = field(default_factory=_nothing)
-    normal_speeds: np.ndarray = field(default_factory=_nothing)
+    surfaces: tuple[int, ...] = ()
+    impulses: np.ndarray = field(default_factory=_empty)
+    normal_speeds: np.ndarray = field(default_factory=_empty)
     frictions: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    angles: np.ndarray = field(default_factory=_nothing)
-    v_before: np.ndarray = field(default_factory=_nothing)
-    v_after: np.ndarray = field(default_factory=_nothing)
+    angles: np.ndarray = field(default_factory=_empty)
+    v_before: np.ndarray = field(default_factory=_empty)
+    v_after: np.ndarray = field(default_factory=_empty)
 
     def __str__(self) -> str:
         where = f" of {', '.join(self.points)}" if self.points else ""
@@ -45,18 +62,18 @@ class Event:
         return f"t = {self.time:.9f} s  {self.kind}{where}{size}" + (f": {self.note}" if self.note else "")
 
     def plain(self) -> dict[str, Any]:
-        """Numbers, texts and lists of them, for files; what is empty is left out."""
+        """Return the fields that are not empty as plain numbers, texts and lists, for files."""
         values = {part.name: getattr(self, part.name) for part in fields(self)}
         lists = {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in values.items()}
         return {name: x for name, x in lists.items() if name in ("time", "kind") or len(x)}
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Event:
-        """What `plain` gave, an Event again."""
-        made = dict(plain)
+        """Return the event of a mapping made by `plain`."""
+        values = dict(plain)
         for part in fields(Event):
-            if part.name in made and part.name in ("points", "surfaces"):
-                made[part.name] = tuple(made[part.name])
-            elif part.name in made and part.name not in ("time", "kind", "note"):
-                made[part.name] = np.array(made[part.name], float)
-        return Event(**made)
+            if part.name in values and part.name in ("points", "surfaces"):
+                values[part.name] = tuple(values[part.name])
+            elif part.name in values and part.name not in ("time", "kind", "note"):
+                values[part.name] = np.array(values[part.name], float)
+        return Event(**values)

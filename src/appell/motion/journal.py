@@ -1,13 +1,13 @@
-"""A journal survives a crash: rows of numbers in a mapped file, each with its own checksum.
+"""Crash-safe journal of a control loop: rows of numbers in a memory-mapped file, each with a checksum.
 
-    header     "appell log 2", JSON (columns, robot, period, …) and its checksum, filled up to whole pages
-    row        one number a column, the last one being the checksum (CRC-32) of the row's number and those before it
+    header     "appell log 2", JSON (columns, robot, period, …) and its checksum, padded to complete pages
+    row        one number per column; the last is the checksum (CRC-32) of the row's index and its other numbers
 
-A row is written into memory that the system keeps, so killing the process loses nothing; there is no call to the system
-in a tick. The file grows by whole blocks whose room on the disk is taken before they are mapped; on a full disk the
-loop goes on and the journal ends, and says how many rows it lost. What follows the last good row is zeros, and is cut
-off when the log is closed. Reading stops at the first row that is not whole or not in its place; if more than zeros
-follow it, the file was damaged, which a remark tells.
+Rows are written into mapped memory, which the operating system keeps if the process is killed; no system call is made
+per row. The file grows by blocks whose disk space is allocated before they are mapped. On a full disk the loop
+continues and the journal ends; `lost` is the number of rows without space. Zeros follow the last row; they are removed
+when the journal is closed. Reading stops at the first incomplete or misplaced row; if anything but zeros follows it,
+the file is damaged, and a remark states this.
 """
 
 from __future__ import annotations
@@ -28,17 +28,27 @@ from appell.motion.event import Event
 
 MAGIC = b"appell log 2\n"
 PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
-DIGITS = 20  # of a number in the header, more than any state or fault has
-BLOCK_ROWS = PAGE_BYTES // 8  # of a block, so that blocks are whole pages whatever the columns
+MAX_KEY_DIGITS = 20  # of a number in the header, more than any state or fault has
+BLOCK_ROWS = PAGE_BYTES // 8  # rows per block, so that blocks are complete pages for any number of columns
 
 
 class JournalWriter:
-    """Append rows: fill `row`, then `commit`; the columns begin with t. A journal that is there is not written over."""
+    """Writer of a journal: fill `row`, then call `commit`.
+
+    Parameters
+    ----------
+    path
+        Name of the file. An existing journal is never overwritten.
+    columns
+        Names of the columns, the first of which is t.
+    header
+        Further entries of the header.
+    """
 
     def __init__(self, path: str | FilePath, columns: Sequence[str], header: Mapping[str, Any]):
         self.path, self.columns = FilePath(path), (*columns, "checksum")
         self.rows = 0
-        self._room: int | None = None  # rows that the disk had room for, once it is full
+        self._capacity: int | None = None  # number of rows on a full disk; None while there is space
         text = json.dumps({"columns": self.columns, **header}, ensure_ascii=False).encode()
         head = MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text
         self._start = -(-len(head) // PAGE_BYTES) * PAGE_BYTES
@@ -51,36 +61,36 @@ class JournalWriter:
         except OSError as error:
             self._file.close()
             self.path.unlink(missing_ok=True)
-            raise ArgumentError(f"no journal can be written to {path}: {error.strerror or error}.") from None
+            raise ArgumentError(f"a journal cannot be written to {path}: {error.strerror or error}.") from None
 
     @property
     def lost(self) -> int:
-        """Rows that the disk had no room for."""
-        return 0 if self._room is None else self.rows - self._room
+        """Number of rows for which there was no disk space."""
+        return 0 if self._capacity is None else self.rows - self._capacity
 
     def _map_block(self) -> None:
         size = BLOCK_ROWS * 8 * len(self.columns)
-        where = self._start + self.rows * 8 * len(self.columns)
-        _allocate(self._file.fileno(), where, size)
-        self._map = mmap.mmap(self._file.fileno(), size, offset=where)
+        offset = self._start + self.rows * 8 * len(self.columns)
+        _allocate(self._file.fileno(), offset, size)
+        self._map = mmap.mmap(self._file.fileno(), size, offset=offset)
         self._block = np.frombuffer(self._map, dtype=np.float64).reshape(BLOCK_ROWS, len(self.columns))
         self._next()
 
     def _grow(self) -> None:
-        """One block more; without room on the disk, rows go to a blackboard from now on."""
-        if self._room is None:
+        """Map another block; without disk space, rows are written to a buffer that is not stored."""
+        if self._capacity is None:
             try:
                 return self._map_block()
             except OSError:
-                self._room, self._block = self.rows, np.zeros((BLOCK_ROWS, len(self.columns)))
+                self._capacity, self._block = self.rows, np.zeros((BLOCK_ROWS, len(self.columns)))
         return self._next()
 
     def _next(self) -> None:
-        whole = self._block[self.rows % BLOCK_ROWS]
-        self.row, self._checksum, self._bytes = whole[:-1], whole[-1:], memoryview(whole[:-1]).cast("B")
+        row = self._block[self.rows % BLOCK_ROWS]
+        self.row, self._checksum, self._bytes = row[:-1], row[-1:], memoryview(row[:-1]).cast("B")
 
     def commit(self) -> None:
-        """The row is complete; `row` is the next one then."""
+        """Complete the current row; `row` is then the next one."""
         self._checksum[0] = zlib.crc32(self._bytes, self.rows)
         self.rows += 1
         if self.rows % BLOCK_ROWS:
@@ -89,42 +99,43 @@ class JournalWriter:
             self._grow()
 
     def flush(self) -> None:
-        """Bring everything to the disk; only needed against a failure of the machine itself."""
+        """Write all rows to the disk; needed only against a failure of the machine itself."""
         if self._map is not None:
             self._map.flush()
 
     def close(self) -> None:
+        """Remove the zeros after the last row and close the file."""
         if self._file.closed:
             return
         del self.row, self._checksum, self._bytes, self._block
         if self._map is not None:
             self._map.close()
-        kept = self.rows - self.lost
-        os.ftruncate(self._file.fileno(), self._start + kept * 8 * len(self.columns))
+        stored = self.rows - self.lost
+        os.ftruncate(self._file.fileno(), self._start + stored * 8 * len(self.columns))
         self._file.close()
 
 
 def read_journal(path: FilePath) -> dict[str, Any]:
-    """The whole rows of a journal, also of one whose writer was killed."""
+    """Return the complete rows of a journal as fields of a `Record`, also if its writer was killed."""
     content = path.read_bytes()
     header, start = _header(content, path)
     columns = tuple(header.pop("columns"))
     width = 8 * len(columns)
     count = max(len(content) - start, 0) // width
     rows = np.frombuffer(content[start : start + count * width], np.float64).reshape(count, len(columns))
-    view, whole = memoryview(content)[start:], 0
+    view, complete = memoryview(content)[start:], 0
     for checksum in rows[:, -1].tolist():
-        if zlib.crc32(view[whole * width : (whole + 1) * width - 8], whole) != checksum:
+        if zlib.crc32(view[complete * width : (complete + 1) * width - 8], complete) != checksum:
             break
-        whole += 1
-    data = rows[:whole, :-1]
-    if view[(whole + 1) * width :].tobytes().strip(b"\0"):
-        header["remarks"] = [f"The log is damaged at row {whole}; what follows is left out."]
+        complete += 1
+    data = rows[:complete, :-1]
+    if view[(complete + 1) * width :].tobytes().strip(b"\0"):
+        header["remarks"] = [f"The log is damaged at row {complete}; the following rows are left out."]
     return {"columns": columns[:-1], "data": data, "about": header, "events": list(_changes(columns, data, header))}
 
 
 def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
-    """Events where a column such as `state` changes, in the words that the header has for its values or their bits."""
+    """Yield an event at each change of a column such as `state`; the header has texts for its values or their bits."""
     for kind, words in header.get("words", {}).items():
         if kind not in columns[:-1]:
             continue
@@ -141,24 +152,24 @@ def _new(path: FilePath) -> IO[bytes]:
         return open(path, "x+b")  # closed by close()
     except FileExistsError:
         raise ArgumentError(
-            f"{path} already exists, and a journal is never overwritten.", hint="another name"
+            f"{path} already exists, and a journal is never overwritten.", hint="Choose another name"
         ) from None
     except OSError as error:
-        raise ArgumentError(f"no journal can be written to {path}: {error.strerror or error}.") from None
+        raise ArgumentError(f"a journal cannot be written to {path}: {error.strerror or error}.") from None
 
 
-def _allocate(file: int, where: int, size: int) -> None:
-    """Take room on the disk, so that no write into the mapped file finds it full; OSError if there is none."""
+def _allocate(file: int, offset: int, size: int) -> None:
+    """Allocate disk space, so that writing to the mapped file cannot fail; raise OSError if there is none."""
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file, where, size)
+        os.posix_fallocate(file, offset, size)
     else:
-        os.pwrite(file, bytes(size), where)
+        os.pwrite(file, bytes(size), offset)
 
 
 def _header(content: bytes, path: FilePath) -> tuple[dict[str, Any], int]:
     try:
         if not content.startswith(MAGIC):
-            raise ValueError("it does not begin like one")
+            raise ValueError("its first bytes differ")
         line = content.find(b"\n", len(MAGIC))
         length, checksum = (int(word) for word in content[len(MAGIC) : max(line, 0)].split())
         text = content[line + 1 : line + 1 + max(length, 0)]
@@ -168,11 +179,11 @@ def _header(content: bytes, path: FilePath) -> tuple[dict[str, Any], int]:
         _check_header(header)
         return header, -(-(line + 1 + length) // PAGE_BYTES) * PAGE_BYTES
     except (ValueError, RecursionError) as error:
-        raise DescriptionError(f"this is no log of this version of appell: {error}.", source=str(path)) from None
+        raise DescriptionError(f"the file is not a log of this version of appell: {error}.", source=str(path)) from None
 
 
 def _check_header(header: Any) -> None:
-    """Raise ValueError unless the header has the form that a writer gives it."""
+    """Raise ValueError unless the header has the form that a `JournalWriter` writes."""
     columns = header.get("columns") if isinstance(header, dict) else None
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise ValueError("its header names no columns")
@@ -182,7 +193,7 @@ def _check_header(header: Any) -> None:
     tables = words.values() if isinstance(words, dict) else [None]
     for table in tables:
         if not isinstance(table, dict) or not all(
-            key.removeprefix("-").isdecimal() and len(key) < DIGITS and isinstance(word, str)
+            key.removeprefix("-").isdecimal() and len(key) < MAX_KEY_DIGITS and isinstance(word, str)
             for key, word in table.items()
         ):
-            raise ValueError("its header has words for events that cannot be read")
+            raise ValueError("its header has texts for events that cannot be read")

@@ -1,8 +1,8 @@
-"""A path is a motion asked for: coordinates, velocities and accelerations as functions of time, from 0 to its duration.
+"""A path is a requested motion: coordinates, velocities and accelerations as functions of time from 0 to its duration.
 
     q, v, a = path(t)                t of any shape; a last axis of coordinates is added
 
-A path belongs to joints that move along or about one axis, so that v is the derivative of q.
+The joints of a path move along or about one axis, so that v is the derivative of q.
 """
 
 from __future__ import annotations
@@ -19,28 +19,44 @@ from appell.errors import ArgumentError
 if TYPE_CHECKING:
     from appell.motion.record import Record
 
-EDGE = 1e-9  # relative; times this far outside are meant to be the ends
+TIME_TOLERANCE = 1e-9  # relative to the duration: times this far outside count as the ends
 QVA = tuple[np.ndarray, np.ndarray, np.ndarray]
 Numbers = Sequence[float] | np.ndarray
 
 
 class Path(ABC):
-    """A motion from t = 0 to t = duration."""
+    """Base class of paths: a motion from t = 0 to t = duration.
 
-    duration: float
+    Subclasses are `Spline`, `Interpolated`, `Ramp`, `Fourier`, `CartesianLine` and `Scaled` (the result of
+    `time_optimal`). Calling a path returns q, v and a; `record` samples it.
+
+    Examples
+    --------
+    >>> from appell.motion import Spline
+    >>> path = Spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.5]], names=["hinge"])
+    >>> q, v, a = path([0.0, 1.0, 2.0])
+    >>> print(q[:, 0].round(3), v[:, 0].round(3))
+    [0.  1.  0.5] [0.    0.375 0.   ]
+    >>> path.record(samples=5).columns
+    ('t', 'q_hinge', 'v_hinge', 'a_hinge')
+    """
+
+    duration: float  # s
     names: tuple[str, ...]  # of the coordinates
 
     @abstractmethod
     def _at(self, t: np.ndarray) -> QVA:
-        """q, v, a at a line of times, each of shape (len(t), n)."""
+        """Return q, v, a at times (n,), each of shape (n, coordinates)."""
 
     def __call__(self, t) -> QVA:
-        """q, v, a at times of any shape, each with one more axis."""
+        """Return q, v, a at times of any shape, (*t.shape, coordinates) each."""
         t = np.asarray(t, float)
-        slack = EDGE * self.duration
-        if not np.all((t >= -slack) & (t <= self.duration + slack)):
-            bad = t[~((t >= -slack) & (t <= self.duration + slack))].flat[0]
-            raise ArgumentError(f"the path is asked for t = {bad:g} s.", expected=f"0 ≤ t ≤ {self.duration:g} s")
+        margin = TIME_TOLERANCE * self.duration
+        if not np.all((t >= -margin) & (t <= self.duration + margin)):
+            bad = t[~((t >= -margin) & (t <= self.duration + margin))].flat[0]
+            raise ArgumentError(
+                f"t = {bad:g} s is outside the duration of the path.", expected=f"0 ≤ t ≤ {self.duration:g} s"
+            )
         q, v, a = self._at(np.clip(t, 0.0, self.duration).ravel())
         shape = (*t.shape, len(self.names))
         return q.reshape(shape), v.reshape(shape), a.reshape(shape)
@@ -49,45 +65,70 @@ class Path(ABC):
         return f"<{type(self).__name__} of {len(self.names)} joints, {self.duration:g} s>"
 
     def times(self, samples: int = 201) -> np.ndarray:
-        """Equally spaced times from start to end."""
+        """Return equally spaced times from start to end, s."""
         return np.linspace(0.0, self.duration, samples)
 
     def record(
         self, samples: int = 201, *, period: float | None = None, units: Mapping[str, str] | None = None
     ) -> Record:
-        """q, v and a at equally spaced times from start to end, or a period apart; `units` by column, if known."""
+        """Return a record of q, v and a.
+
+        Parameters
+        ----------
+        samples
+            Number of equally spaced times from start to end.
+        period
+            Time between two rows, s, in place of `samples`.
+        units
+            Units by column; those of other columns are ignored.
+        """
         from appell.motion.record import Record
 
         t = self.times(samples)
         if period is not None:
-            t = checked_duration(period) * np.arange(np.floor(self.duration / period + EDGE) + 1)
-        own = [f"{quantity}_{name}" for quantity in "qva" for name in self.names]
-        known = {title: unit for title, unit in (units or {}).items() if title in own}
-        return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names, units=known)
+            t = checked_duration(period) * np.arange(np.floor(self.duration / period + TIME_TOLERANCE) + 1)
+        columns = [f"{quantity}_{name}" for quantity in "qva" for name in self.names]
+        column_units = {title: unit for title, unit in (units or {}).items() if title in columns}
+        return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names, units=column_units)
 
     def plot(
         self, path: str | FilePath | None = None, samples: int = 401, *, figure=None, overwrite: bool = False
     ) -> Any:
-        """Position, velocity and acceleration over time, written to `path` if there is one; returns the figure."""
+        """Plot position, velocity and acceleration over time and return the matplotlib figure.
+
+        Parameters
+        ----------
+        path
+            Name of the file to write, if any.
+        samples
+            Number of equally spaced times.
+        figure
+            Figure to draw into. None: a new one.
+        overwrite
+            Whether to replace an existing file.
+        """
         return self.record(samples).plot(path, figure=figure, overwrite=overwrite)
 
 
 def numbered(n: int) -> tuple[str, ...]:
-    """Names for coordinates that nobody named."""
+    """Return the default names of n coordinates: "1", "2", ..."""
     return tuple(f"{k + 1}" for k in range(n))
 
 
 def checked_duration(duration: float) -> float:
+    """Return a positive duration in seconds; raise `ArgumentError` otherwise."""
     if not (np.isfinite(duration) and duration > 0.0):
         raise ArgumentError(f"the duration is {duration:g} s.", expected="a positive number of seconds")
     return float(duration)
 
 
 def checked_times(times: Numbers) -> np.ndarray:
-    """Times of way-points: from 0, each after the one before it."""
+    """Return the times of way-points, which start at 0 and ascend strictly; raise `ArgumentError` otherwise."""
     t = np.asarray(times, float)
     if t.ndim != 1 or len(t) < 2:
-        raise ArgumentError(f"the times of the way-points have shape {t.shape}.", expected="a list of two or more")
+        raise ArgumentError(
+            f"the times of the way-points have shape {t.shape}.", expected="a list of two or more times"
+        )
     if not np.isfinite(t).all():
         raise ArgumentError(f"the time of way-point {int(np.argmin(np.isfinite(t)))} is not finite.")
     if (np.diff(t) <= 0.0).any():
@@ -96,12 +137,12 @@ def checked_times(times: Numbers) -> np.ndarray:
             f"way-point {k} at t = {t[k]:g} s does not come after way-point {k - 1} at t = {t[k - 1]:g} s."
         )
     if t[0] != 0.0:
-        raise ArgumentError(f"the first way-point is at t = {t[0]:g} s.", expected="0: a path starts there")
+        raise ArgumentError(f"the first way-point is at t = {t[0]:g} s.", expected="0 s, where every path starts")
     return t
 
 
 def checked_points(points, count: int | None, names: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Way-points as an array (count, n), and the names of their n coordinates."""
+    """Return way-points as an array (count, n) and the names of their n coordinates; `count` None accepts any."""
     q = np.asarray(points, float)
     if q.ndim != 2 or (count is not None and len(q) != count):
         raise ArgumentError(f"the way-points have shape {q.shape}.", expected=f"({count or 'points'}, coordinates)")

@@ -1,11 +1,11 @@
-"""A motion that happened or was measured: named columns over time, units, what is known about it, and its events.
+"""A simulated or measured motion: named columns over time, with units, metadata and events.
 
     t                        seconds, the first column
     <quantity>_<name>        q_<coordinate>, v_<velocity>, a_<velocity>, tau_<actuator>, qd_<coordinate>, ...
-    energy, state, ...       what belongs to no joint stands alone
+    energy, state, ...       quantities that do not belong to a joint have no name
 
-`record["q"]` is the block of a quantity, (rows, n), `record["q_elbow"]` one column. Every chapter gives and takes these
-names, and files have them as their heading (`record_files`).
+`record["q"]` is the block of a quantity, (rows, n), `record["q_elbow"]` one column. All packages use these names, and
+they are the headings of files (`record_files`).
 
     record = simulate(dyn, until=2.0)
     record.write("fall.csv")
@@ -44,17 +44,48 @@ AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity",
 
 @dataclass(frozen=True, eq=False)
 class Record(Titled):
-    """Columns over time; `between` is the motion between its samples, if it is known."""
+    """Columns of numbers over time.
+
+    Parameters
+    ----------
+    columns
+        Titles of the columns; the first is t.
+    data
+        Numbers, (rows, columns); the times do not decrease.
+    units
+        Units by title, if different from the default of the quantity.
+    about
+        Metadata as plain data: robot, status, message, law, period, ...
+    events
+        Events of the motion.
+    between
+        The motion between the rows, if known.
+    source
+        Name of the file that the record was read from.
+    dynamics, walls
+        Dynamics of the system and walls of a simulation, for plots and movies; not stored in files and pickles.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> record = ap.simulate(ap.load("pendulum"), q0=[0.5], until=1.0, t_eval=[0.0, 0.5, 1.0])
+    >>> record.columns
+    ('t', 'q_hinge', 'v_hinge', 'tau_hinge', 'energy')
+    >>> record["q"].shape, record["q_hinge"].shape
+    ((3, 1), (3,))
+    >>> print(record.q[:, 0].round(4))
+    [ 0.5    -0.1566 -0.4036]
+    """
 
     columns: tuple[str, ...]
-    data: np.ndarray = field(repr=False)  # (rows, columns)
-    units: Mapping[str, str] = field(default_factory=dict, repr=False)  # by title, where not those of the quantity
-    about: dict[str, Any] = field(default_factory=dict)  # robot, status, message, law, period, ...
+    data: np.ndarray = field(repr=False)
+    units: Mapping[str, str] = field(default_factory=dict, repr=False)
+    about: dict[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = field(default=(), repr=False)
     between: Curve | None = field(default=None, repr=False)
     source: str = ""
-    dynamics: Dynamics | None = field(default=None, repr=False)  # of what moved, and the walls in its way, if they are
-    walls: tuple[Any, ...] = field(default=(), repr=False)  # known; neither travels in files or pickles
+    dynamics: Dynamics | None = field(default=None, repr=False)
+    walls: tuple[Any, ...] = field(default=(), repr=False)
 
     def __post_init__(self):
         data = np.ascontiguousarray(self.data, float).view()
@@ -68,23 +99,40 @@ class Record(Titled):
     def of(
         t, blocks: Mapping[str, Any], names: Sequence[str] | Mapping[str, Sequence[str]] = (), **parts: Any
     ) -> Record:
-        """From arrays by quantity: (rows, n) with the names of their columns (the same for all, or by quantity; numbers
-        if there are none), or one column each."""
+        """Return a record of arrays by quantity.
+
+        Parameters
+        ----------
+        t
+            Times, (rows,), s.
+        blocks
+            Arrays by quantity: (rows, n) for a block of columns, (rows,) for a single column.
+        names
+            Names of the columns of blocks: the same for all, or by quantity. Empty: numbers from 1.
+        **parts
+            Further fields of the record.
+
+        Examples
+        --------
+        >>> from appell.motion import Record
+        >>> Record.of([0.0, 0.1], {"q": [[1.0, 2.0], [1.1, 2.1]]}, ["shoulder", "elbow"]).columns
+        ('t', 'q_shoulder', 'q_elbow')
+        """
         heading, arrays = ["t"], [np.asarray(t, float)]
         for quantity, block in blocks.items():
             array = np.asarray(block, float)
-            own = names.get(quantity, ()) if isinstance(names, Mapping) else names
+            column_names = names.get(quantity, ()) if isinstance(names, Mapping) else names
             if array.ndim == 2:
-                if own and len(own) != array.shape[1]:
-                    raise ArgumentError(f"{quantity} has {array.shape[1]} columns and {len(own)} names.")
-                heading += titles(quantity, own or [f"{k + 1}" for k in range(array.shape[1])])
+                if column_names and len(column_names) != array.shape[1]:
+                    raise ArgumentError(f"{quantity} has {array.shape[1]} columns and {len(column_names)} names.")
+                heading += titles(quantity, column_names or [f"{k + 1}" for k in range(array.shape[1])])
             else:
                 heading.append(quantity)
             arrays.append(array)
         lengths = {quantity: len(array) for quantity, array in zip(("t", *blocks), arrays, strict=True)}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise ArgumentError(f"the columns differ in their number of rows: {told}.")
+            listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise ArgumentError(f"the columns differ in their number of rows: {listed}.")
         return Record(tuple(heading), np.column_stack(arrays), **parts)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,69 +145,72 @@ class Record(Titled):
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self)} rows" if len(self) else "no rows"
-        who = f" of '{self.about['robot']}'" if "robot" in self.about else ""
-        told = f". {self.message}" if self.message else ""
-        return f"<Record{who}: {span}, {len(self.events)} events{told}>"
+        owner = f" of '{self.about['robot']}'" if "robot" in self.about else ""
+        message = f". {self.message}" if self.message else ""
+        return f"<Record{owner}: {span}, {len(self.events)} events{message}>"
 
     def __contains__(self, key: str) -> bool:
         return key in self.columns or any(parse(title)[0] == key for title in self.columns)
 
     def __getitem__(self, key: str) -> np.ndarray:
-        """A column by its title, or the block of a quantity."""
+        """Return a column by its title, (rows,), or the block of a quantity, (rows, n)."""
         return self.data[:, self.columns.index(key)] if key in self.columns else self.block(key, self.names(key))
 
     def block(self, quantity: str, names: Sequence[str]) -> np.ndarray:
-        """The columns of a quantity in the order of these names."""
+        """Return the columns of a quantity in the order of these names, (rows, n)."""
         return self.data[:, [self.columns.index(title) for title in titles(quantity, names)]]
 
     def names(self, quantity: str) -> tuple[str, ...]:
-        """The names of a block's columns: of coordinates, velocities or actuators."""
-        found = tuple(name for kind, name in map(parse, self.columns) if kind == quantity and name)
-        if not found:
-            known = dict.fromkeys((*self.quantities, *self.columns))
-            raise ArgumentError(unknown_name("column", quantity, known, "the record"))
-        return found
+        """Return the names of a block's columns: of coordinates, velocities or actuators."""
+        names = tuple(name for kind, name in map(parse, self.columns) if kind == quantity and name)
+        if not names:
+            keys = dict.fromkeys((*self.quantities, *self.columns))
+            raise ArgumentError(unknown_name("column", quantity, keys, "the record"))
+        return names
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What there are columns of, t first."""
+        """Quantities of the columns, t first."""
         return tuple(dict.fromkeys(parse(title)[0] for title in self.columns))
 
     @property
     def t(self) -> np.ndarray:
+        """Times, (rows,), s."""
         return self["t"]
 
     @property
     def period(self) -> float:
-        """The median time between rows."""
+        """Median time between rows, s."""
         return float(np.median(np.diff(self.t)))
 
-    # ---- what is known about it
+    # ---- metadata
 
     @property
     def status(self) -> str:
-        """How a run ended, in a word: FINISHED, or why not."""
+        """How a run ended: FINISHED, STOPPED or the name of another `Status`; empty for other records."""
         return self.about.get("status", "")
 
     @property
     def finished(self) -> bool:
-        """Whether a run went where it was to go: to its last time, or to a stop condition."""
+        """Whether a run reached its last time or a stop condition."""
         return self.status in ("FINISHED", "STOPPED")
 
     @property
     def message(self) -> str:
+        """How a run ended, as a sentence."""
         return self.about.get("message", "")
 
     @property
     def impacts(self) -> list[Event]:
+        """Events of kind "impact"."""
         return [event for event in self.events if event.kind == "impact"]
 
-    # ---- other forms
+    # ---- conversions
 
     def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
-        """(q, v) at a time or an array of times; at an event, the state after it."""
+        """Return (q, v) at a time or an array of times; at an event, the state after it."""
         if self.between is None:
-            raise ArgumentError("the record has samples only, and no motion between them.", hint="record.path()(t)")
+            raise ArgumentError("the record has samples only, and no motion between them.", hint="Use record.path()(t)")
         t = np.asarray(t, float)
         first, last = self.between.span if len(self.between) else (self.t[0], self.t[-1])  # rows may be fewer
         inside = (t >= first) & (t <= last)
@@ -177,43 +228,43 @@ class Record(Titled):
         return q if self.dynamics is None else close_loops(self.dynamics, q), v
 
     def part(self, rows) -> Record:
-        """Some rows, by a slice or a mask, with the events of their time."""
+        """Return some rows, by a slice or a mask, with the events within their time."""
         data = self.data[rows]
         inside = [e for e in self.events if len(data) and data[0, 0] <= e.time <= data[-1, 0]]
         return replace(self, data=data, events=tuple(inside))
 
     def renamed(self, titles: Mapping[str, str]) -> Record:
-        """The record with other titles for some of its columns: record.renamed({"pos1": "q_shoulder"})."""
+        """Return the record with other titles for some columns: record.renamed({"pos1": "q_shoulder"})."""
         units = {titles.get(title, title): unit for title, unit in self.units.items()}
         return replace(self, columns=tuple(titles.get(title, title) for title in self.columns), units=units)
 
     def path(self, names: Sequence[str] = ()) -> Interpolated | Spline:
-        """A path through the samples: quintics if v and a are there, else a cubic spline at rest at its ends.
+        """Return a path through the rows: quintics if there are v and a, else a cubic spline at rest at its ends.
 
-        With the coordinate names of a system it is a path of that system, in its order.
+        `names` are the coordinates of a system, in its order. Empty: the coordinates of the record.
         """
-        own = self.names("q")
-        if names and set(names) != set(own):
+        coordinates = self.names("q")
+        if names and set(names) != set(coordinates):
             raise DescriptionError(
-                f"the record moves {len(own)} coordinates: {', '.join(own)}.",
+                f"the record moves {len(coordinates)} coordinates: {', '.join(coordinates)}.",
                 expected=f"the {len(names)} of the system: {', '.join(names)}",
                 source=self.source,
             )
-        order = tuple(names) or own
+        order = tuple(names) or coordinates
         q = self.block("q", order)
         if all(title in self.columns for letter in "va" for title in titles(letter, order)):
             return Interpolated(self.t, q, self.block("v", order), self.block("a", order), order)
         return Spline(self.t, q, names=order)
 
     def in_si(self) -> Record:
-        """The record with columns in deg, mm, ms, ... turned into SI units."""
-        known = {title: in_si(unit) for title, unit in self.units.items()}
-        factors = np.array([known.get(title, ("", 1.0))[1] for title in self.columns])
-        units = {title: unit for title, (unit, _) in known.items()}
+        """Return the record with columns in deg, mm, ms, ... converted to SI units."""
+        converted = {title: in_si(unit) for title, unit in self.units.items()}
+        factors = np.array([converted.get(title, ("", 1.0))[1] for title in self.columns])
+        units = {title: unit for title, (unit, _) in converted.items()}
         return replace(self, data=self.data if (factors == 1.0).all() else self.data * factors, units=units)
 
     def to_csv(self, path: str | FilePath, *, overwrite: bool = False) -> None:
-        """A table of text, `record.write` to a name that ends in .csv: a heading, then a row a line.
+        """Write a CSV file: a heading, then one line per row; the same as `write` with a name that ends in .csv.
 
         record.to_csv("swing.csv")
         pandas.read_csv("swing.csv", comment="#")
@@ -222,7 +273,7 @@ class Record(Titled):
         self.write(path, overwrite=overwrite)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A DataFrame over `t`, a column a title; its `attrs` say what is known.
+        """Return a pandas DataFrame with index `t` and one column per title; its `attrs` are the metadata.
 
         record.to_pandas()["q_elbow"].plot()
         """
@@ -232,7 +283,7 @@ class Record(Titled):
         return table
 
     def to_xarray(self) -> xarray.Dataset:
-        """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes.
+        """Return an xarray Dataset over `time` with one variable per quantity; events are attributes.
 
         record.to_xarray()["q"].sel(coordinate="elbow")
         """
@@ -241,7 +292,7 @@ class Record(Titled):
         about = {**self.about, "events": [str(event) for event in self.events]}
         return dataset(("time",), self.t, blocks, names, about)
 
-    # ---- pictures, by `appell.show`, which is above this package and is loaded when it is needed
+    # ---- figures and movies, by `appell.show`, which is above this package and is imported when needed
 
     def plot(
         self,
@@ -251,14 +302,24 @@ class Record(Titled):
         figure: Any = None,
         overwrite: bool = False,
     ) -> Any:
-        """Columns over time, a panel a quantity (q, v, a, tau and energy if they say anything), events marked.
+        """Plot columns over time, one panel per quantity, with events marked, and return the matplotlib figure.
 
             record.plot("swing.png")
             record.plot(quantities=["q_elbow", "tau"])
 
-        Returns the matplotlib figure, and writes it to `path`, if there is one, in the format of its ending. The motion
-        of a simulation is drawn as it is between the rows; other records are drawn as straight lines from row to row. A
-        file that exists already is replaced only with `overwrite=True`.
+        The motion of a simulation is also drawn between the rows; the rows of other records are joined by straight
+        lines.
+
+        Parameters
+        ----------
+        path
+            Name of the file to write, if any; its ending selects the format.
+        quantities
+            Quantities or columns. Empty: q, v, a, tau and energy, if there are any and they are not constant zero.
+        figure
+            Figure to draw into. None: a new one.
+        overwrite
+            Whether to replace an existing file.
         """
         plot_record = show_module("plot.plot").plot_record
         return show_module("plot.style").draw_and_save(lambda: plot_record(self, quantities, figure), path, overwrite)
@@ -276,17 +337,32 @@ class Record(Titled):
         progress: bool | None = None,
         overwrite: bool = False,
     ) -> FilePath:
-        """The motion in space as GIF, or as MP4 where ffmpeg is installed; returns the path.
+        """Write a movie of the motion as GIF, or as MP4 if ffmpeg is installed, and return its path.
 
             record.movie("swing.gif")
             Record.read("swing.csv").movie("swing.gif", ap.load("puma"))
 
-        The scene that `record.view()` shows, drawn with no screen: upright against gravity (z up if there is none),
-        events on a time line, impulses as arrows where they strike; aslant, or face on if everything lies in one plane;
-        `view` is (azimuth, elevation) in degrees. Records of `simulate` know their robot and their walls; others are
-        told. `slower` than life by a factor; if None, so that the movie lasts 2 to 20 s. `inertia=True` shows the
-        ellipsoids of all bodies, and not only of those of which nothing else is seen. `size` is (width, height) in
-        pixels. A file that exists already is replaced only with `overwrite=True`.
+        The scene is that of `record.view()`, rendered without a screen: gravity points down (z is up if there is none),
+        events are marked on a time line, and impulses are arrows at their points.
+
+        Parameters
+        ----------
+        path
+            Name of the file, ending in .gif or .mp4.
+        robot, walls
+            Robot and walls of the scene. None: those of the record, if it comes from `simulate`.
+        slower
+            Factor by which the movie is slower than the motion. None: such that it lasts 2 to 20 s.
+        view
+            Azimuth and elevation of the camera in degrees. None: oblique, or perpendicular to a planar motion.
+        inertia
+            Whether to show the inertia ellipsoids of all bodies, not only of those without other geometry.
+        size
+            Width and height in pixels.
+        progress
+            Whether to show a progress bar. None: on a terminal only.
+        overwrite
+            Whether to replace an existing file.
         """
         options = (slower, view, inertia, size, progress, overwrite)
         return show_module("stage.output").write_movie(self, path, robot, walls, *options)
@@ -300,12 +376,12 @@ class Record(Titled):
         open_browser: bool = True,
         wait: bool | None = None,
     ) -> Any:
-        """The motion in a page of the browser: play, pause, scrub, events on the time line; others over it.
+        """Show the motion in a browser page with a time line; `others` are overlaid.
 
             record.view()
             Record.read("swing.csv").view(robot=ap.load("puma"))
 
-        Robot and walls are those of `movie`; `port`, `open_browser` and `wait` those of `ap.view`.
+        `robot` and `walls` are those of `movie`; `port`, `open_browser` and `wait` are those of `ap.view`.
         """
         options = {"robot": robot, "walls": walls, "port": port, "open_browser": open_browser, "wait": wait}
         return show_module("stage.output").view(self, *others, **options)
@@ -319,22 +395,51 @@ class Record(Titled):
         title: str = "",
         overwrite: bool = False,
     ) -> FilePath:
-        """One file that plays the motion in any browser, with no server and no network; returns its path.
+        """Write one HTML file that plays the motion in any browser without a server or network; return its path.
 
             record.to_html("swing.html")
             gentle.to_html("both.html", hard, title="gentle and hard")
             Record.read("swing.csv").to_html("swing.html", robot=ap.load("puma"))
 
-        Events are marked on its time line, impacts with their impulses as arrows in space; energies, forces and
-        positions run along. `others` are shown over it, each in a colour of its own. Records of `simulate` know their
-        robot and their walls; others are told.
+        Events are marked on the time line, impulses of impacts are arrows in space, and energies, forces and positions
+        are plotted along the motion.
+
+        Parameters
+        ----------
+        path
+            Name of the file, ending in .html.
+        *others
+            Records to overlay, each in its own colour.
+        robot, walls
+            Robot and walls of the scene. None: those of the record, if it comes from `simulate`.
+        title
+            Title of the page.
+        overwrite
+            Whether to replace an existing file.
         """
         return show_module("stage.output").write_record_page((self, *others), path, robot, walls, title, overwrite)
 
     # ---- files
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
-        """To .csv, .npz (all of it, the motion between samples included) or .parquet."""
+        """Write the record to a .csv, .npz or .parquet file; .npz also stores the motion between the rows.
+
+        Parameters
+        ----------
+        path
+            Name of the file; its ending selects the format.
+        overwrite
+            Whether to replace an existing file.
+
+        Examples
+        --------
+        >>> import appell as ap, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> record = ap.simulate(ap.load("pendulum"), q0=[0.5])
+        >>> record.write(f"{folder}/swing.csv")
+        >>> bool((ap.Record.read(f"{folder}/swing.csv").q == record.q).all())
+        True
+        """
         from appell.motion.record_files import write_record
 
         write_record(self, path, overwrite)
@@ -343,10 +448,30 @@ class Record(Titled):
     def read(
         path: str | FilePath, *, columns: Mapping[str, str] | None = None, units: Mapping[str, str] | None = None
     ) -> Record:
-        """From .csv, .npz, .parquet, or the .log of a control loop.
+        """Read a record from a .csv, .npz or .parquet file, or from the .log file of a control loop.
 
-        `columns` maps our titles to a file's own, {"q_elbow": "pos2"}; `units` says what quantities or columns are in,
-        {"q": "deg"}, and they are turned into SI units.
+        Parameters
+        ----------
+        path
+            Name of the file.
+        columns
+            Titles in the file by title in the record, such as {"q_elbow": "pos2"}.
+        units
+            Units of quantities or columns in the file, such as {"q": "deg"}; they are converted to SI units.
+
+        Raises
+        ------
+        DescriptionError
+            If the file cannot be read as a record.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, appell as ap
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "log.csv")
+        >>> _ = file.write_text("time,pos\\n0.0,90\\n0.1,45\\n")
+        >>> record = ap.Record.read(file, columns={"q_elbow": "pos"}, units={"q": "deg"})
+        >>> print(record["q_elbow"].round(3))
+        [1.571 0.785]
         """
         from appell.motion.measurement import in_units
         from appell.motion.record_files import read_record
@@ -362,52 +487,66 @@ def dataset(
     names: Mapping[str, Sequence[str]],
     about: Mapping[str, Any],
 ) -> xarray.Dataset:
-    """A Dataset of blocks over `dims`, the last axis of a block with names being their own."""
+    """Return an xarray Dataset.
+
+    Parameters
+    ----------
+    dims
+        Names of the first axes of all blocks, of which the last is the time.
+    t
+        Times, s.
+    blocks
+        Arrays by quantity.
+    names
+        Names along the last axis of a block, by quantity.
+    about
+        Attributes.
+    """
     data: dict[str, Any] = {}
     axes: dict[str, Any] = {"time": t}
     for quantity, block in blocks.items():
-        own: tuple[str, ...] = ()
+        last: tuple[str, ...] = ()
         if names.get(quantity):
-            axis, titled = AXES.get(quantity, "actuator"), list(names[quantity])
-            if axes.setdefault(axis, titled) != titled:
-                axes[axis := f"{quantity}_name"] = titled
-            own = (axis,)
-        data[quantity] = ((*dims, *own), block)
+            axis, labels = AXES.get(quantity, "actuator"), list(names[quantity])
+            if axes.setdefault(axis, labels) != labels:
+                axes[axis := f"{quantity}_name"] = labels
+            last = (axis,)
+        data[quantity] = ((*dims, *last), block)
     return needed_package("xarray", "to_xarray", "appell[results]").Dataset(data, coords=axes, attrs=about)
 
 
 def show_module(name: str) -> Any:
-    """A module of `appell.show`, which stands above this package, loaded when it is first needed."""
+    """Import and return a module of `appell.show`, which is above this package."""
     return import_module(f"appell.show.{name}")
 
 
 def plain_about(about: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said about a record, as files keep it."""
+    """Return metadata as plain data, as files store it; raise `ArgumentError` if that is not possible."""
     try:
         return json.loads(json.dumps(dict(about)))
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"what is said about the record cannot be kept: {error}.",
-            expected="texts, numbers, lists, dicts",
+            f"the metadata `about` of the record cannot be stored as JSON: {error}.",
+            expected="texts, numbers, lists and dicts",
         ) from None
 
 
 def _check(record: Record) -> None:
-    """Raise for the first thing that keeps these columns from being a record."""
-    wrong = partial(DescriptionError, source=record.source)
+    """Raise `DescriptionError` for the first rule of records that is violated."""
+    error = partial(DescriptionError, source=record.source)
     columns, data = record.columns, record.data
     if data.ndim != 2 or data.shape[1] != len(columns):
-        raise wrong(f"the data have shape {data.shape}.", expected=f"(rows, {len(columns)})")
+        raise error(f"the data have shape {data.shape}.", expected=f"(rows, {len(columns)})")
     if columns[:1] != ("t",):
-        raise wrong("the first column is not t.", expected=f"t, q_<name>, ...; there are: {', '.join(columns)}")
+        raise error("the first column is not t.", expected=f"t, q_<name>, ...; the columns are: {', '.join(columns)}")
     for k, title in enumerate(columns):
         if title in columns[:k]:
-            raise wrong(f"two columns are called '{title}'.")
+            raise error(f"two columns are called '{title}'.")
         if not title.isprintable() or title != title.strip() or not title:
-            raise wrong(f"column {k + 1} is called {title!r}.", expected="a name that can be printed on one line")
+            raise error(f"column {k + 1} is called {title!r}.", expected="a printable name on one line")
     t = data[:, 0]
     if (bad := np.flatnonzero(~np.isfinite(t))).size:
-        raise wrong(f"column t is not finite in {rows_text(bad)}.", hint="leave those rows out")
+        raise error(f"column t is not finite in {rows_text(bad)}.", hint="Remove these rows")
     if (bad := np.flatnonzero(np.diff(t) < 0.0) + 1).size:
-        places = f"{rows_text(bad)} (t = {t[bad[0] - 1]:g}, then {t[bad[0]]:g})"
-        raise wrong(f"column t does not grow at {places}.", expected="rows sorted by time", hint="sort the rows")
+        where = f"{rows_text(bad)} (t = {t[bad[0] - 1]:g}, then {t[bad[0]]:g})"
+        raise error(f"column t decreases at {where}.", expected="rows sorted by time", hint="Sort the rows")

@@ -1,14 +1,14 @@
-"""Records in files, by the ending of their names.
+"""Reading and writing records; the ending of the file name selects the format.
 
-.csv        a heading, lines that begin with # (units, metadata and events as JSON), then a line per row, in full
-            precision; an empty cell is not a number; other lines that begin with # are comments
-.npz        all of a record, bit by bit, the motion between samples included; or any archive of one array per column or
-            block of columns
-.parquet    the columns; units, metadata and events as the file's metadata; needs pyarrow
+.csv        a heading, lines that start with # (units, metadata and events as JSON), then one line per row, in full
+            precision; an empty cell is NaN; other lines that start with # are comments
+.npz        the complete record, bit for bit, including the motion between rows; or any archive with one array per
+            column or block of columns
+.parquet    the columns; units, metadata and events as the metadata of the file; requires pyarrow
 .log        the journal of a control loop, read only (`journal`)
 
-Records of many motions are .npz, one array per block, or .zarr, which other programs read in parts; names of columns,
-units and metadata are one text of JSON.
+Records of many motions are stored as .npz, one array per block, or as .zarr, of which other programs can read parts;
+names of columns, units and metadata are one JSON text.
 """
 
 from __future__ import annotations
@@ -38,22 +38,23 @@ METADATA = ("units", "about", "events")
 
 
 def metadata_texts(record: Record) -> dict[str, str]:
-    """The lines by name; what is empty is left out."""
+    """Return units, metadata and events as JSON texts by name; empty ones are left out."""
     parts = {"units": dict(record.units), "about": record.about, "events": [event.plain() for event in record.events]}
     return {name: json.dumps(part, ensure_ascii=False) for name, part in parts.items() if part}
 
 
 def metadata_of(texts: Mapping[str, str], source: str) -> dict[str, Any]:
-    """What `known` wrote, as a record wants it."""
+    """Return the fields of a record that `metadata_texts` wrote."""
     try:
-        found = {name: json.loads(texts[name]) for name in METADATA if name in texts}
-        events = tuple(Event.of(event) for event in found.get("events", ()))
-        return {"units": dict(found.get("units", {})), "about": dict(found.get("about", {})), "events": events}
+        parts = {name: json.loads(texts[name]) for name in METADATA if name in texts}
+        events = tuple(Event.of(event) for event in parts.get("events", ()))
+        return {"units": dict(parts.get("units", {})), "about": dict(parts.get("about", {})), "events": events}
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise DescriptionError(f"what is said about the record is damaged: {error}.", source=source) from None
+        raise DescriptionError(f"the metadata of the record is damaged: {error}.", source=source) from None
 
 
 def write_csv(record: Record, file: IO[bytes]) -> None:
+    """Write a record as CSV."""
     text = TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(record.columns)
@@ -64,10 +65,11 @@ def write_csv(record: Record, file: IO[bytes]) -> None:
 
 
 def read_csv(path: FilePath) -> dict[str, Any]:
+    """Return the fields of the record in a CSV file."""
     source, texts, numbers = str(path), dict[str, str](), list[int]()
 
     def lines(file: IO[str]) -> Iterator[str]:
-        """The lines that are no comments; `numbers` keeps where they stand."""
+        """Yield the lines that are not comments, and append their line numbers to `numbers`."""
         for number, line in enumerate(file, start=1):
             if line.startswith("#"):
                 name, _, text = line[1:].strip().partition(" ")
@@ -107,11 +109,11 @@ def _number(cell: str, title: str, source: str) -> float:
     try:
         return float(cell) if cell.strip() else np.nan
     except ValueError:
-        raise DescriptionError(f"column '{title}' holds {cell!r}, which is no number.", source=source) from None
+        raise DescriptionError(f"column '{title}' contains {cell!r}, which is not a number.", source=source) from None
 
 
 CURVE = ("starts", "ends", "stops", "series")
-BROKEN = (
+READ_ERRORS = (
     OSError,
     ValueError,
     KeyError,
@@ -120,10 +122,11 @@ BROKEN = (
     RuntimeError,
     BadZipFile,
     zlib.error,
-)  # too deep, encrypted
+)  # RuntimeError: an encrypted archive, or JSON that is nested too deeply
 
 
 def write_npz(record: Record, file: IO[bytes]) -> None:
+    """Write a record as an NPZ archive, with the motion between its rows."""
     about: dict[str, Any] = {"format": 1, "columns": record.columns, **metadata_texts(record)}
     arrays: dict[str, Any] = {"data": record.data}
     if record.between is not None:
@@ -133,47 +136,49 @@ def write_npz(record: Record, file: IO[bytes]) -> None:
 
 
 def read_npz(path: FilePath) -> dict[str, Any]:
+    """Return the fields of the record in an NPZ archive of appell, or of any archive of columns."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        return _own(arrays, str(path)) if "record" in arrays else _foreign(arrays)
+        return _appell_fields(arrays, str(path)) if "record" in arrays else _foreign_fields(arrays)
     except DescriptionError:
         raise
-    except BROKEN as error:
+    except READ_ERRORS as error:
         raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
 
 
-def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
+def _appell_fields(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
+    """Return the fields of an archive that `write_npz` wrote."""
     about = json.loads(str(arrays["record"]))
     columns, data, between = about["columns"], arrays["data"], None
     if data.ndim != 2 or not isinstance(columns, list) or [*map(type, columns)] != [str] * data.shape[1]:
-        raise ValueError(f"its columns do not fit its data of shape {data.shape}")
+        raise ValueError(f"its columns do not match its data of shape {data.shape}")
     if "quaternions" in about:
         spans = tuple((low, high) for low, high in about["quaternions"])
         between = Curve(**{name: arrays[f"curve_{name}"] for name in CURVE}, quaternions=spans)
     return {"columns": columns, "data": data, "between": between, **metadata_of(about, source)}
 
 
-def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """One array a column; an array (rows, n) is a block of n numbered columns."""
+def _foreign_fields(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the fields of an archive with one array per column; an array (rows, n) is a block of numbered columns."""
     heading: list[str] = []
     blocks: list[np.ndarray] = []
     lengths = {name: len(array) for name, array in arrays.items() if array.ndim}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise ValueError(f"the columns differ in their number of rows: {told}")
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"the columns differ in their number of rows: {listed}")
     for name, array in arrays.items():
         if array.ndim == 2:
             heading += titles(name, [f"{k + 1}" for k in range(array.shape[1])])
         elif array.ndim == 1:
             heading.append(name)
         else:
-            raise ValueError(f"array '{name}' has shape {array.shape}, and is no column")
+            raise ValueError(f"array '{name}' has shape {array.shape} and is not a column")
         blocks.append(array.astype(float))
     return {"columns": heading, "data": np.column_stack(blocks) if blocks else np.zeros((0, 0))}
 
 
-PREFIX = b"appell "
+PREFIX = b"appell "  # of the keys in the metadata of a Parquet file
 
 
 def _pyarrow() -> Any:
@@ -182,6 +187,7 @@ def _pyarrow() -> Any:
 
 
 def write_parquet(record: Record, file: IO[bytes]) -> None:
+    """Write a record as a Parquet file."""
     pyarrow = _pyarrow()
     table = pyarrow.table([pyarrow.array(column) for column in record.data.T.copy()], names=list(record.columns))
     texts = {PREFIX + name.encode(): text.encode() for name, text in metadata_texts(record).items()}
@@ -189,9 +195,10 @@ def write_parquet(record: Record, file: IO[bytes]) -> None:
 
 
 def read_parquet(path: FilePath) -> dict[str, Any]:
+    """Return the fields of the record in a Parquet file."""
     pyarrow = _pyarrow()
     try:
-        table = pyarrow.parquet.ParquetFile(path).read()  # the file alone, whatever its folder is called
+        table = pyarrow.parquet.ParquetFile(path).read()  # no partition columns from the names of folders
         columns = [np.asarray(column.to_numpy(), float) for column in table.columns]
         given, names = table.schema.metadata or {}, table.column_names
         texts = {key[len(PREFIX) :].decode(): text.decode() for key, text in given.items() if key.startswith(PREFIX)}
@@ -203,9 +210,9 @@ def read_parquet(path: FilePath) -> dict[str, Any]:
 
 WRITERS = {".csv": write_csv, ".npz": write_npz, ".parquet": write_parquet}
 READERS = {".csv": read_csv, ".npz": read_npz, ".parquet": read_parquet, ".log": read_journal}
-LARGEST_FILE = 2_000_000_000  # bytes; a longer file is not a record that anybody wants in memory
+MAX_FILE_BYTES = 2_000_000_000
+MAX_TEXT_BYTES = 200_000_000  # text takes about ten times its size in memory while it is parsed
 TIME_NAMES = ("t", "time", "timestamp", "stamp")
-LARGEST_TEXT = 200_000_000  # bytes; text takes ten times as much
 
 
 def write_record(record: Record, path: str | FilePath, overwrite: bool) -> None:
@@ -216,35 +223,37 @@ def write_record(record: Record, path: str | FilePath, overwrite: bool) -> None:
 
 
 def read_record(path: FilePath, columns: Mapping[str, str]) -> Record:
-    """The record of a file, with our titles for the file's own."""
+    """Return the record in a file; `columns` maps titles of the record to titles in the file."""
     source, suffix = str(path), path.suffix.lower()
     if suffix not in READERS:
         raise DescriptionError(
-            f"'{path.name}' is no record that can be read.", expected=f"a name in {', '.join(READERS)}", source=source
+            f"'{path.name}' cannot be read as a record.",
+            expected=f"a name that ends in {', '.join(READERS)}",
+            source=source,
         )
     try:
         size = path.stat().st_size
     except OSError as error:
         raise DescriptionError(f"the record cannot be read: {error.strerror}.", source=source) from None
-    if size > (most := LARGEST_TEXT if suffix == ".csv" else LARGEST_FILE):
-        raise DescriptionError(f"the file is larger than {most // 10**6} MB.", source=source)
+    if size > (limit := MAX_TEXT_BYTES if suffix == ".csv" else MAX_FILE_BYTES):
+        raise DescriptionError(f"the file is larger than {limit // 10**6} MB.", source=source)
     content = READERS[suffix](path)
     return Record(**content | _renamed(content, columns, source), source=source)
 
 
 def _is_time(title: str) -> bool:
-    """Whether a title says that it is a time in seconds."""
+    """Return whether a title denotes a time in seconds."""
     return tuple(re.findall("[a-z]+", title.lower())) in {(name, *unit) for name in TIME_NAMES for unit in ((), ("s",))}
 
 
 def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -> dict[str, Any]:
-    """Columns with our titles, and t in front."""
-    theirs = list(content["columns"])
+    """Return columns, data and units with the titles of the record, t first."""
+    file_titles = list(content["columns"])
     for title in columns.values():
-        if title not in theirs:
-            raise DescriptionError(unknown_name("column", title, theirs, "The file"), source=source)
-    ours = {own: title for title, own in columns.items()}
-    heading = [ours.get(title, title) for title in theirs]
+        if title not in file_titles:
+            raise DescriptionError(unknown_name("column", title, file_titles, "The file"), source=source)
+    new_titles = {file_title: title for title, file_title in columns.items()}
+    heading = [new_titles.get(title, title) for title in file_titles]
     if "t" not in heading:
         clocks = [title for title in heading if _is_time(title)]
         if len(clocks) > 1:
@@ -262,7 +271,7 @@ def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -
             hint=Hint("{columns}", columns={"t": "<its name in the file>"}),
         )
     order = sorted(range(len(heading)), key=lambda k: k != heading.index("t"))
-    units = {ours.get(title, title): unit for title, unit in content.get("units", {}).items()}
+    units = {new_titles.get(title, title): unit for title, unit in content.get("units", {}).items()}
     return {"columns": [heading[k] for k in order], "data": content["data"][:, order], "units": units}
 
 
@@ -271,7 +280,7 @@ RECORDS_KEY = "records"
 
 
 def write_records(records: Records, path: str | FilePath, overwrite: bool) -> None:
-    """Write the records to a file, or to a Zarr store, by the ending of its name."""
+    """Write the records to an NPZ file or a Zarr store, by the ending of the name."""
     path = check_target(path, RECORDS_ENDINGS, overwrite, folder=str(path).lower().endswith(".zarr"))
     about = {"format": 1, "titles": records.titles, "units": dict(records.units), "about": records.about}
     arrays = {"t": records.t, **{f"block_{name}": block for name, block in records.blocks.items()}}
@@ -290,10 +299,11 @@ def write_records(records: Records, path: str | FilePath, overwrite: bool) -> No
 
 
 def read_records(path: FilePath) -> Records:
+    """Return the records in an NPZ file or a Zarr store."""
     source = str(path)
     if path.suffix.lower() not in RECORDS_ENDINGS:
         raise DescriptionError(
-            f"'{path.name}' holds no records that can be read.", expected=f"a name in {', '.join(RECORDS_ENDINGS)}"
+            f"'{path.name}' cannot be read as records.", expected=f"a name that ends in {', '.join(RECORDS_ENDINGS)}"
         )
     try:
         if path.suffix.lower() == ".npz":
@@ -305,25 +315,27 @@ def read_records(path: FilePath) -> Records:
             arrays, text = {name: array[...] for name, array in group.arrays()}, str(group.attrs.get(RECORDS_KEY, ""))
         if not text:
             raise DescriptionError(
-                "these are no records of many motions.", source=source, hint="Record.read, for the record of one"
+                "the file does not contain records of many motions.",
+                source=source,
+                hint="Use Record.read for the record of one motion",
             )
         return _records(arrays, json.loads(text), source)
     except (DescriptionError, ArgumentError):
         raise
-    except BROKEN as error:
+    except READ_ERRORS as error:
         raise DescriptionError(f"the records cannot be read: {error}.", source=source) from None
 
 
-def _records(arrays: Mapping[str, np.ndarray], known: Mapping[str, Any], source: str) -> Records:
-    titles = {name: tuple(own) for name, own in known["titles"].items()}
+def _records(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any], source: str) -> Records:
+    titles = {quantity: tuple(names) for quantity, names in metadata["titles"].items()}
     blocks = {name: arrays[f"block_{name}"] for name in titles}
     cost = arrays.get("cost")
-    return Records(arrays["t"], blocks, titles, dict(known["units"]), dict(known["about"]), cost, source)
+    return Records(arrays["t"], blocks, titles, dict(metadata["units"]), dict(metadata["about"]), cost, source)
 
 
 def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
-        raise ArgumentError("a name in .zarr needs the package zarr.", hint="pip install zarr") from None
+        raise ArgumentError("a .zarr store requires the package zarr.", hint="Run pip install zarr") from None
     return zarr

@@ -1,11 +1,11 @@
-"""Many motions of one system on one clock: the arrays of a record, with an axis of members in front.
+"""Many motions of one system at common times: the arrays of a record with a first axis of members.
 
     records["q"]             the block of a quantity, (members, rows, n); records["q_elbow"] one column, (members, rows)
-    records[3]               a Record; records[10:20], records[mask], records[[1, 5]] are Records again
-    records.finished         which members came to the end with finite numbers; `lost` and `lasted` say which did not
+    records[3]               a Record; records[10:20], records[mask], records[[1, 5]] are Records
+    records.finished         which members reached the end with finite numbers; `lost` and `lasted` describe the others
 
-Names, units and what is said about them are those of `Record`. There are no events, and no motion between the rows:
-whoever needs these follows one motion with `simulate`.
+Names, units and metadata are those of `Record`. There are no events, and no motion between the rows; use `simulate` for
+these.
 """
 
 from __future__ import annotations
@@ -28,24 +28,50 @@ if TYPE_CHECKING:
     from appell.dynamics import Dynamics
     from appell.model.system import System
 
-LOST = "It became infinite or not a number"
+DIVERGED = "The motion became infinite or NaN"  # start of the message of a member
 
 
 @dataclass(frozen=True, eq=False)
 class Records(Titled):
-    """Blocks (members, rows, n), or (members, rows) of what belongs to no joint, over one time `t`.
+    """Records of many motions.
 
-    `cost` is what each member cost in all, if that was asked for.
+    Parameters
+    ----------
+    t
+        Times, (rows,), s.
+    blocks
+        Arrays by quantity: (members, rows, n), or (members, rows) for a quantity without names.
+    titles
+        Names of the columns of each block; empty for a quantity without names.
+    units
+        Units by title, if different from the default of the quantity.
+    about
+        Metadata as plain data.
+    cost
+        Total cost of each member, (members,), if there is one.
+    source
+        Name of the file that the records were read from.
+    dynamics
+        Dynamics of the system, for plots and pages; not stored in files and pickles.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> records = ap.rollout(ap.load("pendulum"), q0=[[0.1], [0.2]], steps=10, dt=1e-2)
+    >>> records["q"].shape, records["q_hinge"].shape
+    ((2, 11, 1), (2, 11))
+    >>> records[0].status
+    'FINISHED'
     """
 
-    t: np.ndarray = field(repr=False)  # (rows,), seconds
+    t: np.ndarray = field(repr=False)
     blocks: Mapping[str, np.ndarray] = field(repr=False)
-    titles: Mapping[str, tuple[str, ...]] = field(repr=False)  # names of a block's columns; none: it stands alone
-    units: Mapping[str, str] = field(default_factory=dict, repr=False)  # by title, where not those of the quantity
+    titles: Mapping[str, tuple[str, ...]] = field(repr=False)
+    units: Mapping[str, str] = field(default_factory=dict, repr=False)
     about: dict[str, Any] = field(default_factory=dict)
-    cost: np.ndarray | None = field(default=None, repr=False)  # (members,)
+    cost: np.ndarray | None = field(default=None, repr=False)
     source: str = ""
-    dynamics: Dynamics | None = field(default=None, repr=False)  # of what moved; does not travel
+    dynamics: Dynamics | None = field(default=None, repr=False)
 
     def __post_init__(self):
         set_field = object.__setattr__
@@ -65,10 +91,10 @@ class Records(Titled):
         return len(next(iter(self.blocks.values())))
 
     def __repr__(self) -> str:
-        who = f" of '{self.about['robot']}'" if "robot" in self.about else ""
+        owner = f" of '{self.about['robot']}'" if "robot" in self.about else ""
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} rows" if len(self.t) else "no rows"
-        lost = len(self.lost)
-        return f"<Records{who}: {len(self)} members, {span}{f', {lost} lost' if lost else ''}>"
+        diverged = len(self.lost)
+        return f"<Records{owner}: {len(self)} members, {span}{f', {diverged} diverged' if diverged else ''}>"
 
     def __contains__(self, key: str) -> bool:
         return key == "t" or key in self.blocks or self._column(key) is not None
@@ -83,7 +109,7 @@ class Records(Titled):
     def __getitem__(self, key: slice | np.ndarray | Sequence[int] | Sequence[bool]) -> Records: ...
 
     def __getitem__(self, key):
-        """A block or a column by name; a member by number; some members by a slice, a mask or numbers."""
+        """Return a block or column by name, a member by its index, or several members by a slice, mask or indices."""
         if isinstance(key, str):
             return self._named(key)
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
@@ -91,13 +117,13 @@ class Records(Titled):
         if not isinstance(key, slice):
             key = np.asarray(key)
             key = key.astype(int) if key.size == 0 else key
-            right = key.ndim == 1 and (key.dtype.kind in "iu" or (key.dtype == bool and len(key) == len(self)))
-            if not right or (key.dtype != bool and ((key >= len(self)) | (key < -len(self))).any()):
+            valid = key.ndim == 1 and (key.dtype.kind in "iu" or (key.dtype == bool and len(key) == len(self)))
+            if not valid or (key.dtype != bool and ((key >= len(self)) | (key < -len(self))).any()):
                 raise ArgumentError(
-                    f"members are chosen by {key!r}.",
-                    expected=f"numbers below {len(self)}, a slice, or a mask of {len(self)} members",
+                    f"the index of members is {key!r}.",
+                    expected=f"integers below {len(self)}, a slice, or a mask of {len(self)} members",
                 )
-        return self._some(key)
+        return self._subset(key)
 
     def __iter__(self) -> Iterator[Record]:
         return (self._member(k) for k in range(len(self)))
@@ -107,11 +133,11 @@ class Records(Titled):
             return self.t
         if key in self.blocks:
             return self.blocks[key]
-        place = self._column(key)
-        if place is None:
-            known = dict.fromkeys((*self.quantities, *self.columns))
-            raise ArgumentError(unknown_name("column", key, known, "the records"))
-        return self.blocks[place[0]][..., place[1]]
+        column = self._column(key)
+        if column is None:
+            keys = dict.fromkeys((*self.quantities, *self.columns))
+            raise ArgumentError(unknown_name("column", key, keys, "the records"))
+        return self.blocks[column[0]][..., column[1]]
 
     def _column(self, title: str) -> tuple[str, int] | None:
         quantity, name = parse(title)
@@ -123,34 +149,34 @@ class Records(Titled):
             raise ArgumentError(f"the records have no member {k}.", expected=f"0 to {len(self) - 1}")
         k %= len(self)
         lasted = self.lasted[k]
-        ended = {"status": "FINISHED", "message": "The run reached its end."}
+        outcome = {"status": "FINISHED", "message": "The run reached its end."}
         if not self.finished[k]:
             since = "at the start" if np.isnan(lasted) else f"after t = {lasted:.9g} s"
-            ended = {"status": "LOST", "message": f"{LOST} {since}."}
+            outcome = {"status": "LOST", "message": f"{DIVERGED} {since}."}
         blocks = {name: block[k] for name, block in self.blocks.items()}
-        about = {**self.about, "member": k, **ended}
-        names = {name: own for name, own in self.titles.items() if own}
+        about = {**self.about, "member": k, **outcome}
+        names = {quantity: columns for quantity, columns in self.titles.items() if columns}
         return Record.of(
             self.t, blocks, names, units=dict(self.units), about=about, source=self.source, dynamics=self.dynamics
         )
 
-    def _some(self, key: slice | np.ndarray) -> Records:
+    def _subset(self, key: slice | np.ndarray) -> Records:
         blocks = {name: block[key] for name, block in self.blocks.items()}
         return replace(self, blocks=blocks, cost=None if self.cost is None else self.cost[key])
 
     def part(self, rows: slice) -> Records:
-        """Some rows of all members, by a slice."""
+        """Return some rows of all members, by a slice."""
         return replace(self, t=self.t[rows], blocks={name: block[:, rows] for name, block in self.blocks.items()})
 
     def names(self, quantity: str) -> tuple[str, ...]:
-        """The names of a block's columns."""
+        """Return the names of a block's columns."""
         if not self.titles.get(quantity):
             raise ArgumentError(unknown_name("block", quantity, [q for q in self.titles if self.titles[q]], "records"))
         return self.titles[quantity]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The titles that a member's record has, t first."""
+        """Titles of the columns of a member's record, t first."""
         return (
             "t",
             *(title for q, names in self.titles.items() for title in ([f"{q}_{n}" for n in names] if names else [q])),
@@ -158,40 +184,41 @@ class Records(Titled):
 
     @property
     def quantities(self) -> tuple[str, ...]:
+        """Quantities of the columns, t first."""
         return ("t", *self.blocks)
 
-    # ---- who came to the end
+    # ---- members that diverged
 
     @property
     def finite(self) -> np.ndarray:
         """Whether the state of a member is finite, (members, rows)."""
-        found = np.ones((len(self), len(self.t)), bool)
+        finite = np.ones((len(self), len(self.t)), bool)
         for name in ("q", "v"):
             if name in self.blocks:
-                found &= np.isfinite(self.blocks[name]).all(axis=-1)
-        return found
+                finite &= np.isfinite(self.blocks[name]).all(axis=-1)
+        return finite
 
     @property
     def finished(self) -> np.ndarray:
-        """Which members came to the end with finite numbers."""
+        """Whether a member reached the end with finite numbers, (members,)."""
         return np.asarray(self.finite.all(axis=1))
 
     @property
     def lost(self) -> np.ndarray:
-        """The numbers of those that did not: a start that is not finite, or a motion that blew up."""
+        """Indices of the members that did not: their start is not finite, or their motion diverged."""
         return np.flatnonzero(~self.finished)
 
     @property
     def lasted(self) -> np.ndarray:
-        """The time of every member's last finite row; NaN if there is none."""
+        """Time of each member's last finite row, (members,), s; NaN if there is none."""
         finite = self.finite
         rows = np.where(finite.all(axis=1), len(self.t), np.argmin(finite, axis=1))
         return np.where(rows > 0, self.t[np.maximum(rows, 1) - 1] if len(self.t) else np.nan, np.nan)
 
-    # ---- other forms
+    # ---- conversions
 
     def to_xarray(self) -> xarray.Dataset:
-        """A Dataset over `member` and `time`: one variable per quantity, with an axis of names, and `total_cost`.
+        """Return an xarray Dataset over `member` and `time` with one variable per quantity, and `total_cost`.
 
         records.to_xarray()["q"].sel(coordinate="elbow").quantile([0.05, 0.95], "member")
         """
@@ -207,13 +234,19 @@ class Records(Titled):
         figure: Any = None,
         overwrite: bool = False,
     ) -> Any:
-        """How all members spread over time: the median, the middle half and the middle nine tenths of every column.
+        """Plot the spread of all members over time: median, 50 % and 90 % intervals of every column.
 
             records.plot("spread.png")
             records.plot(quantities="q", members=[0, 7, 12])
 
-        With `members`, a line for each of these instead. Panels, figure and files are those of `Record.plot`; members
-        that were lost count as long as their numbers are finite.
+        A member that diverges is included as long as its numbers are finite.
+
+        Parameters
+        ----------
+        members
+            Members to draw as lines instead.
+        path, quantities, figure, overwrite
+            As in `Record.plot`.
         """
         plot_records = show_module("plot.plot").plot_records
         make = partial(plot_records, self, quantities, members, figure)
@@ -229,40 +262,43 @@ class Records(Titled):
         title: str = "",
         overwrite: bool = False,
     ) -> FilePath:
-        """One file that plays some members over each other: records.to_html("three.html", [0, 7, 12])."""
+        """Write one HTML file that plays some members, overlaid: records.to_html("three.html", [0, 7, 12]).
+
+        The other parameters are those of `Record.to_html`.
+        """
         chosen = [self[int(k)] for k in members]
         return show_module("stage.output").write_record_page(chosen, path, robot, walls, title, overwrite)
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
-        """To .npz, or to .zarr where the package zarr is installed."""
+        """Write the records to a .npz file, or to a .zarr store if the package zarr is installed."""
         from appell.motion.record_files import write_records
 
         write_records(self, path, overwrite)
 
     @staticmethod
     def read(path: str | FilePath) -> Records:
-        """From .npz or .zarr."""
+        """Read records from a .npz file or a .zarr store."""
         from appell.motion.record_files import read_records
 
         return read_records(FilePath(path))
 
 
 def _check(records: Records) -> None:
-    """Raise for the first thing that keeps these blocks from being records."""
+    """Raise `DescriptionError` for the first rule of records that is violated."""
     t, blocks = records.t, records.blocks
     if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
-        raise DescriptionError("the time of the records does not grow.", source=records.source)
+        raise DescriptionError("the times of the records decrease or are not finite.", source=records.source)
     if not blocks:
         raise DescriptionError("the records have no block.", source=records.source)
     members = next(iter(blocks.values())).shape[:1]
     for name, block in blocks.items():
         names = records.titles[name]
-        wanted = (*members, len(t), *((len(names),) if names else ()))
-        if block.dtype.kind != "f" or block.shape != wanted:
+        shape = (*members, len(t), *((len(names),) if names else ()))
+        if block.dtype.kind != "f" or block.shape != shape:
             raise DescriptionError(
-                f"block '{name}' has shape {block.shape} and holds {block.dtype}.",
-                expected=f"{wanted}: members, rows, columns; real numbers",
+                f"block '{name}' has shape {block.shape} and type {block.dtype}.",
+                expected=f"real numbers of shape {shape}: members, rows, columns",
                 source=records.source,
             )
     if records.cost is not None and records.cost.shape != members:
-        raise DescriptionError(f"the cost has shape {records.cost.shape}.", expected=f"{members}, one a member")
+        raise DescriptionError(f"the cost has shape {records.cost.shape}.", expected=f"{members}, one per member")

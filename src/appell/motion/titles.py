@@ -1,9 +1,9 @@
-"""Titles of columns, and what everything with titled columns has: units by title, and the blocks that all know by name.
+"""Titles and units of columns, and the base class of records with titled columns.
 
 <quantity>_<name>        q_shoulder, tau_elbow
-energy, state, ...       what belongs to no joint stands alone
+energy, state, ...       quantities that do not belong to a joint have no name
 
-A quantity has its unit unless a record says otherwise; other sizes of these units are known too.
+Every quantity has a default unit, which a record may override; some other units of the same kind are converted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.model.system import System
 
-# the quantities that columns are named after, each with its unit; those of q, v, a, tau depend on the joint
+# quantity of a column -> default unit; for q, v, a and tau it depends on the joint
 QUANTITIES = {
     "q": "rad or m",
     "v": "rad/s or m/s",
@@ -39,7 +39,7 @@ QUANTITIES = {
 }
 SCALARS = {"t": "s", "energy": "J"}
 
-# unit -> its SI unit and how many of those it is
+# unit -> its SI unit, and the factor
 SI = {
     "rad": ("rad", 1.0),
     "deg": ("rad", np.pi / 180.0),
@@ -56,26 +56,26 @@ RATES = {"v": "/s", "vd": "/s", "a": "/s²", "ad": "/s²"}
 
 
 def in_si(unit: str) -> tuple[str, float]:
-    """The SI unit of a unit such as deg or mm/s, and how many of it that is; an unknown unit stands for itself."""
+    """Return the SI unit of a unit such as deg or mm/s, and the factor; an unknown unit is returned with factor 1."""
     base, slash, rate = unit.partition("/")
     name, factor = SI.get(base, (base, 1.0))
     return name + slash + rate, factor
 
 
 def declared(quantity: str, unit: str) -> str:
-    """The unit of a quantity that is said to be in, for example, deg: deg/s if it is a velocity."""
+    """Return the unit of a quantity that a user declares as, for example, deg: deg/s for a velocity."""
     if unit.partition("/")[0] not in SI:
-        raise ArgumentError(f"column '{quantity}' in '{unit}' is not understood.", expected=", ".join(SI))
+        raise ArgumentError(f"unit '{unit}' of column '{quantity}' is unknown.", expected=", ".join(SI))
     return unit if "/" in unit else unit + RATES.get(quantity, "")
 
 
 def titles(quantity: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The titles of a block of columns: q_shoulder, q_elbow, ..."""
+    """Return the titles of a block of columns: q_shoulder, q_elbow, ..."""
     return tuple(f"{quantity}_{name}" for name in names)
 
 
 def parse(title: str) -> tuple[str, str]:
-    """Quantity and name of a title; what is of no known quantity stands alone, without a name."""
+    """Return quantity and name of a title; a title of no known quantity is a quantity without a name."""
     for end in (k for k, letter in enumerate(title) if letter == "_"):
         if title[:end] in QUANTITIES and title[end + 1 :]:
             return title[:end], title[end + 1 :]
@@ -83,35 +83,40 @@ def parse(title: str) -> tuple[str, str]:
 
 
 class Titled(ABC):
-    """What is asked for by the title of a column, or by its quantity."""
+    """Base class of records whose columns are accessed by title or by quantity."""
 
-    units: Mapping[str, str]  # by title, where not those of the quantity
+    units: Mapping[str, str]  # by title, if different from that of the quantity
 
     @abstractmethod
     def __getitem__(self, key: str) -> np.ndarray: ...
 
     def unit(self, title: str) -> str:
-        """The unit of a column, "" if nobody knows."""
+        """Return the unit of a column, "" if it is unknown."""
         return self.units.get(title) or (QUANTITIES | SCALARS).get(parse(title)[0], "")
 
     @property
     def q(self) -> np.ndarray:
+        """Coordinates."""
         return self["q"]
 
     @property
     def v(self) -> np.ndarray:
+        """Velocities."""
         return self["v"]
 
     @property
     def a(self) -> np.ndarray:
+        """Accelerations."""
         return self["a"]
 
     @property
     def tau(self) -> np.ndarray:
+        """Actuator forces."""
         return self["tau"]
 
     @property
     def energy(self) -> np.ndarray:
+        """Total energy, J."""
         return self["energy"]
 
 
@@ -119,13 +124,13 @@ FORCES = {"rad": "N m", "m": "N"}
 
 
 def record_names(system: System) -> dict[str, tuple[str, ...]]:
-    """The names by quantity: q, v, a, tau."""
+    """Return the names of a system's columns by quantity: q, v, a, tau."""
     v = system.velocity_names
     return {"q": system.coordinate_names, "v": v, "a": v, "tau": system.actuator_names}
 
 
 def record_units(system: System) -> dict[str, str]:
-    """The units by title: rad for q_elbow, N m for tau_elbow."""
+    """Return the units of a system's columns by title: rad for q_elbow, N m for tau_elbow."""
     lengths, forces = system.velocity_units, [FORCES[unit] for unit in system.actuator_units]
     units = {
         "q": system.coordinate_units,

@@ -1,4 +1,4 @@
-"""Flight and impact: the motion of robots in time, with walls in their way; many motions in one kernel."""
+"""Simulation of robots: one motion with exact events (`simulate`), or many motions in one kernel (`rollout`)."""
 
 from appell.simulation.contact.contact import Contact
 from appell.simulation.contact.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface

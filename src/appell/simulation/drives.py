@@ -1,9 +1,9 @@
-"""Drives with dry friction: how they move, and the equations of motion with their directions given.
+"""Drives with dry friction: their Jacobian, velocities and accelerations.
 
     θ̇ = D v        θ̈ = D a + Ḋ v                                                                            (1)
 
-While a drive slides, its direction s = ±1 stands in the equations in place of sign θ̇. A drive that is held still
-(s = 0) is a row of D, at which a force acts that is no larger than the friction at rest.
+While a drive slides, its direction s = ±1 replaces sign θ̇ in the equations of motion. A drive that sticks (s = 0) is a
+constraint: its row of D, with a force that does not exceed the static friction.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from appell.dynamics import Dynamics
 
 
 class Drives:
-    """The dry drives of a catalogue, none if it counts no friction."""
+    """The drives of a `Dynamics` that have dry friction; none if its friction is switched off."""
 
     def __init__(self, dyn: Dynamics):
         equations = dyn.equations
         self.dyn, self.index = dyn, equations.dry_drives
-        self.chosen = chosen = [equations.drives[k] for k in self.index]
-        self.names = [drive.name for drive in chosen]
-        self.level = np.array([float(drive.actuator.friction.level(0.0)) for drive in chosen])  # at rest, N m or N
+        self.dry = dry = [equations.drives[k] for k in self.index]
+        self.names = [drive.name for drive in dry]
+        self.level = np.array([float(drive.actuator.friction.level(0.0)) for drive in dry])  # static, N m or N
 
     def levels(self, rates: np.ndarray) -> list[float]:
-        """The dry friction at these velocities, N m or N."""
-        return [float(drive.actuator.friction.level(abs(rate))) for drive, rate in zip(self.chosen, rates, strict=True)]
+        """Return the dry friction at these drive velocities, N m or N."""
+        return [float(drive.actuator.friction.level(abs(rate))) for drive, rate in zip(self.dry, rates, strict=True)]
 
     def __len__(self) -> int:
         return len(self.index)
 
     @cached_property
     def motion(self) -> Function:
-        """D, θ̇ and Ḋ v of (1)."""
+        """Function of (q, v): D, θ̇ and Ḋ v of (1)."""
 
         def body(equations, q, v):
             D, rate = equations.drive_jacobian(q), equations.drive_rates(q, v)
@@ -46,21 +46,21 @@ class Drives:
                 "drift": [drift[k] for k in self.index],
             }
 
-        return self.dyn.function("drives", body, "How the dry drives move.", inertial=False)
+        return self.dyn.function("drives", body, "Jacobian, velocities and drift of the dry drives.", inertial=False)
 
     @cached_property
     def rates(self) -> Function:
-        """θ̇(q, v), for batches."""
+        """Function of (q, v): θ̇, for batches."""
 
         def body(equations, q, v):
             rate = equations.drive_rates(q, v)
             return {"rate": [rate[k] for k in self.index]}
 
-        return self.dyn.function("drive_rates", body, "How fast the dry drives move.", inertial=False)
+        return self.dyn.function("drive_rates", body, "Velocities of the dry drives.", inertial=False)
 
     @cached_property
     def axis(self) -> np.ndarray:
-        """The velocity that a drive follows alone, where its row of D has one entry whatever q is; -1 elsewhere."""
+        """Index of the only velocity that moves a drive, if its row of D has one structural entry; else -1."""
 
         def body(equations, q):
             D = equations.drive_jacobian(q)

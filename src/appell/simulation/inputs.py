@@ -1,11 +1,11 @@
-"""What acts on a system during a run: actuator forces, wrenches on frames, prescribed motions.
+"""Inputs of a system during a run: actuator forces, wrenches on frames, prescribed motions.
 
-All are arrays that hold until they are changed: at a tick of a `Sampled` law, or at every instant if they are functions
-of time and state. Numbers are checked at once, and whatever a function gives is checked when it gives it: a wrong value
-ends the run, and the message says when and where.
+All are arrays that stay constant until they are updated: at a tick of a `Sampled` function, or before every evaluation
+if they are functions of time and state. Constant inputs are checked before the run; the values of functions are checked
+at every call, and a wrong value ends the run with a message that names the time and the entry.
 
-A prescribed motion drives a row of a constraint: a function of time that gives (s, ṡ, s̈), or a path of one coordinate.
-Motions are named after their constraints, with the label of the row where one constraint has several.
+A prescribed motion drives a row of a constraint. It is a function of time that returns (s, ṡ, s̈), or a path of one
+coordinate. Motions have the names of their constraints, followed by the label of the row if a constraint has several.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from appell.model.system import System
 from appell.simulation.status import Status, Stop
 
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
-NEAR = 1e-12  # s, relative to times above 1: a tick nearer to the end than this has nothing left to act on
-PLACE = {True: "actuator", False: "component"}  # of a torque, of a wrench
+MIN_LAST_TICK_S = 1e-12  # relative to times above 1 s: a tick closer to the end of the run is dropped
+ENTRY_KIND = {True: "actuator", False: "component"}  # of a torque, of a wrench
 Force = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-EXPECTED = "a function of time that gives position, velocity and acceleration, or a path of one coordinate"
+EXPECTED = "a function of time that returns position, velocity and acceleration, or a path of one coordinate"
 
 
 class Inputs:
-    """`tau` (nu), `wrench` (six a frame) and `prescribed` (three a motion) as they are now.
+    """Current values of the inputs: `tau` (nu,), `wrench` (6 per frame,) and `prescribed` (3 per motion,).
 
-    `asks` if some of them are functions of time and state.
+    `varies` states whether some of them are functions that have to be evaluated at every instant.
     """
 
     def __init__(
@@ -49,74 +49,75 @@ class Inputs:
         self.sampled = torque if isinstance(torque, Sampled) else None
         self.start, self.ticks = start, 0
         law = self.sampled.law if self.sampled else torque
-        self._law = checked(law, "torque", system.actuator_names, system.owner) if callable(law) else None
-        self.tau = np.zeros(system.nu) if self._law else self._cut(constant_torque(system, law))
+        self._law = checked_function(law, "torque", system.actuator_names, system.owner) if callable(law) else None
+        self.tau = np.zeros(system.nu) if self._law else self._clip(constant_torque(system, law))
         self.wrench = np.zeros(6 * len(dyn.wrenches))
-        self._pushes = self._wrenches(dyn, wrenches or {})
+        self._wrench_functions = self._wrenches(dyn, wrenches or {})
         self.motions = PrescribedMotions(system, prescribed, start)
         self.prescribed = self.motions(start)
-        self.asks = bool(self._pushes) or bool(self.motions) or (self._law is not None and self.sampled is None)
+        continuous = self._law is not None and self.sampled is None
+        self.varies = bool(self._wrench_functions) or bool(self.motions) or continuous
 
     def _wrenches(self, dyn: Dynamics, given: Mapping[str, Any]) -> list[tuple[slice, Callable]]:
-        """Keep the wrenches that do not change, and give those that do with their places."""
+        """Store constant wrenches; return those that are functions, each with its slice of `wrench`."""
         owner, frames = dyn.system.owner, dyn.wrenches
         for name in given:
             if name not in frames:
                 raise ArgumentError(
                     unknown_name("wrench on", str(name), frames, f"the Dynamics of {owner}")
                     if frames
-                    else f"the Dynamics of {owner} expect no wrenches, and there is one on {name!r}.",
-                    hint=f"Dynamics(robot, wrenches={[*given]!r}), or simulate(robot, ...)",
+                    else f"a wrench is given on {name!r}, but the Dynamics of {owner} expect no wrenches.",
+                    hint=f"Use Dynamics(robot, wrenches={[*given]!r}), or pass the robot itself: simulate(robot, ...)",
                 )
         if missing := [name for name in frames if name not in given]:
             raise ArgumentError(
                 f"no wrench is given on {', '.join(missing)}, which the Dynamics of {owner} expect.",
-                expected="wrenches={frame: six numbers (force, moment), or a function of (t, q, v) that gives them}",
+                expected="wrenches={frame: six numbers (force, moment), or a function of (t, q, v) that returns them}",
             )
         functions = []
         for k, name in enumerate(frames):
-            place, wrench, what = slice(6 * k, 6 * k + 6), given[name], f"the wrench on {name}"
+            span, wrench, what = slice(6 * k, 6 * k + 6), given[name], f"the wrench on {name}"
             if callable(wrench):
-                functions.append((place, checked(wrench, what, COMPONENTS, owner)))
+                functions.append((span, checked_function(wrench, what, COMPONENTS, owner)))
             else:
-                self.wrench[place] = fixed(wrench, what, COMPONENTS, owner)
+                self.wrench[span] = checked_array(wrench, what, COMPONENTS, owner)
         return functions
 
-    def _cut(self, tau: np.ndarray) -> np.ndarray:
+    def _clip(self, tau: np.ndarray) -> np.ndarray:
         return tau if self.limits is None else np.clip(tau, -self.limits, self.limits)
 
-    def ask(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Take what the functions of the state give now."""
+    def update(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Evaluate all inputs that are functions of time and state."""
         if self._law is not None and self.sampled is None:
-            self.tau[:] = self._cut(self._law(t, q, v))
-        for place, push in self._pushes:
-            self.wrench[place] = push(t, q, v)
+            self.tau[:] = self._clip(self._law(t, q, v))
+        for span, function in self._wrench_functions:
+            self.wrench[span] = function(t, q, v)
         if self.motions:
             self.prescribed[:] = self.motions(t)
 
     def next_tick(self, until: float) -> float:
-        """When the law is to be asked next, infinity if it is not before `until`."""
+        """Return the time of the next tick of the sampled torque, or infinity if there is none before `until`."""
         if self.sampled is None:
             return np.inf
         tick = self.start + self.ticks * self.sampled.period
-        return tick if tick < until - NEAR * max(1.0, abs(until)) else np.inf
+        return tick if tick < until - MIN_LAST_TICK_S * max(1.0, abs(until)) else np.inf
 
     def tick(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Ask the sampled law, and hold what it gives."""
+        """Evaluate the sampled torque and hold it until the next tick."""
         assert self._law is not None
         self.ticks += 1
-        self.tau[:] = self._cut(self._law(t, q, v))
+        self.tau[:] = self._clip(self._law(t, q, v))
 
 
 def constant_torque(system: System, torque: Any) -> np.ndarray:
-    """Actuator forces that do not change."""
+    """Return constant actuator forces as an array, (nu,)."""
     if torque is None:
         return np.zeros(system.nu)
-    return fixed(torque, "torque", system.actuator_names, system.owner)
+    return checked_array(torque, "torque", system.actuator_names, system.owner)
 
 
-def fixed(given: Any, what: str, entries: Sequence[str], owner: str) -> np.ndarray:
-    """Numbers for these entries, or an error that names what is wrong with them."""
+def checked_array(given: Any, what: str, entries: Sequence[str], owner: str) -> np.ndarray:
+    """Return one finite number per entry; raise `ArgumentError` that starts with `what` otherwise."""
     try:
         forces = np.array(given, dtype=float)
     except (TypeError, ValueError):
@@ -124,41 +125,41 @@ def fixed(given: Any, what: str, entries: Sequence[str], owner: str) -> np.ndarr
     size = len(entries)
     if forces.shape != (size,):
         raise ArgumentError(
-            f"{what} has shape {np.shape(given)}; {owner} takes {size} numbers there.",
-            expected=f"an array of {size} numbers, or a function of (t, q, v) that gives one",
+            f"{what} has shape {np.shape(given)}; {owner} needs {size} numbers.",
+            expected=f"an array of {size} numbers, or a function of (t, q, v) that returns one",
         )
     if (bad := _not_finite(forces)) is not None:
         raise ArgumentError(
-            f"{what} is {forces[bad]} at {PLACE[what == 'torque']} '{entries[bad]}'.", expected="finite numbers"
+            f"{what} is {forces[bad]} at {ENTRY_KIND[what == 'torque']} '{entries[bad]}'.", expected="finite numbers"
         )
     return forces
 
 
-def checked(force: Callable, what: str, entries: Sequence[str], owner: str) -> Force:
-    """The function with its answers checked; a wrong one ends the run, and the message names the time and the entry."""
+def checked_function(force: Callable, what: str, entries: Sequence[str], owner: str) -> Force:
+    """Return `force` with its values checked; a wrong value raises `Stop`, which names the time and the entry."""
     size = len(entries)
 
-    def answer(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def checked(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         given = force(t, q.copy(), v.copy())
         try:
             forces = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
-            raise Stop(Status.INPUT, f"{what}(t={t:.9g}) gave {given!r}.", expected=f"{size} numbers") from None
+            raise Stop(Status.INPUT, f"{what}(t={t:.9g}) returned {given!r}.", expected=f"{size} numbers") from None
         if forces.shape != (size,):
             raise Stop(
                 Status.INPUT,
-                f"{what}(t={t:.9g}) gave an array of shape {forces.shape}.",
+                f"{what}(t={t:.9g}) returned an array of shape {forces.shape}.",
                 expected=f"shape ({size},), the forces at {', '.join(entries)}",
             )
         if (bad := _not_finite(forces)) is not None:
             raise Stop(
                 Status.INPUT,
-                f"{what}(t={t:.9g}) is {forces[bad]} at {PLACE[what == 'torque']} '{entries[bad]}' of {owner}.",
+                f"{what}(t={t:.9g}) is {forces[bad]} at {ENTRY_KIND[what == 'torque']} '{entries[bad]}' of {owner}.",
                 expected="finite numbers",
             )
         return forces
 
-    return answer
+    return checked
 
 
 def _not_finite(forces: np.ndarray) -> int | None:
@@ -170,12 +171,25 @@ def _not_finite(forces: np.ndarray) -> int | None:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A torque law(t, q, v) for `simulate` that is called once a tick and held in between, as a digital controller is.
+    """A torque for `simulate` that is evaluated at ticks and held in between, like a digital controller.
 
-    Ticks are at start + k·period, in seconds, as long as the run lasts; they are hit exactly, also where the period
-    does not divide it. The law sees the state at its tick, and what it gives acts from there on.
+    Ticks are at start + k·period until the end of the run and are hit exactly, also if the period does not divide the
+    duration. The function receives the state at the tick; its result acts from that time on.
 
-        ap.simulate(robot, torque=ap.Sampled(lambda t, q, v: -40.0 * q - 4.0 * v, period=1e-3))
+    Parameters
+    ----------
+    law
+        Function of (t, q, v) that returns the actuator forces, (nu,), N m or N.
+    period
+        Time between two ticks, s.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> hold = ap.Sampled(lambda t, q, v: -40.0 * q - 4.0 * v, period=1e-2)
+    >>> record = ap.simulate(ap.load("pendulum"), q0=[0.5], until=0.2, torque=hold)
+    >>> print(record.q[-1].round(3))
+    [0.007]
     """
 
     law: Callable
@@ -192,7 +206,7 @@ class Sampled:
 
 
 class PrescribedMotions:
-    """The prescribed motions of a system, three numbers each, in the order of its arguments."""
+    """The prescribed motions of a system as a function of time: position, velocity and acceleration of each."""
 
     def __init__(self, system: System, given: Mapping[str, Any] | None, start: float):
         self.names, self.start = motion_names(system), start
@@ -225,27 +239,27 @@ class PrescribedMotions:
     def _one(self, k: int, t: float) -> np.ndarray:
         given = self.functions[k](t)
         try:
-            found = np.array([np.asarray(part, float).reshape(()) for part in given])
+            motion = np.array([np.asarray(part, float).reshape(()) for part in given])
         except (TypeError, ValueError):
-            found = np.zeros(0)
-        if found.shape != (3,) or not np.isfinite(found).all():
+            motion = np.zeros(0)
+        if motion.shape != (3,) or not np.isfinite(motion).all():
             raise Stop(
-                Status.INPUT, f"The motion of '{self.names[k]}' gave {given!r} at t = {t:.9g}.", expected=EXPECTED
+                Status.INPUT, f"The motion of '{self.names[k]}' returned {given!r} at t = {t:.9g}.", expected=EXPECTED
             )
-        return found
+        return motion
 
 
 def motion_names(system: System) -> tuple[str, ...]:
-    """A name for every prescribed motion: its constraint's, with the row's label where there are several."""
-    found = []
+    """Return a name per prescribed motion: its constraint, with the label of the row if the constraint has several."""
+    names = []
     for constraint in getattr(system, "constraints", ()):
         several = len(constraint.motions) > 1
-        found += [f"{constraint.name}.{label}" if several else constraint.name for label in constraint.motions]
-    return tuple(found)
+        names += [f"{constraint.name}.{label}" if several else constraint.name for label in constraint.motions]
+    return tuple(names)
 
 
 def wrench_frames(wrenches: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the frames on which wrenches act."""
+    """Return the names of the frames on which wrenches act."""
     if wrenches is not None and not isinstance(wrenches, Mapping):
         raise ArgumentError(f"wrenches is {wrenches!r}.", expected="{frame: six numbers, or a function of (t, q, v)}")
     return tuple(wrenches or ())

@@ -1,6 +1,6 @@
-"""A motion as a stream of pieces: one Chebyshev series a step, whatever the method.
+"""Integration as a stream of pieces: one Chebyshev series per step, for every method.
 
-Explicit methods are ours, in machine code (`appell.compile.ode`); implicit ones are SciPy's.
+Explicit methods are implemented in machine code (`appell.compile.ode`); implicit methods are those of SciPy.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from appell.motion.curve import Piece
 from appell.simulation.options import IMPLICIT, Solver
 from appell.simulation.status import Status, Stop
 
-FINEST = 3e-14  # a smaller rtol asks for more digits than there are
+MIN_RTOL = 3e-14  # a smaller relative tolerance is below rounding errors
 
 
 class Rhs(Protocol):
-    """ẏ(t, y), the stepper that takes explicit steps along it, and where states are led back to if they have to be."""
+    """Right-hand side ẏ(t, y), the stepper of explicit methods for it, and the projection of states if there is one."""
 
     @property
     def keeps(self) -> bool: ...
@@ -34,9 +34,9 @@ class Rhs(Protocol):
     def stepper(self, method: str) -> Stepper: ...
 
 
-def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Iterator[Piece]:
-    """A state that does not change, in pieces of equal length."""
-    count = max(int(np.ceil((until - t) / longest)), 1)
+def still_pieces(t: float, y: np.ndarray, until: float, max_step: float) -> Iterator[Piece]:
+    """Yield a constant state in pieces of equal length."""
+    count = max(int(np.ceil((until - t) / max_step)), 1)
     ends = [*(t + (until - t) * k / count for k in range(1, count)), until]
     for start, end in zip([t, *ends[:-1]], ends, strict=True):
         yield Piece(start, end, end, np.stack([y, np.zeros(len(y))]))
@@ -49,30 +49,30 @@ def pieces(
     until: float,
     solver: Solver,
     first_step: float | None,
-    longest: float = np.inf,
+    max_step: float = np.inf,
 ) -> Iterator[Piece]:
-    """The motion from (t, y), a step at a time; ends at `until`, or by a Stop where the tolerance cannot be reached."""
-    longest = min(longest, solver.max_step)
-    taken = _implicit if solver.method in IMPLICIT else _explicit
-    if rhs.keeps:
-        return _kept(taken, rhs, t, y, until, solver, first_step, longest)
-    return taken(rhs, t, y, until, solver, first_step, longest)
+    """Yield the steps of the motion from (t, y) to `until`; raise `Stop` where the tolerance cannot be reached."""
+    max_step = min(max_step, solver.max_step)
+    method_pieces = _implicit if solver.method in IMPLICIT else _explicit
+    if rhs.projects:
+        return _projected(method_pieces, rhs, t, y, until, solver, first_step, max_step)
+    return method_pieces(rhs, t, y, until, solver, first_step, max_step)
 
 
-def _kept(
-    taken: Callable[..., Iterator[Piece]],
+def _projected(
+    method_pieces: Callable[..., Iterator[Piece]],
     rhs: Rhs,
     t: float,
     y: np.ndarray,
     until: float,
     solver: Solver,
     first_step: float | None,
-    longest: float,
+    max_step: float,
 ) -> Iterator[Piece]:
-    """Steps that end where states belong; each begins there anew, with a rate of its own, which keeps the order."""
+    """Yield steps whose ends are projected; each step starts anew from the projected state, which keeps the order."""
     while t < until:
-        piece = next(taken(rhs, t, y, until, solver, first_step, longest))
-        piece = piece.bent(rhs.kept(piece.end, piece.at(piece.end)))
+        piece = next(method_pieces(rhs, t, y, until, solver, first_step, max_step))
+        piece = piece.bent(rhs.projected(piece.end, piece.at(piece.end)))
         yield piece
         t, y = piece.end, piece.at(piece.end)
         explicit = solver.method in METHODS
@@ -80,52 +80,52 @@ def _kept(
 
 
 def _explicit(
-    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, longest: float
+    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, max_step: float
 ) -> Iterator[Piece]:
-    """Blocks of steps in machine code; an event throws away what is left of a block, so the first ones are short."""
+    """Yield steps computed in blocks in machine code; an event discards the rest of a block, so blocks start short."""
     stepper = rhs.stepper(solver.method)
-    rtol = max(solver.rtol, FINEST)
+    rtol = max(solver.rtol, MIN_RTOL)
     if first_step is not None and t == stepper.t:
-        first_step = max(first_step, stepper.step)  # its last step may have been cut short by the end
-    stepper.start(t, y, until, rtol=rtol, atol=solver.atol, first=first_step, longest=longest)
-    block, reason, stretch = 1, Reason.FULL, stepper.stretches
+        first_step = max(first_step, stepper.step)  # the last step may have been shortened by the end of the stretch
+    stepper.start(t, y, until, rtol=rtol, atol=solver.atol, first=first_step, longest=max_step)
+    block, reason, stretch = 1, Reason.FULL, stepper.intervals
     while reason is Reason.FULL:
-        assert stepper.stretches == stretch, "another stretch was begun before this one was given up"
+        assert stepper.intervals == stretch, "a second integration was started before this one was abandoned"
         reason = stepper.advance(block)
         series = stepper.series.copy()
         for start, end, one in zip(stepper.starts.tolist(), stepper.ends.tolist(), series, strict=True):
             yield Piece(start, end, end, one)
-        if stepper.rate.callback is None:  # Python is not asked about times that may never come
+        if stepper.rate.callback is None:  # do not call Python functions at times that the motion may not reach
             block = min(2 * block, stepper.capacity)
     if reason is Reason.NOT_FINITE:
         raise Stop(Status.TOLERANCE, f"The acceleration after t = {stepper.t:.9g} is not finite.")
-    if reason is Reason.SMALL:
+    if reason is Reason.STEP_TOO_SMALL:
         raise _too_small(stepper.t)
 
 
 def _implicit(
-    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, longest: float
+    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, max_step: float
 ) -> Iterator[Piece]:
-    """SciPy's steps, one at a time."""
+    """Yield SciPy's steps one at a time."""
 
     def guarded(t: float, y: np.ndarray) -> np.ndarray:
-        t = min(t, until)  # some versions of SciPy look further to find their first step
+        t = min(t, until)  # some versions of SciPy evaluate beyond the end to choose the first step
         rate = rhs(t, y)
         if not np.isfinite(rate).all():
             raise Stop(Status.TOLERANCE, f"The acceleration at t = {t:.9g} is not finite.")
         return rate
 
-    guarded(t, y)  # SciPy never comes back from a first rate that is not a number
+    guarded(t, y)  # SciPy does not terminate if the first rate is NaN
     if first_step is not None:
-        first_step = min(first_step, longest, until - t)
+        first_step = min(first_step, max_step, until - t)
     stepper = getattr(integrate, solver.method)(
         guarded,
         t,
         y,
         until,
-        rtol=max(solver.rtol, FINEST),
+        rtol=max(solver.rtol, MIN_RTOL),
         atol=solver.atol,
-        max_step=longest,
+        max_step=max_step,
         first_step=first_step,
     )
     while stepper.status == "running":
@@ -136,4 +136,4 @@ def _implicit(
 
 
 def _too_small(t: float) -> Stop:
-    return Stop(Status.TOLERANCE, f"It happened at t = {t:.9g}.", hint="a larger rtol, or solver='Radau'")
+    return Stop(Status.TOLERANCE, f"This happened at t = {t:.9g}.", hint="Use a larger rtol, or solver='Radau'")

@@ -1,4 +1,4 @@
-"""Options of `simulate` and `rollout` that belong together, each checked when it is made.
+"""Groups of related options of `simulate` and `rollout`, checked on construction.
 
 simulate(robot, solver=Solver("Radau", rtol=1e-6))                      or solver="Radau"
 rollout(robot, contacts=..., contact_model=SpringContacts(depth=1e-4))  rk4, euler, midpoint
@@ -18,44 +18,56 @@ from appell.algebra.scalar import is_number
 from appell.compile.ode.tableau import METHODS
 from appell.errors import ArgumentError, check_number, unknown_name
 
-IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}  # the highest degree of each interpolant
+IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}  # implicit method of SciPy -> highest degree of its interpolant
 SOLVER_METHODS = (*METHODS, *IMPLICIT)
-TINY, HUGE = np.finfo(float).tiny, np.finfo(float).max
-RANGES = {
-    "rtol": (TINY, 1.0, "a positive number, at most 1"),
-    "atol": (TINY, 1.0, "a positive number, at most 1 (m, rad, and so on)"),
-    "max_step": (TINY, np.inf, "a positive number of seconds"),
-    "tolerance": (1e-13, HUGE, "a finite number of metres, at least 1e-13, below which positions are rounding"),
-    "rest_speed": (TINY, HUGE, "a positive, finite number of metres per second"),
-    "max_events": (1, HUGE, "a whole number, at least 1"),
-    "max_steps": (1, HUGE, "a whole number, at least 1"),
-    "least_progress": (TINY, HUGE, "a positive, finite number of seconds"),
+MIN_FLOAT, MAX_FLOAT = np.finfo(float).tiny, np.finfo(float).max
+RANGES = {  # option -> lowest value, highest value, text for messages
+    "rtol": (MIN_FLOAT, 1.0, "a positive number, at most 1"),
+    "atol": (MIN_FLOAT, 1.0, "a positive number, at most 1 (in m, rad, ...)"),
+    "max_step": (MIN_FLOAT, np.inf, "a positive number of seconds"),
+    "tolerance": (
+        1e-13,
+        MAX_FLOAT,
+        "a finite number of metres, at least 1e-13 (smaller distances are rounding errors)",
+    ),
+    "rest_speed": (MIN_FLOAT, MAX_FLOAT, "a positive, finite number of metres per second"),
+    "max_events": (1, MAX_FLOAT, "an integer, at least 1"),
+    "max_steps": (1, MAX_FLOAT, "an integer, at least 1"),
+    "least_progress": (MIN_FLOAT, MAX_FLOAT, "a positive, finite number of seconds"),
 }
-COUNTED = ("max_events", "max_steps")
-KINDS = (np.float64, np.float32)
-MOST_STEPS = 10**9
+INTEGER_OPTIONS = ("max_events", "max_steps")
+FLOAT_TYPES = (np.float64, np.float32)
+MAX_STEPS = 10**9
 
 
 @dataclass(frozen=True)
 class Solver:
-    """How `simulate` integrates a motion, resolves its events, and where it gives up.
+    """Method, tolerances and limits of `simulate`.
 
     Parameters
     ----------
     method
-        DOP853, RK45 or RK23; Radau, BDF or LSODA for stiff torques.
+        Explicit: DOP853, RK45 or RK23. Implicit, for stiff torques: Radau, BDF or LSODA.
     rtol, atol
-        Relative and absolute tolerance of a step.
+        Relative and absolute error tolerance of a step.
     max_step
         Longest step, s.
     tolerance
-        Points nearer to a wall than this at an impact are solved together, and none goes deeper into it, m.
+        Contact tolerance, m. Points closer to a wall than this at an impact take part in it, and no point penetrates a
+        wall deeper than this.
     rest_speed
-        Bounces slower than this are taken as finished, m/s.
+        Normal speed below which a bouncing point is considered at rest, m/s.
     max_events, max_steps
-        Numbers of events and steps after which a run ends.
+        Number of events and of steps after which a run ends.
     least_progress
-        A run that advances less than this in 2000 steps ends as STALLED, s.
+        A run that advances less than this time in 2000 steps ends with status STALLED, s.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> record = ap.simulate(ap.load("pendulum"), q0=[0.5], solver=ap.Solver("RK45", rtol=1e-6))
+    >>> record.about["method"], record.about["rtol"]
+    ('RK45', 1e-06)
     """
 
     method: str = "DOP853"
@@ -71,14 +83,14 @@ class Solver:
     def __post_init__(self):
         if self.method not in SOLVER_METHODS:
             raise ArgumentError(unknown_name("method", str(self.method), SOLVER_METHODS, "simulate"))
-        for name, (least, most, expected) in RANGES.items():
+        for name, (low, high, expected) in RANGES.items():
             value = getattr(self, name)
-            if not is_number(value) or not least <= value <= most or (name in COUNTED and value != round(value)):
+            if not is_number(value) or not low <= value <= high or (name in INTEGER_OPTIONS and value != round(value)):
                 raise ArgumentError(f"{name} is {value!r}.", expected=expected)
 
     @staticmethod
     def of(given: Solver | str) -> Solver:
-        """Return a solver, or the one that a method's name stands for."""
+        """Return `given` as a solver; a string is the name of its method."""
         if isinstance(given, Solver):
             return given
         if not isinstance(given, str):
@@ -88,14 +100,14 @@ class Solver:
 
 @dataclass(frozen=True)
 class SpringContacts:
-    """Contacts of rollouts by rk4, euler and midpoint: springs with dampers; see `rollouts.contacts.penalty`.
+    """Contact model of rollouts by rk4, euler and midpoint: springs and dampers; see `rollouts.contacts.penalty`.
 
     Parameters
     ----------
     depth
-        Depth to which the system at rest sinks into a wall or a stop, m or rad.
+        Depth to which the system at rest sinks into a wall or a joint stop, m or rad.
     stiffness
-        Stiffness of walls, N/m. None: that of `depth`.
+        Stiffness of walls, N/m. None: derived from `depth`.
     """
 
     depth: float = 1e-3
@@ -109,34 +121,35 @@ class SpringContacts:
 
 @dataclass(frozen=True)
 class ImpulseContacts:
-    """Contacts of rollouts by moreau: impulses; see `rollouts.contacts.impulses`.
+    """Contact model of rollouts by moreau: impulses; see `rollouts.contacts.impulses`.
 
     Parameters
     ----------
     sweeps
-        Number of Gauss-Seidel sweeps over all contacts in a step.
+        Number of Gauss-Seidel sweeps over all contacts per step.
     """
 
     sweeps: int = 20
 
     def __post_init__(self):
         if isinstance(self.sweeps, bool) or not isinstance(self.sweeps, int) or self.sweeps < 1:
-            raise ArgumentError(f"sweeps of ImpulseContacts is {self.sweeps!r}.", expected="a whole number from 1")
+            raise ArgumentError(f"sweeps of ImpulseContacts is {self.sweeps!r}.", expected="an integer, at least 1")
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """A function as the law of a rollout, with its memory and its period.
+    """A control law of a rollout that is a Python function, with its memory and its sampling period.
 
     Parameters
     ----------
     function
         law(t, q, v) -> tau, or law(t, q, v, memory) -> (tau, memory), over traced scalars.
     memory
-        Initial memory, (m,) or (members, m); None: the function has none, or has it as its attribute `start`.
+        Initial memory, (m,) or (members, m). None: the function has no memory, or its attribute `start` is the initial
+        memory.
     period
-        Time between two evaluations, a whole number of steps, s; the torque is held in between. None: a function with
-        memory is evaluated in every step, one without in every stage of a step.
+        Time between two evaluations, s; an integer number of steps. The torque is held in between. None: a function
+        with memory is evaluated once per step, one without memory in every stage of a step.
     """
 
     function: Callable
@@ -152,14 +165,14 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Output:
-    """What a rollout returns.
+    """Content of the records that a rollout returns.
 
     Parameters
     ----------
     every
-        Number of steps between two rows; it divides the number of steps.
+        Number of steps between two rows; it must divide the number of steps.
     energy
-        Whether records have the energy, J.
+        Whether to add the total energy, J.
     dtype
         float64, or float32 to compute in single precision.
     """
@@ -169,26 +182,29 @@ class Output:
     dtype: Any = float
 
     def __post_init__(self):
-        number_of_steps("every", self.every)
-        kind_of(self.dtype)
+        checked_steps("every", self.every)
+        float_type(self.dtype)
 
 
-def number_of_steps(what: str, given: Any, least: int = 1) -> int:
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or not least <= given <= MOST_STEPS:
-        raise ArgumentError(f"{what} is {given!r}.", expected=f"a whole number from {least} to {MOST_STEPS:g}")
+def checked_steps(name: str, given: Any, least: int = 1) -> int:
+    """Return a number of steps as an int; raise `ArgumentError` with this name if it is not one."""
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or not least <= given <= MAX_STEPS:
+        raise ArgumentError(f"{name} is {given!r}.", expected=f"an integer from {least} to {MAX_STEPS:g}")
     return int(given)
 
 
-def step_length(dt: Any) -> float:
+def checked_step_length(dt: Any) -> float:
+    """Return the length of a step in seconds as a float."""
     check_number("dt, the length of a step,", dt, least=0.0, above=True)
     return float(dt)
 
 
-def kind_of(dtype: Any) -> np.dtype:
+def float_type(dtype: Any) -> np.dtype:
+    """Return float64 or float32 as a dtype; raise `ArgumentError` for any other."""
     try:
         kind = np.dtype(dtype)
     except TypeError:
         kind = np.dtype(object)
-    if kind not in KINDS:
+    if kind not in FLOAT_TYPES:
         raise ArgumentError(f"dtype is {dtype!r}.", expected="float64 or float32")
     return kind

@@ -129,7 +129,7 @@ def simulate(
     'FINISHED'
     >>> q, v = record(0.5)
     >>> print(q.round(4))
-    [PENDULUM_Q]
+    [-0.1566]
     """
     solver_options = Solver.of(solver)
     dyn = moving_dynamics(dyn, "simulate", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches))
@@ -196,9 +196,7 @@ def requested_times(given: Iterable[float] | None, start: float, until: float) -
         times = np.zeros(0)
     good = times.ndim == 1 and len(times) and np.isfinite(times).all() and (np.diff(times) > 0.0).all()
     if not good or times[0] < start or times[-1] > until:
-        raise ArgumentError(
-            f"t_eval is {given!r}.", expected=f"strictly ascending times from {start:g} to {until:g} s"
-        )
+        raise ArgumentError(f"t_eval is {given!r}.", expected=f"strictly ascending times from {start:g} to {until:g} s")
     return times
 
 

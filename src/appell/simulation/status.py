@@ -1,4 +1,4 @@
-"""How a run ended, as a value that carries its sentence."""
+"""How a run ended: `Status`, the error `Interrupted`, and the internal signal `Stop`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class Status(Enum):
-    """Why a run stopped where it did; the value is the sentence."""
+    """Reason why a run ended; the value is a sentence for messages."""
 
     FINISHED = "The run reached its end."
     STOPPED = "A stop condition was met."
     TOLERANCE = "The tolerance cannot be reached: the step size has shrunk to the spacing of floating-point numbers."
-    SINGULAR = "A constraint is singular: no finite force keeps it."
-    UNSOLVED = "No contact forces were found that obey the laws of contact and friction together."
+    SINGULAR = "A constraint is singular: no finite force can satisfy it."
+    UNSOLVED = "No contact forces were found that satisfy the contact and friction laws together."
     EVENTS = "There were more events than max_events."
     STEPS = "There were more steps than max_steps."
-    STALLED = "The run has all but stopped advancing."
-    REACH = "A leg has come to the end of its reach, where its coordinates end."
-    INSIDE = "A wall appeared where points already were."
-    INPUT = "The run met an input that it cannot go on with."
+    STALLED = "The run has almost stopped advancing."
+    REACH = "A leg has reached the end of its range, beyond which its coordinates are not defined."
+    INSIDE = "A wall appeared at a place already occupied by contact points."
+    INPUT = "An input is not valid, so the run cannot continue."
 
     @property
     def sentence(self) -> str:
@@ -32,11 +32,12 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
+        """Whether the run reached its last time or a stop condition."""
         return self in (Status.FINISHED, Status.STOPPED)
 
 
-class Interrupted(SimulationError):  # noqa: N818 - reads as what happened
-    """A run that could not be carried to its end; `record` is the part up to there, `status` says why."""
+class Interrupted(SimulationError):  # noqa: N818 - states what happened
+    """A run that ended early: `record` is the motion up to that time, `status` the reason."""
 
     def __init__(self, problem: str, record: Record, *, expected: str = "", hint: str = ""):
         super().__init__(problem, expected=expected, hint=hint)
@@ -44,10 +45,19 @@ class Interrupted(SimulationError):  # noqa: N818 - reads as what happened
         self.status = Status[record.status]
 
 
-class Stop(Exception):  # noqa: N818 - a signal inside the chapter, not an error for users
-    """Raised anywhere below the loop to end a run: a status, and what there is to say beyond its sentence.
+class Stop(Exception):  # noqa: N818 - a signal inside this package, not an error for users
+    """Signal that ends a run, raised by the functions that the main loop calls.
 
-    `final` if there is no other way to go on.
+    Parameters
+    ----------
+    status
+        Reason, whose sentence starts the message.
+    detail
+        Further sentence with names, values and the time.
+    expected, hint
+        As in `AppellError`.
+    final
+        Whether the run must end. Otherwise the main loop may continue by time stepping.
     """
 
     def __init__(self, status: Status, detail: str = "", *, expected: str = "", hint: str = "", final: bool = False):

@@ -21,12 +21,12 @@ def test_steps_in_c_lead_where_a_rollout_leads(method, dtype, tmp_path, program)
     clang = program("clang")
     robot, real = ap.load("puma"), {"float64": ctypes.c_double, "float32": ctypes.c_float}[dtype]
     q0, plan = np.linspace(-0.4, 0.4, 6), Rollout(ap.Dynamics(robot), method=method)
-    plan.march.to_c("arm", start={"q": q0}, dtype=dtype).write(tmp_path)
+    plan.scan.to_c("arm", start={"q": q0}, dtype=dtype).write(tmp_path)
     flags = ["-O2", "-march=native", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     subprocess.run([clang, *flags, "arm.c", "-o", "arm.so", "-lm"], cwd=tmp_path, check=True)
     arm = ctypes.CDLL(str(tmp_path / "arm.so"))
     state, torque = np.zeros(12, dtype), np.zeros(6, dtype)
-    noted = [np.zeros(array.size, dtype) for array in plan.march.outputs[2:]]
+    noted = [np.zeros(array.size, dtype) for array in plan.scan.outputs[2:]]
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (torque, *noted)]
     arm.arm_init(ctypes.c_void_p(state.ctypes.data))
     wanted = plan(q0, np.zeros(6), steps=50, dt=1e-3, output=ap.simulation.Output(dtype=dtype))
@@ -37,4 +37,4 @@ def test_steps_in_c_lead_where_a_rollout_leads(method, dtype, tmp_path, program)
 
 def test_a_start_of_something_that_is_not_carried_is_refused():
     with pytest.raises(ArgumentError, match=r"no carried argument 'torque'\. It has: q, v"):
-        Rollout(ap.load("pendulum")).march.to_c("arm", start={"torque": 1.0})
+        Rollout(ap.load("pendulum")).scan.to_c("arm", start={"torque": 1.0})

@@ -22,9 +22,9 @@ def final(q, v):
 def test_jax_finds_the_gradient_by_six_hundred_torques_that_the_rollout_finds():
     plan, rng = Rollout(ap.Dynamics(ap.load("puma")), cost=running, final_cost=final), np.random.default_rng(1)
     q0, v0, torque = 0.4 * rng.normal(size=6), 0.3 * rng.normal(size=6), 4.0 * rng.normal(size=(STEPS, 6))
-    own = plan.gradient(q0, v0, torque, STEPS, DT)
+    gradient = plan.gradient(q0, v0, torque, STEPS, DT)
     with jax.enable_x64(True):
-        step, last = plan.march.step.to_jax(), plan.last_cost.to_jax()
+        step, last = plan.scan.step.to_jax(), plan.last_cost.to_jax()
 
         def cost(q, v, torque):
             def taken(state, driven):
@@ -35,8 +35,8 @@ def test_jax_finds_the_gradient_by_six_hundred_torques_that_the_rollout_finds():
             (q, v, total), _ = jax.lax.scan(taken, (q, v, 0.0), (clock, torque))
             return total + last(q, v)
 
-        value, found = jax.device_get(jax.jit(jax.value_and_grad(cost, (0, 1, 2)))(q0, v0, torque))
-    assert abs(float(value) - own.cost[0]) <= 1e-13 * own.cost[0]
-    for by_jax, by_rollout in zip(found, (own.q0[0], own.v0[0], own.torque[0]), strict=True):
+        value, jax_gradient = jax.device_get(jax.jit(jax.value_and_grad(cost, (0, 1, 2)))(q0, v0, torque))
+    assert abs(float(value) - gradient.cost[0]) <= 1e-13 * gradient.cost[0]
+    for by_jax, by_rollout in zip(jax_gradient, (gradient.q0[0], gradient.v0[0], gradient.torque[0]), strict=True):
         assert np.abs(by_jax - by_rollout).max() <= 1e-10 * np.abs(by_rollout).max()
         assert np.abs(by_rollout).max() > 1e-3

@@ -36,8 +36,8 @@ def case(name: str):
 
 def error(plan: Rollout, name: str, finer: int) -> float:
     _, v0, torque, until, steps, exact = case(name)
-    found = plan(None, v0, torque, finer * steps, until / (finer * steps), check=False)
-    return float(np.abs(np.concatenate([found.q[0, -1], found.v[0, -1]]) - exact).max())
+    records = plan(None, v0, torque, finer * steps, until / (finer * steps), check=False)
+    return float(np.abs(np.concatenate([records.q[0, -1], records.v[0, -1]]) - exact).max())
 
 
 @pytest.mark.parametrize("method", ORDERS)
@@ -52,32 +52,32 @@ def test_errors_shrink_with_the_order_of_the_method(name, method):
 @pytest.mark.parametrize("method", ORDERS)
 def test_quaternions_stay_of_unit_length(method):
     dyn, v0, *_ = case("a body that spins")
-    found = ap.rollout(dyn, None, 5.0 * v0, steps=200, dt=0.01, method=method)
-    assert np.abs(np.linalg.norm(found.q[0, :, 3:], axis=-1) - 1.0).max() < 4e-16
+    records = ap.rollout(dyn, None, 5.0 * v0, steps=200, dt=0.01, method=method)
+    assert np.abs(np.linalg.norm(records.q[0, :, 3:], axis=-1) - 1.0).max() < 4e-16
 
 
 @pytest.mark.parametrize("method", ORDERS)
 def test_loops_stay_closed(method):
     dyn, v0, *_ = case("a closed loop")
-    found = ap.rollout(dyn, None, v0, steps=2000, dt=1e-3, method=method)
+    records = ap.rollout(dyn, None, v0, steps=2000, dt=1e-3, method=method)
     # a step of order p opens a loop of about 1 m by (way of the step)^(p + 1); a step of Newton's method squares that
-    way = np.abs(np.diff(found.q[0], axis=0)).max()
-    assert np.abs(dyn.gap(found.q[0])).max() < way ** (2 * ORDERS[method] + 2) + 1e-14
+    way = np.abs(np.diff(records.q[0], axis=0)).max()
+    assert np.abs(dyn.gap(records.q[0])).max() < way ** (2 * ORDERS[method] + 2) + 1e-14
 
 
 def test_energy_of_the_midpoint_rule_stays_where_it_was():
     """The free tree robot, a million steps: the energy swings about its start, and does so no more at the end."""
     dyn = ap.Dynamics(ap.load("tree10").with_gravity((0.0, 0.0, 0.0)))
     v0 = 0.3 * np.random.default_rng(0).normal(size=(8, 12))
-    found = ap.rollout(
+    records = ap.rollout(
         dyn, None, v0, steps=1_000_000, dt=1e-3, output=ap.simulation.Output(every=500, energy=True), method="midpoint"
     )
-    assert found.finished.all()
-    off = np.abs(found.energy - found.energy[:, :1]) / found.energy[:, :1]
+    assert records.finished.all()
+    off = np.abs(records.energy - records.energy[:, :1]) / records.energy[:, :1]
     early, late = off[:, :1000].max(), off[:, 1000:].max()
     assert late < 3.0 * early
     assert off.max() < 1e-4
-    assert found["residual"].max() < 1e-12
+    assert records["residual"].max() < 1e-12
 
 
 def test_energy_of_rk4_drifts_where_that_of_the_midpoint_rule_does_not():
@@ -85,10 +85,10 @@ def test_energy_of_rk4_drifts_where_that_of_the_midpoint_rule_does_not():
     dyn = ap.Dynamics(ap.load("pendulum"))
     ends = {}
     for method in ("rk4", "midpoint"):
-        found = ap.rollout(
+        records = ap.rollout(
             dyn, [2.0], steps=100_000, dt=0.05, output=ap.simulation.Output(every=100, energy=True), method=method
         )
-        ends[method] = np.abs(found.energy[0] - found.energy[0, 0])
+        ends[method] = np.abs(records.energy[0] - records.energy[0, 0])
     first, last = (ends["rk4"][10:500].max(), ends["rk4"][-100:].max())
     assert last > 1.5 * first
     assert ends["midpoint"][-100:].max() < 1.1 * ends["midpoint"][:500].max()
@@ -98,8 +98,8 @@ def test_a_midpoint_step_is_the_solution_of_its_equations():
     dyn = ap.Dynamics(ap.load("puma"))
     rng = np.random.default_rng(0)
     q, v, tau = rng.normal(size=(20, 6)), rng.normal(size=(20, 6)), rng.normal(size=(20, 6))
-    found = ap.rollout(dyn, q, v, tau[:, None], steps=1, dt=1e-3, method="midpoint")
-    middle = 0.5 * (q + found.q[:, 1]), 0.5 * (v + found.v[:, 1])
+    records = ap.rollout(dyn, q, v, tau[:, None], steps=1, dt=1e-3, method="midpoint")
+    middle = 0.5 * (q + records.q[:, 1]), 0.5 * (v + records.v[:, 1])
     a = dyn.forward_dynamics(*middle, tau)
-    assert np.abs(found.v[:, 1] - v - 1e-3 * a).max() < 1e-13 * np.abs(v).max() + 1e-16 * np.abs(a).max()
-    assert np.abs(found.q[:, 1] - q - 1e-3 * middle[1]).max() < 1e-14
+    assert np.abs(records.v[:, 1] - v - 1e-3 * a).max() < 1e-13 * np.abs(v).max() + 1e-16 * np.abs(a).max()
+    assert np.abs(records.q[:, 1] - q - 1e-3 * middle[1]).max() < 1e-14

@@ -37,13 +37,13 @@ def task():
     return 0.4 * rng.normal(size=6), 0.3 * rng.normal(size=6), 4.0 * rng.normal(size=(STEPS, 6))
 
 
-def test_the_cost_is_the_sum_over_beginnings_of_steps_and_the_end(puma, task):
-    found = puma(*task, STEPS, DT)
-    q, v, tau = found.q[0].tolist(), found.v[0].tolist(), found.tau[0].tolist()
+def test_the_cost_is_the_sum_over_starts_of_steps_and_the_end(puma, task):
+    records = puma(*task, STEPS, DT)
+    q, v, tau = records.q[0].tolist(), records.v[0].tolist(), records.tau[0].tolist()
     sums = np.cumsum([DT * running(k * DT, q[k], v[k], tau[k + 1]) for k in range(STEPS)])
-    assert np.abs(found["cost"][0, 1:] - sums).max() < 1e-12 * sums[-1]
-    assert found["cost"][0, 0] == 0.0
-    assert found.cost[0] == pytest.approx(sums[-1] + final(q[-1], v[-1]), rel=1e-13)
+    assert np.abs(records["cost"][0, 1:] - sums).max() < 1e-12 * sums[-1]
+    assert records["cost"][0, 0] == 0.0
+    assert records.cost[0] == pytest.approx(sums[-1] + final(q[-1], v[-1]), rel=1e-13)
 
 
 def test_the_gradient_by_six_hundred_torques_is_that_of_finite_differences(puma, task):
@@ -78,9 +78,9 @@ def test_changes_of_the_end_are_those_of_finite_differences(puma, task):
     dq, du = rng.normal(size=6), rng.normal(size=(STEPS, 6))
     change = puma.change(q0, v0, torque, STEPS, DT, along={"q0": dq, "torque": du})
     ends = [puma(q0 + h * dq, v0, torque + h * du, STEPS, DT) for h in (1e-5, -1e-5)]
-    for name, found in (("q", change.dq), ("v", change.dv)):
+    for name, change_of_end in (("q", change.dq), ("v", change.dv)):
         slope = (ends[0][name][0, -1] - ends[1][name][0, -1]) / 2e-5
-        assert np.abs(found[0] - slope).max() < 1e-6 * np.abs(slope).max()
+        assert np.abs(change_of_end[0] - slope).max() < 1e-6 * np.abs(slope).max()
 
 
 def both_agree(plan: Rollout, q0, v0, torque, ways, **arrays) -> None:
@@ -119,13 +119,13 @@ def test_gradients_go_through_laws_limits_and_memories():
         grown = [m + 0.01 * x for m, x in zip(memory, q, strict=True)]
         return [-20.0 * x - 2.0 * w - 30.0 * m for x, w, m in zip(q, v, grown, strict=True)], grown
 
-    robot = ap.load("planar-2r").with_actuators(lambda name, own: ap.Actuator(torque=15.0))
+    robot = ap.load("planar-2r").with_actuators(lambda name, actuator: ap.Actuator(torque=15.0))
     feedback = ap.simulation.Feedback(law, np.zeros(2), 1e-2)
     options = {"law": feedback, "saturate": True, "cost": running}
     plan = Rollout(ap.Dynamics(robot), **options, final_cost=final)
-    found = plan(None, np.array([0.3, -0.5]), None, 30, 5e-3)
-    assert (np.abs(found.tau) == 15.0).any()
-    assert (np.abs(found.tau) < 15.0).any()
+    records = plan(None, np.array([0.3, -0.5]), None, 30, 5e-3)
+    assert (np.abs(records.tau) == 15.0).any()
+    assert (np.abs(records.tau) < 15.0).any()
     both_agree(plan, None, np.array([0.3, -0.5]), None, ways_of(robot))
 
 
@@ -143,10 +143,13 @@ def test_gradients_by_inertial_parameters_and_of_constrained_robots():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda plan: plan.gradient(steps=3), "the rollout has no cost, and so no gradient"),
+        (lambda plan: plan.gradient(steps=3), "the rollout has no cost to differentiate"),
         (lambda plan: plan.change(steps=3, along={"torqe": [0.0]}), "has no direction 'torqe'. Did you mean 'torque'"),
         (lambda plan: plan.change(steps=3, along={"v0": [0.0]}), r"the direction of v0 has shape \(1,\)"),
-        (lambda plan: plan.change(steps=3, along={"torque": np.zeros((4, 5, 2))}), "has 5 steps, and the rollout 3"),
+        (
+            lambda plan: plan.change(steps=3, along={"torque": np.zeros((4, 5, 2))}),
+            "has 5 steps, but the rollout has 3",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_derivative_is_named(call, message):

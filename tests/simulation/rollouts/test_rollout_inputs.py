@@ -1,4 +1,4 @@
-"""What acts in a rollout: torques of every shape, wrenches, payloads, friction, prescribed motions."""
+"""Inputs of a rollout: torques of every shape, wrenches, payloads, friction, prescribed motions."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def alone(plan: Rollout, torque: np.ndarray, q0=None) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(2,), (STEPS, 2), (3, 2), (3, STEPS, 2), (3, 1, 2), (1, STEPS, 2)], ids=str)
 def test_torques_may_be_constant_or_over_time_for_all_or_each(arm, shape):
     torque = 5.0 * np.random.default_rng(0).normal(size=shape)
-    found = arm(None, None, torque, STEPS, DT)
+    records = arm(None, None, torque, STEPS, DT)
     full = torque[:, None] if shape == (3, 2) else torque
     members = np.broadcast_to(full, (max(3 * (full.ndim == 3), 1), STEPS, 2)) if shape != (1, STEPS, 2) else torque
-    assert len(found) == len(members)
-    for k, own in enumerate(members):
-        assert np.abs(found.q[k, -1] - alone(arm, own)).max() < 1e-13
-        assert np.array_equal(found.tau[k, 1:], own)
+    assert len(records) == len(members)
+    for k, member_torque in enumerate(members):
+        assert np.abs(records.q[k, -1] - alone(arm, member_torque)).max() < 1e-13
+        assert np.array_equal(records.tau[k, 1:], member_torque)
 
 
 def test_two_axes_are_steps_where_both_are_meant(arm):
@@ -55,7 +55,7 @@ def test_two_axes_are_steps_where_both_are_meant(arm):
     assert np.array_equal(arm(starts, None, torque[:, None], STEPS, DT).tau[4, 1:], np.tile(torque[4], (STEPS, 1)))
 
 
-def test_the_start_is_the_first_row_and_rows_are_every_so_many_steps(arm):
+def test_the_start_is_the_first_row_and_rows_are_every_n_steps(arm):
     q0 = np.array([[0.3, 0.4], [0.5, -0.2]])
     all_rows, some = (
         arm(q0, 0.1 * q0, None, 12, DT),
@@ -67,33 +67,33 @@ def test_the_start_is_the_first_row_and_rows_are_every_so_many_steps(arm):
     assert arm(q0, None, None, 12, DT, start=2.0).t[0] == 2.0
 
 
-def test_payloads_are_one_a_member():
+def test_each_member_may_have_its_payload():
     names = {"link6": ap.load("puma").link("link6").body}
     bodies = [replace(names["link6"], mass=names["link6"].mass + extra) for extra in (0.0, 1.5, 3.0)]
     free = Rollout(ap.Dynamics(ap.load("puma").with_free("link6")))
-    found = free(None, None, None, 50, DT, parameters=[body.parameters for body in bodies])
+    records = free(None, None, None, 50, DT, parameters=[body.parameters for body in bodies])
     for k, body in enumerate(bodies):
-        own = ap.rollout(ap.Dynamics(ap.load("puma").with_bodies({"link6": body})), steps=50, dt=DT)
-        assert np.abs(found.q[k, -1] - own.q[0, -1]).max() < 1e-13
+        separate = ap.rollout(ap.Dynamics(ap.load("puma").with_bodies({"link6": body})), steps=50, dt=DT)
+        assert np.abs(records.q[k, -1] - separate.q[0, -1]).max() < 1e-13
 
 
 def test_wrenches_push_and_may_change_over_time():
     dyn = ap.Dynamics(ap.load("puma"), wrenches=["link6"], reference="LOCAL_WORLD_ALIGNED")
     push = np.zeros((2, STEPS, 6))
     push[1, 10:, 2] = 20.0
-    found = ap.rollout(dyn, steps=STEPS, dt=DT, wrenches={"link6": push})
+    records = ap.rollout(dyn, steps=STEPS, dt=DT, wrenches={"link6": push})
     still = {"link6": np.zeros(6)}
     first = ap.simulate(dyn, until=10 * DT, wrenches=still, solver=ap.Solver(rtol=1e-12, atol=1e-13))
     later = {"link6": [0.0, 0.0, 20.0, 0.0, 0.0, 0.0]}
     end = ap.simulate(
         dyn, first.q[-1], first.v[-1], until=10 * DT, wrenches=later, solver=ap.Solver(rtol=1e-12, atol=1e-13)
     )
-    assert np.abs(found.q[1, -1] - end.q[-1]).max() < 1e-11
-    assert np.array_equal(found.q[0, :11], found.q[1, :11])
+    assert np.abs(records.q[1, -1] - end.q[-1]).max() < 1e-11
+    assert np.array_equal(records.q[0, :11], records.q[1, :11])
 
 
 def test_friction_and_rotors_count_if_the_dynamics_count_them():
-    def drive(name, own):
+    def drive(name, actuator):
         return ap.Actuator(rotor_inertia=2e-4, gear=60.0, friction=ap.Friction(viscous=0.8, coulomb=1.0, width=0.05))
 
     robot = ap.load("planar-2r").with_actuators(drive)
@@ -122,9 +122,9 @@ def test_motions_of_constraints_are_followed_with_the_order_of_the_method(method
     )
     plan, errors = Rollout(dyn, method=method), []
     for steps in (20, 40):
-        found = plan(q0, [0.3], None, steps, 0.4 / steps, prescribed={"motor": motor})
-        assert np.abs(found.q[0, :, 0] - [motor(t)[0] for t in found.t]).max() < 1e-14
-        errors.append(np.abs(np.append(found.q[0, -1] - exact.q[-1], found.v[0, -1] - exact.v[-1])).max())
+        records = plan(q0, [0.3], None, steps, 0.4 / steps, prescribed={"motor": motor})
+        assert np.abs(records.q[0, :, 0] - [motor(t)[0] for t in records.t]).max() < 1e-14
+        errors.append(np.abs(np.append(records.q[0, -1] - exact.q[-1], records.v[0, -1] - exact.v[-1])).max())
     assert abs(np.log2(errors[0] / errors[1]) - order) < 0.35
 
 
@@ -138,9 +138,9 @@ def test_contacts_are_springs_or_impulses_and_both_stop_a_fall():
     for method in ("rk4", "euler", "midpoint", "moreau"):
         unsolved = pytest.warns(ap.StepWarning, match="midpoint") if method == "midpoint" else nullcontext()
         with unsolved:
-            found = ap.rollout(robot, [0.2], contacts=floor, steps=2000, dt=1e-3, method=method)
-        deep[method] = found.q[0, -1, 0]
-        assert abs(found.v[0, -1, 0]) < 1e-6
+            records = ap.rollout(robot, [0.2], contacts=floor, steps=2000, dt=1e-3, method=method)
+        deep[method] = records.q[0, -1, 0]
+        assert abs(records.v[0, -1, 0]) < 1e-6
     assert deep["rk4"] == pytest.approx(-1e-3, rel=1e-6)  # where the spring carries the weight
     assert deep["midpoint"] == pytest.approx(-1e-3, rel=1e-6)
     assert deep["euler"] == pytest.approx(-1e-3, rel=1e-6)
@@ -161,7 +161,7 @@ def test_stops_hold_a_joint_in_its_limits():
 def test_dry_friction_holds_an_arm_by_impulses_and_lets_it_creep_by_springs():
     robot = ap.load("planar-2r").with_gravity((0.0, -9.81, 0.0))
     weight = np.abs(ap.Dynamics(robot).gravity(robot.start)).max()
-    stiff = robot.with_actuators(lambda name, own: ap.Actuator(friction=ap.Friction(coulomb=2.0 * weight)))
+    stiff = robot.with_actuators(lambda name, actuator: ap.Actuator(friction=ap.Friction(coulomb=2.0 * weight)))
     held = ap.rollout(stiff, steps=500, dt=1e-3, method="moreau")
     assert np.abs(held.q[0, -1] - robot.start).max() < 1e-12
     creeping = ap.rollout(stiff, steps=500, dt=1e-3)

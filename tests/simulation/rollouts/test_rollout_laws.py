@@ -1,4 +1,4 @@
-"""Laws in the kernel do what the same laws do elsewhere; those that cannot be traced say where and why."""
+"""Laws in the kernel give the results of the same laws elsewhere; tracing errors name the line and the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import appell as ap
 from appell.control import Controller, Design, critical, linearize, lqr
 from appell.control.directions import deviation
-from appell.control.rollout_laws import measures
+from appell.control.rollout_laws import deviations
 from appell.errors import ArgumentError, StepWarning, TraceError
 from appell.hardware import Reference
 from appell.simulation import Feedback, Rollout
@@ -39,9 +39,9 @@ def test_a_continuous_law_is_that_of_simulate(puma):
     exact = ap.simulate(
         robot, until=0.2, torque=lambda t, q, v: np.array(spring(t, q, v)), solver=ap.Solver(rtol=1e-11, atol=1e-12)
     )
-    found = ap.rollout(robot, steps=2000, dt=1e-4, law=spring)
-    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
-    assert found.tau[0, 0] == pytest.approx(spring(0.0, robot.system.start, np.zeros(6)), rel=1e-14)
+    records = ap.rollout(robot, steps=2000, dt=1e-4, law=spring)
+    assert np.abs(records.q[0, -1] - exact.q[-1]).max() < 1e-9
+    assert records.tau[0, 0] == pytest.approx(spring(0.0, robot.system.start, np.zeros(6)), rel=1e-14)
 
 
 def remembering(t, q, v, memory):
@@ -54,7 +54,7 @@ def remembering(t, q, v, memory):
 @pytest.mark.parametrize("period", [None, 3e-3], ids=["every step", "every third step"])
 def test_a_law_with_a_memory_is_the_same_in_a_loop_of_python(puma, period):
     dt, steps, held = 1e-3, 30, round((period or 1e-3) / 1e-3)
-    found = ap.rollout(
+    records = ap.rollout(
         puma, steps=steps, dt=dt, law=Feedback(remembering, memory=np.zeros(6), period=period), check=False
     )
     plan = Rollout(puma)
@@ -65,9 +65,9 @@ def test_a_law_with_a_memory_is_the_same_in_a_loop_of_python(puma, period):
         one = plan(q, v, tau, steps=1, dt=dt, check=False)
         q, v = one.q[0, -1], one.v[0, -1]
         # the kernel fuses multiplications with additions, Python does not
-        assert np.abs(found.q[0, k + 1] - q).max() < 1e-12
-        assert np.abs(found["memory"][0, k + 1] - memory).max() < 1e-14
-        assert np.abs(found.tau[0, k + 1] - tau).max() < 1e-10
+        assert np.abs(records.q[0, k + 1] - q).max() < 1e-12
+        assert np.abs(records["memory"][0, k + 1] - memory).max() < 1e-14
+        assert np.abs(records.tau[0, k + 1] - tau).max() < 1e-10
 
 
 def test_an_object_brings_its_first_memory_and_members_may_differ(puma):
@@ -78,16 +78,16 @@ def test_an_object_brings_its_first_memory_and_members_may_differ(puma):
             return [0.0] * 6, [2.0 * memory[0]]
 
     assert ap.rollout(puma, law=Counter(), steps=4)["memory"][0, :, 0].tolist() == [1.0, 2.0, 4.0, 8.0, 16.0]
-    found = ap.rollout(puma, law=Feedback(Counter(), memory=[[1.0], [3.0]]), steps=2)
-    assert found["memory"][:, -1, 0].tolist() == [4.0, 12.0]
+    records = ap.rollout(puma, law=Feedback(Counter(), memory=[[1.0], [3.0]]), steps=2)
+    assert records["memory"][:, -1, 0].tolist() == [4.0, 12.0]
 
 
-def test_torques_are_added_to_those_of_a_law_and_both_are_cut_off():
-    robot = ap.load("puma").with_actuators(lambda name, own: ap.Actuator(torque=10.0))
+def test_torques_are_added_to_those_of_a_law_and_the_sum_is_clipped():
+    robot = ap.load("puma").with_actuators(lambda name, actuator: ap.Actuator(torque=10.0))
     dyn, push = ap.Dynamics(robot), np.array([3.0, 0.0, 0.0, 0.0, 0.0, 4.0])
     law = lambda t, q, v: [1.0, 50.0, -50.0, 0.0, 0.0, 7.0]  # noqa: E731
-    found = ap.rollout(dyn, None, None, push, steps=2, law=law, saturate=True)
-    assert found.tau[0, -1].tolist() == [4.0, 10.0, -10.0, 0.0, 0.0, 10.0]
+    records = ap.rollout(dyn, None, None, push, steps=2, law=law, saturate=True)
+    assert records.tau[0, -1].tolist() == [4.0, 10.0, -10.0, 0.0, 0.0, 10.0]
     assert ap.rollout(dyn, None, None, push, steps=2, law=law).tau[0, -1].tolist() == [4.0, 50.0, -50.0, 0.0, 0.0, 11.0]
 
 
@@ -100,17 +100,17 @@ def test_a_design_does_in_a_kernel_what_its_controller_does(name):
     design = Design(robot, gains, name, period=period)
     path = ap.motion.Spline([0.0, 0.05, 0.1], [robot.start, robot.start + 0.1, robot.start])
     dyn = ap.Dynamics(robot, friction=True, rotors=True)
-    found = ap.rollout(dyn, law=design, reference=path, steps=100, dt=dt)
+    records = ap.rollout(dyn, law=design, reference=path, steps=100, dt=dt)
     plan, controller, ticks = Rollout(dyn), Controller(design), Reference.sampled(path, period)
     q, v = robot.start, np.zeros(2)
     for k in range(50):
-        assert np.abs(found.q[0, 2 * k] - q).max() < 1e-13
+        assert np.abs(records.q[0, 2 * k] - q).max() < 1e-13
         tau = controller(q, v, ticks.samples[k]).copy()
-        assert np.abs(found.tau[0, 2 * k + 1 : 2 * k + 3] - tau).max() < 1e-10 * max(1.0, np.abs(tau).max())
+        assert np.abs(records.tau[0, 2 * k + 1 : 2 * k + 3] - tau).max() < 1e-10 * max(1.0, np.abs(tau).max())
         two = plan(q, v, tau, steps=2, dt=dt, check=False)
         q, v = two.q[0, -1], two.v[0, -1]
     if design.law.model == "motion":
-        assert np.abs(found.q[0] - path(found.t)[0]).max() < 2e-3
+        assert np.abs(records.q[0] - path(records.t)[0]).max() < 2e-3
 
 
 def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
@@ -119,9 +119,9 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     regulator = lqr(linearize(robot, up, np.zeros(2)), np.ones(4))
     dyn, start = ap.Dynamics(robot, friction=True, rotors=True), up + np.array([0.05, -0.1])
     exact = ap.simulate(dyn, start, until=0.5, torque=regulator, solver=ap.Solver(rtol=1e-11, atol=1e-12))
-    found = ap.rollout(dyn, start, law=regulator, steps=2000, dt=2.5e-4)
-    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
-    assert np.abs(found.q[0, -1] - up).max() < np.abs(start - up).max()
+    records = ap.rollout(dyn, start, law=regulator, steps=2000, dt=2.5e-4)
+    assert np.abs(records.q[0, -1] - exact.q[-1]).max() < 1e-9
+    assert np.abs(records.q[0, -1] - up).max() < np.abs(start - up).max()
 
 
 def test_a_regulator_turns_a_body_in_space_back():
@@ -132,18 +132,18 @@ def test_a_regulator_turns_a_body_in_space_back():
     start, v0 = robot.integrate(robot.start, [0.3, 0.0, 0.0, 1.0, -0.8, 1.2]), np.array([0.1, 0.0, 0.2, 1.0, 0.5, -0.7])
     dyn = ap.Dynamics(robot, friction=True, rotors=True)
     exact = ap.simulate(dyn, start, v0, 0.5, torque=law, solver=ap.Solver(rtol=1e-11, atol=1e-12))
-    found = ap.rollout(dyn, start, v0, steps=500, dt=1e-3, law=law)
-    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
-    assert np.abs(found.tau[0, 0] - law(0.0, start, v0)).max() < 1e-13 * np.abs(found.tau).max()
+    records = ap.rollout(dyn, start, v0, steps=500, dt=1e-3, law=law)
+    assert np.abs(records.q[0, -1] - exact.q[-1]).max() < 1e-9
+    assert np.abs(records.tau[0, 0] - law(0.0, start, v0)).max() < 1e-13 * np.abs(records.tau).max()
 
 
 @pytest.mark.parametrize("kind", ["spherical", "planar", "floating"])
-def test_a_kernel_measures_deviations_as_everybody_does(kind):
+def test_a_kernel_measures_deviations_as_the_controller_does(kind):
     robot, rng = random_tree(4, 3, base=kind, kinds=("revolute", "spherical")), np.random.default_rng(0)
     for _ in range(20):
         q0, w, t = robot.random_configuration(rng), rng.normal(size=robot.nv), float(rng.uniform(0.0, 2.0))
         q = robot.integrate(robot.integrate(q0, t * w), rng.normal(size=robot.nv))
-        wanted, known = deviation(robot, q0, w, t, q), measures(robot, q0.tolist(), w.tolist())
+        wanted, known = deviation(robot, q0, w, t, q), deviations(robot, q0.tolist(), w.tolist())
         assert len(known) == robot.nv - {"spherical": 0, "planar": 2, "floating": 3}[kind]
         for k, measure in known.items():
             assert abs(measure(t, q.tolist()) - wanted[k]) < 1e-13
@@ -171,7 +171,7 @@ def leaves_the_trace(t, q, v):
 
 
 def lacks_a_name(t, q, v):
-    return [unheard_of * x for x in q]  # noqa: F821
+    return [undefined_gain * x for x in q]  # noqa: F821
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def lacks_a_name(t, q, v):
     [
         (branches, "if q[0] > 0.0:", "the value of a traced scalar is needed"),
         (leaves_the_trace, "return [math.exp(x) for x in scaled]", "the value of a traced scalar is needed"),
-        (lacks_a_name, "return [unheard_of * x for x in q]", "name 'unheard_of' is not defined"),
+        (lacks_a_name, "return [undefined_gain * x for x in q]", "name 'undefined_gain' is not defined"),
     ],
 )
 @pytest.mark.parametrize("method", ["rk4", "euler"])
@@ -201,20 +201,20 @@ def test_a_cost_that_cannot_be_traced_says_so_too(puma):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"law": lambda t, q, v: None}, "law '<lambda>' gave None"),
-        ({"law": lambda t, q, v: q[:5]}, r"law '<lambda>' gave shape \(5,\)"),
-        ({"law": lambda t, q, v: ["a"] * 6}, "law '<lambda>' gave 'a'"),
+        ({"law": lambda t, q, v: None}, "law '<lambda>' returned None"),
+        ({"law": lambda t, q, v: q[:5]}, r"law '<lambda>' returned shape \(5,\)"),
+        ({"law": lambda t, q, v: ["a"] * 6}, "law '<lambda>' returned 'a'"),
         ({"law": lambda q, v: q}, "law '<lambda>' takes 2 arguments"),
-        ({"law": lambda t, q, v, m: q}, "nobody says what it begins with"),
+        ({"law": lambda t, q, v, m: q}, "has a memory without an initial value"),
         ({"law": Feedback(lambda t, q, v, m: q, [0.0])}, r"expected  \(tau, memory\)"),
         ({"law": Feedback(lambda t, q, v, m: (q, m), 1.0)}, "the memory of the law is 1.0"),
-        ({"law": Feedback(lambda t, q, v: q, [0.0])}, "takes no memory"),
-        ({"law": lambda t, q, v: q, "reference": [0.0]}, "takes no reference"),
+        ({"law": Feedback(lambda t, q, v: q, [0.0])}, "does not take it"),
+        ({"law": lambda t, q, v: q, "reference": [0.0]}, "reference is given, but the law is a function"),
         ({"law": Feedback(lambda t, q, v: q, period=1.5e-3)}, "1.5 steps of 0.001 s"),
         ({"law": 3.0}, "law is 3.0"),
-        ({"reference": [0.0]}, "there is a reference without a law"),
+        ({"reference": [0.0]}, "reference is given without a law"),
         ({"cost": 3.0}, "cost is 3.0"),
-        ({"cost": lambda t, q, v, tau: q}, r"cost '<lambda>' gave \["),
+        ({"cost": lambda t, q, v, tau: q}, r"cost '<lambda>' returned \["),
     ],
 )
 def test_what_is_wrong_with_a_law_is_named(puma, options, message):
@@ -240,7 +240,7 @@ def test_a_design_is_a_law_by_itself():
         Feedback(design)
 
 
-def test_a_design_wants_a_reference_of_its_size():
+def test_a_design_needs_a_reference_of_its_size():
     design = Design(ap.load("planar-2r"), critical(20.0, 1e-3), "tracking")
     with pytest.raises(ArgumentError, match="has nothing to follow"):
         ap.rollout(ap.load("planar-2r"), law=design)
@@ -261,15 +261,15 @@ def test_damping_that_a_step_cannot_follow_is_warned_of(method, most):
         law = lambda t, q, v: [-kd * v[0]]  # noqa: B023, E731
         if grows:
             with pytest.warns(StepWarning, match="damping is too strong for the step"):
-                found = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
+                records = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
         else:
-            found = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
-        assert (np.abs(found.v[0, -1, 0]) > 1.0) == grows
+            records = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
+        assert (np.abs(records.v[0, -1, 0]) > 1.0) == grows
 
 
-def test_turns_that_do_not_come_to_rest_are_warned_of():
+def test_a_midpoint_iteration_that_does_not_converge_is_warned_of():
     dyn = ap.Dynamics(ap.load("pendulum"))
-    with pytest.warns(StepWarning, match="still changed velocities by .* in 1 of 2 members") as caught:
+    with pytest.warns(StepWarning, match="did not converge: .* in 1 of 2 members") as caught:
         ap.rollout(dyn, [[0.0], [2.0]], steps=4, dt=0.5, method="midpoint")
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

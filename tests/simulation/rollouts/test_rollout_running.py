@@ -1,4 +1,4 @@
-"""How rollouts run: bad input by name, members that are lost, pieces, threads, single precision, Ctrl-C."""
+"""Running rollouts: bad input, members that diverge, division into calls, threads, single precision, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def starts() -> np.ndarray:
         ({"dt": "fast"}, "dt, the length of a step, is 'fast'"),
         ({"steps": 0}, "steps is 0"),
         ({"steps": 10.5}, "steps is 10.5"),
-        ({"steps": 10, "output": Output(every=3)}, "10 steps cannot be told every 3 steps"),
+        ({"steps": 10, "output": Output(every=3)}, "every is 3 and steps is 10"),
         ({"q0": [0.0]}, r"q0 has shape \(1,\)"),
         ({"q0": np.zeros((2, 3, 2))}, r"q0 has shape \(2, 3, 2\)"),
-        ({"q0": "home"}, "q0 is no array of numbers"),
+        ({"q0": "home"}, "q0 is not an array of numbers"),
         ({"q0": np.zeros((0, 2))}, "there are no members"),
-        ({"q0": [np.nan, 0.0]}, "q0 holds a value that is not finite"),
+        ({"q0": [np.nan, 0.0]}, "q0 contains a value that is not finite"),
         ({"v0": np.zeros((4, 3))}, r"v0 has shape \(4, 3\)"),
         ({"q0": np.zeros((4, 2)), "v0": np.zeros((5, 2))}, "q has 4, v has 5"),
         ({"torque": np.zeros(3)}, r"torque has shape \(3,\)"),
-        ({"torque": np.zeros((4, 7, 2))}, "torque has 7 steps, and the rollout 10"),
+        ({"torque": np.zeros((4, 7, 2))}, "torque has 7 steps, but the rollout has 10"),
         ({"torque": [np.inf, 0.0]}, "torque of 'shoulder' is not finite"),
-        ({"parameters": np.zeros(10)}, "has no free bodies, and there are parameters"),
+        ({"parameters": np.zeros(10)}, "parameters are given, but .* has no free bodies"),
         ({"wrenches": {"tool": np.zeros(6)}}, "wrenches are given on tool"),
         ({"prescribed": {"motor": np.sin}}, "has no prescribed motion 'motor'"),
         ({"output": 10}, "output is 10"),
@@ -72,10 +72,13 @@ def test_what_is_wrong_with_a_call_is_named(arm, given, message):
         ({"final_cost": 1.0}, "final_cost is 1.0"),
         (
             {"method": "moreau", "stops": 0.5, "contact_model": SpringContacts(stiffness=1e3)},
-            "contact_model is SpringContacts, which method 'moreau' does not take",
+            "contact_model is SpringContacts, which does not belong to method 'moreau'",
         ),
-        ({"stops": 0.5, "contact_model": ImpulseContacts(3)}, "ImpulseContacts, which method 'rk4' does not take"),
-        ({"stops": 0.5, "contact_model": "springs"}, "contact_model is 'springs', which method 'rk4' does not take"),
+        ({"stops": 0.5, "contact_model": ImpulseContacts(3)}, "ImpulseContacts, which does not belong to method 'rk4'"),
+        (
+            {"stops": 0.5, "contact_model": "springs"},
+            "contact_model is 'springs', which does not belong to method 'rk4'",
+        ),
         ({"contact_model": SpringContacts()}, "has no effect: there are no contacts, stops or dry friction"),
         ({"stops": 0.5, "contact_model": SpringContacts(stiffness=1e3)}, "stiffness of SpringContacts has no effect"),
     ],
@@ -105,7 +108,7 @@ def test_an_unknown_argument_of_a_gradient_is_named_with_the_method(arm):
         arm.gradient(wrench=3)
 
 
-def test_what_is_no_system_is_refused():
+def test_an_argument_that_is_not_a_system_is_refused():
     with pytest.raises(ArgumentError, match="the system of rollout is 'puma'"):
         ap.rollout("puma")
 
@@ -115,7 +118,7 @@ def test_a_free_body_needs_its_parameters():
         ap.rollout(ap.load("planar-2r").with_free(), steps=2)
 
 
-def test_an_open_loop_is_named_with_its_member_or_closed_if_that_is_asked_for():
+def test_an_open_loop_is_named_with_its_member_or_closed_on_request():
     dyn = ap.Dynamics(ap.load("four-bar"))
     q0 = np.tile(dyn.system.start, (3, 1))
     q0[1, 0] += 0.05
@@ -125,29 +128,29 @@ def test_an_open_loop_is_named_with_its_member_or_closed_if_that_is_asked_for():
     assert np.abs(dyn.gap(plan(q0, None, None, 5, 1e-3, project=True).q)).max() < 1e-12
 
 
-def test_impulses_do_not_follow_prescribed_motions():
+def test_moreau_does_not_support_prescribed_motions():
     tree = ap.load("planar-2r")
     robot = tree.with_loops(ap.Prescribed(ap.Gear({tree.velocity_names[0]: 1.0}, name="motor")))
-    with pytest.raises(ArgumentError, match="moreau does not follow prescribed motions"):
+    with pytest.raises(ArgumentError, match="'moreau' does not support prescribed motions"):
         ap.rollout(robot, method="moreau")
 
 
-# ---- members that are lost
+# ---- members that diverge
 
 
 def test_a_start_that_is_not_finite_marks_its_member_and_no_other(arm, starts):
     broken = starts.copy()
     broken[3, 1], broken[7, 0] = np.nan, np.inf
-    found, whole = arm(broken, steps=20), arm(starts, steps=20)
-    assert found.lost.tolist() == [3, 7]
-    assert np.isnan(found.lasted[[3, 7]]).all()
+    records, complete = arm(broken, steps=20), arm(starts, steps=20)
+    assert records.lost.tolist() == [3, 7]
+    assert np.isnan(records.lasted[[3, 7]]).all()
     others = np.setdiff1d(np.arange(len(starts)), [3, 7])
-    assert np.array_equal(found.q[others], whole.q[others])
-    assert found[3].status == "LOST"
-    assert found[2].finished
+    assert np.array_equal(records.q[others], complete.q[others])
+    assert records[3].status == "LOST"
+    assert records[2].finished
 
 
-def test_a_motion_that_blows_up_is_lost_when_it_does():
+def test_a_motion_that_diverges_is_marked_from_there_on():
     """v̇ grows like v³ for members that are pushed, which ends in finite time."""
     dyn = ap.Dynamics(ap.load("planar-2r").with_gravity((0.0, 0.0, 0.0)))
 
@@ -156,13 +159,13 @@ def test_a_motion_that_blows_up_is_lost_when_it_does():
 
     v0 = np.zeros((4, 2))
     v0[2] = 5.0
-    found = ap.rollout(dyn, None, v0, steps=300, dt=1e-3, law=law, check=False)
-    assert found.lost.tolist() == [2]
-    assert 0.0 < found.lasted[2] < 0.3
-    row = round(found.lasted[2] / 1e-3)
-    assert np.isfinite(found.q[2, row]).all()
-    assert not np.isfinite(np.append(found.q[2, row + 1], found.v[2, row + 1])).all()
-    assert "after t = " in found[2].message
+    records = ap.rollout(dyn, None, v0, steps=300, dt=1e-3, law=law, check=False)
+    assert records.lost.tolist() == [2]
+    assert 0.0 < records.lasted[2] < 0.3
+    row = round(records.lasted[2] / 1e-3)
+    assert np.isfinite(records.q[2, row]).all()
+    assert not np.isfinite(np.append(records.q[2, row + 1], records.v[2, row + 1])).all()
+    assert "after t = " in records[2].message
 
 
 def test_a_quaternion_without_direction_is_lost():
@@ -175,19 +178,19 @@ def test_a_quaternion_without_direction_is_lost():
 
 
 def test_pieces_threads_and_batches_give_the_same_bits(arm, starts, monkeypatch):
-    whole = arm(starts, steps=60, output=ap.simulation.Output(every=5))
-    monkeypatch.setattr(results, "CALL", 1e-9)
-    monkeypatch.setattr(results, "FIRST", 1)
+    complete = arm(starts, steps=60, output=ap.simulation.Output(every=5))
+    monkeypatch.setattr(results, "CALL_DURATION_S", 1e-9)
+    monkeypatch.setattr(results, "FIRST_CALL_STEPS", 1)
     pieces = arm(starts, steps=60, output=ap.simulation.Output(every=5))
-    assert np.array_equal(whole.q, pieces.q)
-    assert np.array_equal(whole.v, arm(starts, steps=60, output=ap.simulation.Output(every=5), threads=2).v)
-    assert np.array_equal(whole.q[40:43], arm(starts[40:43], steps=60, output=ap.simulation.Output(every=5)).q)
+    assert np.array_equal(complete.q, pieces.q)
+    assert np.array_equal(complete.v, arm(starts, steps=60, output=ap.simulation.Output(every=5), threads=2).v)
+    assert np.array_equal(complete.q[40:43], arm(starts[40:43], steps=60, output=ap.simulation.Output(every=5)).q)
 
 
 def test_single_precision_is_computed_and_kept_in_single_precision(arm, starts):
-    found, exact = arm(starts, steps=50, output=ap.simulation.Output(dtype="float32")), arm(starts, steps=50)
-    assert found.q.dtype == np.float32
-    assert 0.0 < np.abs(found.q - exact.q).max() < 1e-4
+    records, exact = arm(starts, steps=50, output=ap.simulation.Output(dtype="float32")), arm(starts, steps=50)
+    assert records.q.dtype == np.float32
+    assert 0.0 < np.abs(records.q - exact.q).max() < 1e-4
 
 
 def test_a_plan_is_called_again_with_other_steps(arm, starts):
@@ -196,37 +199,37 @@ def test_a_plan_is_called_again_with_other_steps(arm, starts):
     assert repr(arm) == "<Rollout of robot 'planar-2r' by rk4>"
 
 
-def test_energy_is_told_if_it_is_asked_for(arm, starts):
-    found = arm(starts, 0.1 * starts, steps=5, output=ap.simulation.Output(energy=True))
-    assert np.array_equal(found.energy, np.add(*arm.dyn.energy(found.q, found.v)))
+def test_energy_is_stored_on_request(arm, starts):
+    records = arm(starts, 0.1 * starts, steps=5, output=ap.simulation.Output(energy=True))
+    assert np.array_equal(records.energy, np.add(*arm.dyn.energy(records.q, records.v)))
     assert "energy" not in arm(starts, steps=5)
 
 
-def test_ctrl_c_leaves_what_there_is(arm, starts, monkeypatch):
-    monkeypatch.setattr(results, "FIRST", 1)
-    monkeypatch.setattr(results, "CALL", 1e-9)
-    march, calls = type(arm.march).__call__, []
+def test_ctrl_c_keeps_the_rows_computed_so_far(arm, starts, monkeypatch):
+    monkeypatch.setattr(results, "FIRST_CALL_STEPS", 1)
+    monkeypatch.setattr(results, "CALL_DURATION_S", 1e-9)
+    call, calls = type(arm.scan).__call__, []
 
     def interrupted(self, *arguments, **options):
         calls.append(1)
         if len(calls) == 4:  # the torques of the first row, and two rows
             raise KeyboardInterrupt
-        return march(self, *arguments, **options)
+        return call(self, *arguments, **options)
 
-    monkeypatch.setattr(type(arm.march), "__call__", interrupted)
+    monkeypatch.setattr(type(arm.scan), "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         arm(starts, steps=10, check=False)
     assert caught.value.records.q.shape == (101, 3, 2)
-    assert "3 rows were done" in caught.value.__notes__[0]
+    assert "3 rows were computed" in caught.value.__notes__[0]
 
 
-def test_a_rollout_tells_a_bar_how_far_it_is(arm, starts, monkeypatch):
-    monkeypatch.setattr(results, "FIRST", 1)
-    told = []
-    monkeypatch.setattr(Bar, "__call__", lambda self, t: told.append((self.label, self.total, t)))
+def test_a_rollout_reports_its_progress(arm, starts, monkeypatch):
+    monkeypatch.setattr(results, "FIRST_CALL_STEPS", 1)
+    reports = []
+    monkeypatch.setattr(Bar, "__call__", lambda self, t: reports.append((self.label, self.total, t)))
     arm(starts, steps=10, dt=0.1, check=False)
-    assert {(label, until) for label, until, _ in told} == {("rollout", 1.0)}
-    times = [t for *_, t in told]
+    assert {(label, until) for label, until, _ in reports} == {("rollout", 1.0)}
+    times = [t for *_, t in reports]
     assert times == sorted(times)
     assert times[-1] == pytest.approx(1.0)
 
@@ -240,7 +243,7 @@ def falling(t, q, v):
     [{"law": falling}, {"contacts": ap.Contact("all", ap.Plane((0.0, 1.0, 0.0), -5.0))}],
     ids=["law", "walls"],
 )
-def test_a_plan_pickles_as_what_it_was_made_from(starts, options):
+def test_a_plan_pickles_as_its_arguments(starts, options):
     plan = Rollout(ap.load("planar-2r"), **options)
     again = pickle.loads(pickle.dumps(plan))
     assert np.array_equal(again(starts, steps=5).q, plan(starts, steps=5).q)
@@ -267,7 +270,7 @@ def test_the_page_on_rollouts_runs(monkeypatch, tmp_path):
 
 
 def test_records_travel_without_their_dynamics(arm, starts):
-    found = arm(starts, steps=3)
-    again = pickle.loads(pickle.dumps(found))
-    assert np.array_equal(again.q, found.q)
+    records = arm(starts, steps=3)
+    again = pickle.loads(pickle.dumps(records))
+    assert np.array_equal(again.q, records.q)
     assert again.dynamics is None

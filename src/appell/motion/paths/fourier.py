@@ -1,8 +1,8 @@
-"""Finite Fourier series, the periodic motions on which robots are identified.
+"""Finite Fourier series: periodic motions for the identification of robots.
 
     q(t) = q₀ + Σₖ  aₖ/(kω) sin kωt - bₖ/(kω) cos kωt          v(t) = Σₖ  aₖ cos kωt + bₖ sin kωt                  (1)
 
-aₖ and bₖ are amplitudes of velocity, so that no harmonic is favoured in the accelerations by its number alone.
+aₖ and bₖ are amplitudes of velocity, so that the accelerations of high harmonics are not favoured by their order alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,29 @@ from appell.motion.path import QVA, Numbers, Path, checked_duration, checked_poi
 
 
 class Fourier(Path):
-    """The series, coefficients of shape (harmonics, n) about `center`, `frequency` in Hz; one period by default."""
+    """A finite Fourier series (1).
+
+    Parameters
+    ----------
+    frequency
+        Frequency ω/2π of the first harmonic, Hz.
+    cosine, sine
+        Velocity amplitudes aₖ and bₖ, (harmonics, n), rad/s or m/s.
+    center
+        Coordinates q₀, (n,).
+    duration
+        Duration, s. None: one period.
+    names
+        Names of the coordinates. None: "1", "2", ...
+
+    Examples
+    --------
+    >>> from appell.motion import Fourier
+    >>> path = Fourier(0.5, cosine=[[0.3]], sine=[[0.0]], center=[0.1])
+    >>> q, v, a = path(0.25)
+    >>> print(q.round(4), v.round(4), path.duration)
+    [0.1675] [0.2121] 2.0
+    """
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""A path of independent joints, lifted to all coordinates of a robot with loops.
+"""Extension of a path of the independent joints to all coordinates of a robot with loops.
 
-    q(t): the independent joints as the path says, the others close the loops      v, a: those of the path         (1)
+    q(t): independent joints as in the path, the others close the loops      v, a: as in the path                  (1)
 
-Times are followed in order, each configuration found from the one before, so that the branch of the start is kept.
+Configurations are computed in the order of time, each from the one before, so that the branch of the start is kept.
 """
 
 from __future__ import annotations
@@ -17,51 +17,72 @@ from appell.motion.path import Path
 from appell.motion.record import Record
 from appell.motion.titles import record_names, record_units
 
-FARTHEST = 0.5  # rad or m: a dependent joint that goes farther between two times has changed its branch
+MAX_DEPENDENT_STEP = 0.5  # rad or m: a dependent joint that moves more between two times has changed its branch
 
 
 def lift(robot: Dynamics | System, path: Path, samples: int = 501, *, period: float | None = None, q0=None) -> Record:
-    """q, v, a, tau of a path of the independent joints, which it names; `q0` (home if None) tells the branch.
+    """Return a record of q, v, a and tau of a robot with loops along a path of its independent joints.
 
-    tau are the torques of the motion. An error says when a loop cannot be closed on the way.
+    Parameters
+    ----------
+    robot
+        A constrained robot, or its `Dynamics`.
+    path
+        Path whose names are those of the independent joints.
+    samples, period
+        Number of rows, or time between two rows in s; see `Path.record`.
+    q0
+        Configuration near the start, which selects the branch. None: home.
+
+    Returns
+    -------
+    Record
+        All coordinates q, the independent velocities v and accelerations a, and the actuator forces tau of the motion.
+
+    Raises
+    ------
+    ArgumentError
+        If the path has other coordinates, or if a loop cannot be closed at some time.
     """
     dyn = dynamics_of(robot)
     rows = ConstraintRows(dyn)
     system, names = rows.system, rows.system.velocity_names
     if set(path.names) != set(names) or len(system.map.positions) != len(names) or not rows.tree.is_flat:
         raise ArgumentError(
-            f"the path moves {', '.join(path.names)}, which is not how {system.owner} moves.",
+            f"the path moves {', '.join(path.names)}, which are not the independent joints of {system.owner}.",
             expected=f"a path of its independent joints: {', '.join(names)}",
-            hint="with_loops(..., independent=[names of joints])",
+            hint="Select independent joints with with_loops(..., independent=[names of joints])",
         )
-    asked = path.record(samples, period=period)
+    requested = path.record(samples, period=period)
     order = [path.names.index(name) for name in names]
-    led, v, a = (asked[key][:, order] for key in "qva")
-    places = [system.coordinate_names.index(name) for name in names]
-    q = np.empty((len(led), system.nq))
-    here = one_configuration(rows, q0)
-    for k, wanted in enumerate(led):
-        here = _next(rows, here, places, wanted, float(asked.t[k]), first=k == 0)
-        q[k] = here
+    independent, v, a = (requested[key][:, order] for key in "qva")
+    indices = [system.coordinate_names.index(name) for name in names]
+    q = np.empty((len(independent), system.nq))
+    latest = one_configuration(rows, q0)
+    for k, values in enumerate(independent):
+        latest = _closed(rows, latest, indices, values, float(requested.t[k]), first=k == 0)
+        q[k] = latest
     blocks = {"q": q, "v": v, "a": a, "tau": dyn.inverse_dynamics(q, v, a)}
-    known = record_names(system)
-    return Record.of(asked.t, blocks, known, units=record_units(system), about={"robot": system.name}, dynamics=dyn)
+    columns = record_names(system)
+    return Record.of(
+        requested.t, blocks, columns, units=record_units(system), about={"robot": system.name}, dynamics=dyn
+    )
 
 
-def _next(
-    rows: ConstraintRows, here: np.ndarray, places: list[int], wanted: np.ndarray, t: float, first: bool
+def _closed(
+    rows: ConstraintRows, latest: np.ndarray, indices: list[int], values: np.ndarray, t: float, first: bool
 ) -> np.ndarray:
-    """The configuration with these joints where they are wanted, near the one before."""
+    """Return the closed configuration with these values of the independent joints, near the latest one."""
     loops = rows.loops
-    start = here.copy()
-    start[places] = wanted
+    start = latest.copy()
+    start[indices] = values
     root = loops.root(start, rows.system.velocity_names)
-    moved = float(np.abs(root.q - start).max())
-    if not loops.good(root) or (not first and moved > FARTHEST):
-        name, size, unit = loops.remaining(root.gaps)
-        told = f"{size:.4g} {unit} remain" if root.size > loops.exact else "its branch changes"
+    change = float(np.abs(root.q - start).max())
+    if not loops.is_closed(root) or (not first and change > MAX_DEPENDENT_STEP):
+        name, size, unit = loops.widest_gap(root.gaps)
+        reason = f"{size:.4g} {unit} remain" if root.size > loops.exact else "its branch changes"
         raise ArgumentError(
-            f"the path leads {rows.system.owner} where loop '{name}' cannot be closed, at t = {t:.6g} s: {told}.",
-            hint="a smaller motion, more samples, or another q0",
+            f"loop '{name}' of {rows.system.owner} cannot be closed on the path at t = {t:.6g} s: {reason}.",
+            hint="Use a smaller motion, more samples, or another q0",
         )
     return root.q

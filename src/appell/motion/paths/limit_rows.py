@@ -1,6 +1,6 @@
-"""Limits of velocity, acceleration and actuator force as straight lines in the motion along a path.
+"""Limits of velocity, acceleration and actuator force as linear inequalities in the motion along a path.
 
-On a path q(s), with x = ṡ² and u = s̈ and ' for derivatives by s,
+On a path q(s), with x = ṡ² and u = s̈ and ' for derivatives with respect to s,
 
     v = q' ṡ              a = q' u + q'' x              τ = m(s) u + c(s) x + g(s)                                (1)
     g = τ(q, 0, 0)        m = τ(q, 0, q') - g           c = τ(q, q', q'') - g                                     (2)
@@ -9,8 +9,8 @@ because rigid-body inverse dynamics is linear in a and quadratic in v. So every 
 
     q'² x ≤ v_max²        ±(q' u + q'' x) ≤ a_max       ±(m u + c x) ≤ τ_max ∓ g                                  (3)
 
-Actuators move with J q' instead of q', and have speed limits of their own. Friction of the actuators, at their speeds
-J q' √x, adds φ(s, x) to τ. It is not linear in x; where the speed is known as x̄ it is replaced by
+Actuators move with J q' instead of q' and have their own speed limits. Friction of the actuators, at their speeds
+J q' √x, adds φ(s, x) to τ. It is not linear in x; near a given x̄ it is linearised,
 
     φ(x) ≈ φ(x̄) + φ'(x̄) (x - x̄)                                                                                  (4)
 
@@ -30,23 +30,23 @@ from appell.dynamics.moving import without_friction
 from appell.errors import ArgumentError, SimulationError
 from appell.motion.path import Path
 
-SLOW = 1e-9  # of the path's own speed: as slow as this, friction is that of the beginning of a motion
-STEP = 1e-4  # of ṡ: the step of the difference quotient in φ'
+MIN_SPEED = 1e-9  # relative to the path's own speed ṡ = 1: friction at lower speeds is that at the start of a motion
+DIFFERENCE_STEP = 1e-4  # relative to ṡ: step of the difference quotient in φ'
 
 
 @dataclass(frozen=True)
 class PathLimits:
-    """The limits along coordinates and at actuators; infinite where there is none."""
+    """Limits of a motion along a path; an infinite entry means that there is no limit."""
 
     path: Path
     dyn: Dynamics
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    torque: np.ndarray
+    velocity: np.ndarray  # of the coordinates
+    acceleration: np.ndarray  # of the coordinates
+    torque: np.ndarray  # of the actuators
     speed: np.ndarray  # of the actuators
 
     def rows(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A, B and C of (3) at path parameters of any shape, each (*s.shape, rows), for limits that exist."""
+        """Return A, B and C of (3) at path parameters of any shape, each (*s.shape, rows), for finite limits."""
         q, first, second = self.path(s)
         zero = np.zeros_like(q)
         v, a, f, w = (np.isfinite(limit) for limit in (self.velocity, self.acceleration, self.torque, self.speed))
@@ -79,25 +79,27 @@ class PathLimits:
         """Whether friction changes any row."""
         if not (self.dyn.choice.friction and np.isfinite(self.torque).any()):
             return False
-        drives = self.dyn.system.drives.values()
-        return any(any((own.offset, own.friction.viscous, own.friction.coulomb, own.friction.static)) for own in drives)
+        return any(
+            any((drive.offset, drive.friction.viscous, drive.friction.coulomb, drive.friction.static))
+            for drive in self.dyn.system.drives.values()
+        )
 
     def friction(self, s: np.ndarray, speed: np.ndarray) -> np.ndarray:
-        """φ at path parameters and speeds ṡ of one shape, (*s.shape, actuators)."""
+        """Return φ at path parameters and speeds ṡ of the same shape, (*s.shape, actuators)."""
         q, first, _ = self.path(s)
         v, zero = first * speed[..., None], np.zeros_like(q)
         return self.dyn.inverse_dynamics(q, v, zero) - self.rigid.inverse_dynamics(q, v, zero)
 
     def friction_rows(self, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """φ and φ' of (4) at x, (*s.shape, rows) each, zero in rows that are not of torques."""
-        speed = np.maximum(np.sqrt(x), SLOW)
-        phi, step = self.friction(s, speed), STEP * speed
+        """Return φ and φ' of (4) at x, (*s.shape, rows) each, zero in rows that are not of torques."""
+        speed = np.maximum(np.sqrt(x), MIN_SPEED)
+        phi, step = self.friction(s, speed), DIFFERENCE_STEP * speed
         slope = (self.friction(s, speed + step) - self.friction(s, speed - step)) / (4.0 * step * speed)[..., None]
-        slope[speed <= SLOW] = 0.0
+        slope[speed <= MIN_SPEED] = 0.0
         return self._torque_rows(phi), self._torque_rows(slope)
 
     def resting_rows(self, s: np.ndarray) -> np.ndarray:
-        """What is left of φ at rest, offsets alone, (*s.shape, rows)."""
+        """Return φ at rest, which consists of offsets only, (*s.shape, rows)."""
         return self._torque_rows(self.friction(s, np.zeros(s.shape)))
 
     def _torque_rows(self, tau: np.ndarray) -> np.ndarray:
@@ -107,19 +109,19 @@ class PathLimits:
         return np.concatenate([none, tau[..., limited], -tau[..., limited]], axis=-1)
 
     def load(self, s) -> np.ndarray:
-        """The share of their torque that the actuators need to move slowly along the path, or to stand at its ends."""
+        """Return the fraction of their torque that actuators need to move slowly along the path or to hold its ends."""
         s = np.asarray(s, float)
         q = self.path(s)[0]
-        still = np.abs(self.dyn.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / self.torque
+        holding = np.abs(self.dyn.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / self.torque
         if not self.has_friction:
-            return still
+            return holding
         g = self.rigid.inverse_dynamics(q, 0.0 * q, 0.0 * q)
-        creeping = np.abs(g + self.friction(s, np.full(s.shape, SLOW))) / self.torque
+        creeping = np.abs(g + self.friction(s, np.full(s.shape, MIN_SPEED))) / self.torque
         ends = (s <= 0.0) | (s >= self.path.duration)
-        return np.where(ends[..., None], np.maximum(still, creeping), creeping)
+        return np.where(ends[..., None], np.maximum(holding, creeping), creeping)
 
     def check_rest(self, s: np.ndarray) -> None:
-        """Raise where the system cannot stand still on the path, or cannot overcome its friction."""
+        """Raise `SimulationError` if the system cannot hold a point of the path, or cannot overcome its friction."""
         load = self.load(s)
         if (load > 1.0).any():
             k, which = (int(i) for i in np.argwhere(load > 1.0)[0])
@@ -129,30 +131,42 @@ class PathLimits:
             raise SimulationError(
                 f"the torque limit of '{self.dyn.system.actuator_names[which]}' excludes the path {when}: {slow} there "
                 f"takes {load[k, which] * limit:.6g}, and the limit is {limit:g}.",
-                hint="use a stronger actuator, or another path",
+                hint="Use a stronger actuator, or another path",
             )
 
 
 def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, torque=None) -> PathLimits:
-    """Limits given as a number or one a coordinate (torque: an actuator); speeds and torques are the system's own if
-    not given."""
+    """Return the limits of a motion along a path.
+
+    Parameters
+    ----------
+    path
+        The path.
+    dyn
+        Dynamics of the system.
+    velocity, acceleration
+        Limits of the coordinates: a number, or one per coordinate. None: no limit on coordinates; the speed limits of
+        the actuators apply if `velocity` is None.
+    torque
+        Limits of the actuators: a number, or one per actuator. None: those of the description.
+    """
     system = dyn.system
     if not system.is_flat or len(path.names) != system.nv:
         raise ArgumentError(
             f"the path has {len(path.names)} coordinates; {system.owner} has nq={system.nq}, nv={system.nv}."
         )
     none = np.inf
-    own_speed = none if velocity is not None else [none if x.speed is None else x.speed for x in system.actuators]
-    own_torque = [actuator.torque_limit for actuator in system.actuators]
+    actuator_speed = none if velocity is not None else [none if x.speed is None else x.speed for x in system.actuators]
+    actuator_torque = [actuator.torque_limit for actuator in system.actuators]
     limits = (
         _limit("velocity", none if velocity is None else velocity, system.coordinate_names),
         _limit("acceleration", none if acceleration is None else acceleration, system.coordinate_names),
-        _limit("torque", own_torque if torque is None else torque, system.actuator_names),
-        _limit("speed", own_speed, system.actuator_names),
+        _limit("torque", actuator_torque if torque is None else torque, system.actuator_names),
+        _limit("speed", actuator_speed, system.actuator_names),
     )
     if not any(np.isfinite(limit).any() for limit in limits):
         raise ArgumentError(
-            f"no limit is given, and {system.owner} has none of its own: the fastest motion has no bound.",
+            f"no limit is given, and {system.owner} has none in its description: the fastest motion has no bound.",
             expected="velocity, acceleration or torque",
         )
     return PathLimits(path, dyn, *limits)

@@ -1,4 +1,4 @@
-"""A straight line of a robot's frame, as in the papers: position linear in time, orientation constant or slerped.
+"""Straight-line motion of a robot's frame: position linear in time, orientation constant or interpolated (slerp).
 
     p(t) = p₀ + (p₁ - p₀) t/T              R(t) = R₀ exp(t/T w̃),   w = log(R₀ᵀR₁)                              (1)
 
@@ -8,22 +8,22 @@ exactly,
     v = J⁺ x                               a = J⁺(-J̇v) + (1 - J⁺J) J̇ᵀ J⁺ᵀ v                                    (2)
 
 where J⁺ is the inverse of the Jacobian of a six-joint arm (the second term of a is then zero), or the pseudo-inverse,
-which moves a redundant arm with the least joint velocity. The coordinates themselves come from closed-form inverse
-kinematics in one configuration where there is one (`Branch`), and otherwise by following the path from a start
-(`Continuation`).
+which moves a redundant arm with the least joint velocity. The coordinates are computed by closed-form inverse
+kinematics in one configuration if there is one (`Branch`), and otherwise by continuation from a start (`Continuation`).
 
-`Branch` follows one configuration of a closed-form inverse along a path, without a jump. Closed-form angles lie in (-π,
-π]; a motion must not jump where they wrap. So the path is walked once, its steps halved until no joint turns far
-between two knots; a later answer takes the turn that is nearest to the knots around it. A jump that no halving removes
-is a flip: the path passes through a singularity, and behind it the same flags mean another motion.
+`Branch` follows one configuration of a closed-form inverse along a path without jumps. Closed-form angles lie in (-π,
+π], and a motion must not jump where they wrap. The path is therefore evaluated once at knots, whose intervals are
+halved until no joint turns far between two of them; later results are shifted by the multiple of 2π that is nearest to
+the knots around them. A jump that no halving removes is a flip: the path passes through a singularity, beyond which the
+same configuration flags denote another motion.
 
-`Continuation` follows the joints of any robot along a path from a start, by its differential equation and a correction.
+`Continuation` follows the joints of any robot along a path from a start, by a differential equation and a correction:
 
-    q̇ = J⁺(q) x(t)                            from a start at which the frame is in place                           (3)
-    q ← q + J⁺(q) (pose error)                Newton steps that take away what integration left over                (4)
+    q̇ = J⁺(q) x(t)                            from a start at which the frame has its initial pose                  (3)
+    q ← q + J⁺(q) (pose error)                Newton steps that remove the integration error                        (4)
 
-A redundant arm so moves with the least joint velocity, and ends where that leads it. The equation is solved once, with
-dense output, when the path is made.
+A redundant arm thus moves with the least joint velocity; its final configuration follows from that. The equation is
+solved once, with dense output, when the path is constructed.
 """
 
 from __future__ import annotations
@@ -41,51 +41,73 @@ from appell.kinematics.inverse.wrist_solver import SphericalWrist, row_of, spher
 from appell.model.robot import Robot
 from appell.motion.path import QVA, Numbers, Path, checked_duration
 
-LINE_KNOTS = 257  # at which a line is followed
-SINGULAR = 1e-6  # smallest to largest singular value of the Jacobian
+LINE_KNOTS = 257  # times at which a line is evaluated and checked
+SINGULAR_RATIO = 1e-6  # of the smallest to the largest singular value of the Jacobian
 
 
 def check_rank(robot: Robot, frame: str, follow: Callable, t: np.ndarray, jacobian: Function) -> None:
-    """Raise if the Jacobian loses rank on the path: at a knot, or at a minimum between knots."""
-    from scipy.optimize import minimize_scalar  # slow to import, and seldom wanted
+    """Raise `SimulationError` if the Jacobian loses rank on the path, at a knot or at a minimum between knots.
 
-    def rank(t):
+    Parameters
+    ----------
+    robot, frame
+        The robot and the name of its frame, for messages.
+    follow
+        Function of times (n,) that returns coordinates (n, nq).
+    t
+        Times of the knots, s.
+    jacobian
+        Jacobian of the frame.
+    """
+    from scipy.optimize import minimize_scalar  # imported here because it is slow
+
+    def ratio(t):
         values = np.linalg.svd(jacobian(follow(np.atleast_1d(t))), compute_uv=False)
         return values[..., -1] / values[..., 0]
 
-    along = rank(t)
+    along = ratio(t)
     inner = np.flatnonzero((along[1:-1] <= along[:-2]) & (along[1:-1] <= along[2:])) + 1
     for k in (0, *inner, len(t) - 1):
         where, value = t[k], along[k]
         if 0 < k < len(t) - 1 and value < 0.05:
-            found = minimize_scalar(
-                lambda x: float(rank(x)[0]),
+            minimum = minimize_scalar(
+                lambda x: float(ratio(x)[0]),
                 bounds=(t[k - 1], t[k + 1]),
                 method="bounded",
                 options={"xatol": 1e-12 * t[-1]},
             )
-            where, value = (found.x, found.fun) if found.fun < value else (where, value)
-        if value < SINGULAR:
+            where, value = (minimum.x, minimum.fun) if minimum.fun < value else (where, value)
+        if value < SINGULAR_RATIO:
             idle = np.linalg.svd(jacobian(follow(np.array([where])))[0])[2][-1]
             joint = robot.joint_names[int(np.argmax(np.abs(idle)))]
             raise SimulationError(
                 f"the path of frame '{frame}' of robot '{robot.name}' is singular at t = {where:.6g} s: there joint "
-                f"'{joint}' moves without moving the frame, and the velocities have no bound.",
-                hint="another configuration, or a path beside this one",
+                f"'{joint}' moves without moving the frame, and the velocities are unbounded.",
+                hint="Use another configuration, or a different path",
             )
 
 
 def check_limits(robot: Robot, t: np.ndarray, q: np.ndarray, turning: bool = True) -> np.ndarray:
-    """The path, with joints turned by whole turns if that brings them inside their limits; an error if nothing does."""
+    """Return the path with joints shifted by full turns if that brings them inside their limits; raise otherwise.
+
+    Parameters
+    ----------
+    robot
+        The robot.
+    t, q
+        Times (n,) and coordinates (n, nq) of the path.
+    turning
+        Whether joints may be shifted by 2π.
+    """
     q, limits = q.copy(), robot.limits
     for link in robot.moving:
         k = robot.span(link.joint)[0].start
         lower, upper = limits.lower[k], limits.upper[k]
         period = 2.0 * np.pi if link.joint.motion.name != "prismatic" else 0.0
         for turns in (0, 1, -1) if turning else (0,):
-            moved = q[:, k] + turns * period
-            if (moved >= lower).all() and (moved <= upper).all():
-                q[:, k] = moved
+            shifted = q[:, k] + turns * period
+            if (shifted >= lower).all() and (shifted <= upper).all():
+                q[:, k] = shifted
                 break
         else:
             outside = (q[:, k] < lower) | (q[:, k] > upper)
@@ -94,13 +116,13 @@ def check_limits(robot: Robot, t: np.ndarray, q: np.ndarray, turning: bool = Tru
                 f"joint '{link.joint.name}' of robot '{robot.name}' leaves its limits at t = {t[first]:.6g} s, "
                 f"with q = {q[first, k]:.6g}.",
                 expected=f"{lower:g} ≤ q ≤ {upper:g}",
-                hint="another configuration, or another path",
+                hint="Use another configuration, or another path",
             )
     return q
 
 
 def first_failure(works: Callable[[float], bool], t: np.ndarray, failed: np.ndarray) -> float:
-    """The earliest time at which `works` fails, by halving between the last knot that works and the next."""
+    """Return the earliest time at which `works` is false, by bisection between the last valid knot and the next."""
     k = int(np.argmax(failed))
     if k == 0:
         return float(t[0])
@@ -111,12 +133,12 @@ def first_failure(works: Callable[[float], bool], t: np.ndarray, failed: np.ndar
     return bad
 
 
-LONGEST_TURN = 0.3  # rad between knots: far below the half turn at which a step could be taken for its opposite
-FINEST = 2.0**-40  # of the duration
+MAX_TURN_RAD = 0.3  # between knots: far below π, at which the direction of a turn is ambiguous
+MIN_INTERVAL = 2.0**-40  # relative to the duration
 
 
 class Branch:
-    """q(t) in one configuration, continuous."""
+    """Continuous coordinates q(t) in one configuration of a closed-form inverse."""
 
     def __init__(self, solver: SphericalWrist, path, configuration: tuple[int, ...], jacobian: Function):
         self.solver, self.path, self.row = solver, path, row_of(*configuration)
@@ -137,34 +159,34 @@ class Branch:
         return self.solver.rows(self.path.pose(t))[..., self.row, :]
 
     def _check_reach(self, q: np.ndarray) -> None:
-        lost = np.isnan(q).any(axis=-1)
-        if not lost.any():
+        unreachable = np.isnan(q).any(axis=-1)
+        if not unreachable.any():
             return
-        t = first_failure(lambda t: not np.isnan(self._wrapped(np.array([t]))).any(), self.t, lost)
-        worst = self.t[lost][np.argmax(self.solver.shortfall(self.path.pose(self.t[lost])))]
+        t = first_failure(lambda t: not np.isnan(self._wrapped(np.array([t]))).any(), self.t, unreachable)
+        worst = self.t[unreachable][np.argmax(self.solver.shortfall(self.path.pose(self.t[unreachable])))]
         missing = float(self.solver.shortfall(self.path.pose(worst)))
         joint = self.solver.robot.joint_names[2 if missing > 0.0 else 0]
-        who = f"frame '{self.solver.frame}' of robot '{self.solver.robot.name}'"
+        owner = f"frame '{self.solver.frame}' of robot '{self.solver.robot.name}'"
         raise SimulationError(
-            f"the line leaves the reach of {who} at t = {t:.6g} s: joint '{joint}' has no angle for it, "
+            f"the line leaves the reach of {owner} at t = {t:.6g} s: joint '{joint}' has no angle for it, "
             f"and at t = {worst:.6g} s the wrist is {missing:.4g} m out of reach.",
-            hint="a shorter line, or one nearer to the base",
+            hint="Use a shorter line, or one nearer to the base",
         )
 
     def _refine(self, t: np.ndarray, q: np.ndarray, configuration) -> tuple[np.ndarray, np.ndarray]:
         robot = self.solver.robot
         while True:
             turn = np.abs((np.diff(q, axis=0) + np.pi) % (2.0 * np.pi) - np.pi)
-            wide = turn.max(axis=1) > LONGEST_TURN
+            wide = turn.max(axis=1) > MAX_TURN_RAD
             if not wide.any():
                 return t, q
             k = int(np.argmax(np.where(wide, turn.max(axis=1), 0.0)))
-            if t[k + 1] - t[k] < FINEST * self.path.duration:
+            if t[k + 1] - t[k] < MIN_INTERVAL * self.path.duration:
                 joint = int(np.argmax(turn[k]))
                 raise SimulationError(
                     f"the line passes through a singularity of robot '{robot.name}' at t = {t[k]:.6g} s: joint "
                     f"'{robot.joint_names[joint]}' would have to flip to stay in the configuration {configuration}.",
-                    hint="another configuration, or a line beside this one",
+                    hint="Use another configuration, or a different line",
                 )
             middle = 0.5 * (t[:-1] + t[1:])[wide]
             t = np.concatenate([t, middle])
@@ -172,90 +194,100 @@ class Branch:
             t, q = t[order], np.concatenate([q, self._wrapped(middle)])[order]
 
 
-RANK = 1e-6  # relative singular values below it are a direction in which the robot cannot move its frame
-SLIP = 1e-6  # m/s or rad/s that the frame may miss of its velocity, relative to it
-CORRECTIONS = 3
+RANK_TOLERANCE = 1e-6  # relative singular value below which the robot cannot move its frame in a direction
+MAX_VELOCITY_ERROR = 1e-6  # of the frame, relative to its velocity
+CORRECTIONS = 3  # Newton steps of (4)
+MAX_SPEED_RATIO = 1e3  # of joint speeds to the speed of the frame (at least 1): above it, the path is singular
 
 
 class Continuation:
-    """q(t) of the motion that starts near a configuration."""
+    """Coordinates q(t) of the motion that starts near a configuration."""
 
     def __init__(self, robot: Robot, frame: str, path, start: np.ndarray, jacobian: Function):
         self.path, self.jacobian = path, jacobian
         solver = numerical(robot, frame)
-        found = solver(path.pose(np.array(0.0)), start)
-        if not found.reached:
-            raise SimulationError(f"the line starts out of reach of robot '{robot.name}' at t = 0 s: {found}.")
+        solution = solver(path.pose(np.array(0.0)), start)
+        if not solution.reached:
+            raise SimulationError(f"the line starts out of reach of robot '{robot.name}' at t = 0 s: {solution}.")
         self._step = solver.step
         t = np.linspace(0.0, path.duration, LINE_KNOTS)
-        self._solve(robot, frame, found.q)
+        self._solve(robot, frame, solution.q)
         check_rank(robot, frame, self, t, jacobian)
-        check_limits(robot, t, self(t), turning=False)  # the start was chosen inside them
+        check_limits(robot, t, self(t), turning=False)  # the start was chosen inside the limits
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         q, T = self._dense(t).T, self.path.pose(t)
-        still = np.zeros_like(q)
+        zero = np.zeros_like(q)
         for _ in range(CORRECTIONS):
-            q = q + self._step(q, T, 0.0, still)[0]  # (4)
+            q = q + self._step(q, T, 0.0, zero)[0]  # (4)
         return q
 
     def _solve(self, robot: Robot, frame: str, start: np.ndarray) -> None:
-        from scipy.integrate import solve_ivp  # slow to import, and seldom wanted
+        from scipy.integrate import solve_ivp  # imported here because it is slow
 
         twist = self.path.twist
 
         def rate(t, q):
-            return np.linalg.pinv(self.jacobian(q), rcond=RANK) @ twist  # (3)
+            return np.linalg.pinv(self.jacobian(q), rcond=RANK_TOLERANCE) @ twist  # (3)
 
-        def slip(t, q):
+        def accuracy_margin(t, q):
             J = self.jacobian(q)
-            left = J @ (np.linalg.pinv(J, rcond=RANK) @ twist) - twist
-            return SLIP * max(float(np.linalg.norm(twist)), 1e-300) - np.linalg.norm(left)
+            error = J @ (np.linalg.pinv(J, rcond=RANK_TOLERANCE) @ twist) - twist
+            return MAX_VELOCITY_ERROR * max(float(np.linalg.norm(twist)), 1e-300) - np.linalg.norm(error)
 
-        slip.terminal = True  # type: ignore[attr-defined]
-        fastest = 1e3 * max(np.abs(twist).max(), 1.0)
+        accuracy_margin.terminal = True  # type: ignore[attr-defined]
+        max_speed = MAX_SPEED_RATIO * max(np.abs(twist).max(), 1.0)
 
-        def wild(t, q):
-            return fastest - np.abs(rate(t, q)).max()
+        def speed_margin(t, q):
+            return max_speed - np.abs(rate(t, q)).max()
 
-        wild.terminal = True  # type: ignore[attr-defined]
+        speed_margin.terminal = True  # type: ignore[attr-defined]
         options = {"method": "DOP853", "rtol": 1e-10, "atol": 1e-12, "max_step": self.path.duration / 32}
-        if slip(0.0, start) < 0.0:
-            raise self._stuck(robot, frame, 0.0, start)
-        run = solve_ivp(rate, (0.0, self.path.duration), start, dense_output=True, events=[slip, wild], **options)
+        if accuracy_margin(0.0, start) < 0.0:
+            raise self._singular(robot, frame, 0.0, start)
+        events = [accuracy_margin, speed_margin]
+        run = solve_ivp(rate, (0.0, self.path.duration), start, dense_output=True, events=events, **options)
         if run.status != 0:
-            raise self._stuck(robot, frame, float(run.t[-1]), run.y[:, -1])
+            raise self._singular(robot, frame, float(run.t[-1]), run.y[:, -1])
         self._dense = run.sol
 
-    def _stuck(self, robot: Robot, frame: str, t: float, q: np.ndarray) -> SimulationError:
+    def _singular(self, robot: Robot, frame: str, t: float, q: np.ndarray) -> SimulationError:
         directions, _, joints = np.linalg.svd(self.jacobian(q))
         idle = robot.joint_names[int(np.argmax(np.abs(joints[-1])))]
         label = ("x", "y", "z", "about x", "about y", "about z")[int(np.argmax(np.abs(directions[:, -1])))]
         return SimulationError(
             f"the line cannot be followed beyond t = {t:.6g} s: there frame '{frame}' of robot '{robot.name}' cannot "
             f"move along {label} (world axes), and joint '{idle}' moves without moving it.",
-            hint="another start configuration, or a path beside this one",
+            hint="Use another start configuration, or a different path",
         )
 
 
 def zyz(first: float, second: float, third: float) -> np.ndarray:
-    """The rotation Rz(first) Ry(second) Rz(third), angles in degrees, as the papers give orientations."""
-    from scipy.spatial.transform import Rotation  # slow to import, and seldom wanted
+    """Return the rotation matrix Rz(first) Ry(second) Rz(third) of ZYZ Euler angles in degrees.
+
+    Examples
+    --------
+    >>> from appell.motion import zyz
+    >>> print((zyz(90.0, 0.0, 0.0) @ [1.0, 0.0, 0.0]).round(6) + 0.0)
+    [0. 1. 0.]
+    """
+    from scipy.spatial.transform import Rotation  # imported here because it is slow
 
     return Rotation.from_euler("ZYZ", [first, second, third], degrees=True).as_matrix()
 
 
 @dataclass(frozen=True)
 class LinePath:
-    """The line in space: equation (1)."""
+    """The line in space by (1)."""
 
-    start: np.ndarray
-    end: np.ndarray
-    R: np.ndarray
-    turn: np.ndarray  # w, in the axes of the frame at the start
-    duration: float
+    start: np.ndarray  # p₀, m
+    end: np.ndarray  # p₁, m
+    R: np.ndarray  # R₀
+    turn: np.ndarray  # w, rotation vector in the axes of the frame at the start
+    duration: float  # T, s
 
     def pose(self, t: np.ndarray) -> np.ndarray:
+        """Return the poses at times, (*t.shape, 4, 4)."""
         from scipy.spatial.transform import Rotation
 
         fraction = np.asarray(t)[..., None] / self.duration
@@ -269,15 +301,43 @@ class LinePath:
 
     @property
     def twist(self) -> np.ndarray:
+        """Velocity x = (ṗ, ω) of the frame, world axes."""
         return np.concatenate([self.end - self.start, self.R @ self.turn]) / self.duration
 
 
 class CartesianLine(Path):
-    """A frame of a robot moves along a straight line at constant velocity.
+    """Motion of a robot's frame along a straight line at constant velocity.
 
-    `orientation` is a 3x3 rotation for the whole line (see `zyz`), or a pair of them for start and end. `configuration`
-    is (shoulder, elbow, wrist), each 1 or -1, for an arm that `motion.inverse.spherical_wrist` knows; for any other
-    robot, or to choose a winding, it is a q near which the motion starts.
+    Parameters
+    ----------
+    robot
+        A robot whose joints move about or along one axis.
+    frame
+        Name of the frame.
+    start, end
+        Positions of the frame in world coordinates, (3,), m.
+    orientation
+        Rotation matrix of the frame, (3, 3) (see `zyz`), or one for the start and one for the end, (2, 3, 3).
+    duration
+        Duration, s.
+    configuration
+        (shoulder, elbow, wrist), each 1 or -1, for an arm with a closed-form inverse
+        (`ap.kinematics.inverse.spherical_wrist`); or coordinates (nq,) near which the motion starts, for any robot or
+        to select the number of turns. None: (1, 1, 1), or the start of the robot.
+
+    Raises
+    ------
+    SimulationError
+        If the line leaves the reach or the joint limits of the robot, or passes through a singularity.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> from appell.motion import CartesianLine, zyz
+    >>> line = CartesianLine(ap.load("puma"), "tool", [0.4, 0.2, 0.3], [0.5, -0.2, 0.3], zyz(0, 90, 0), 2.0)
+    >>> q, v, a = line([0.0, 1.0, 2.0])
+    >>> q.shape
+    (3, 6)
     """
 
     def __init__(
@@ -296,7 +356,7 @@ class CartesianLine(Path):
             if link.joint.motion.nq != 1:
                 raise ModelError(
                     f"joint '{link.joint.name}' of robot '{robot.name}' is {link.joint.motion.name}.",
-                    expected="joints about or along one axis; fix the base to follow a line with an arm",
+                    expected="joints about or along one axis; fix the base of a floating robot",
                 )
         self.names = robot.joint_names
         self.path = _path(start, end, orientation, self.duration)
@@ -337,7 +397,7 @@ class CartesianLine(Path):
         return q, v, a
 
     def pose(self, t) -> np.ndarray:
-        """The pose that the frame is meant to have, (..., 4, 4)."""
+        """Return the requested pose of the frame, (*t.shape, 4, 4)."""
         return self.path.pose(np.asarray(t, float))
 
 
@@ -352,14 +412,18 @@ def _path(start, end, orientation, duration: float) -> LinePath:
         if point.shape != (3,) or not np.isfinite(point).all():
             raise ArgumentError(f"the {name} of the line is {point.tolist()}.", expected="three coordinates in m")
         ends.append(point)
-    turns = np.asarray(orientation, float)
-    if turns.shape not in ((3, 3), (2, 3, 3)):
-        raise ArgumentError(f"the orientation has shape {turns.shape}.", expected="a 3x3 rotation, or one for each end")
-    T = np.tile(np.eye(4), (*turns.shape[:-2], 1, 1))
-    T[..., :3, :3] = turns
+    rotations = np.asarray(orientation, float)
+    if rotations.shape not in ((3, 3), (2, 3, 3)):
+        raise ArgumentError(
+            f"the orientation has shape {rotations.shape}.", expected="(3, 3), or (2, 3, 3) for both ends"
+        )
+    T = np.tile(np.eye(4), (*rotations.shape[:-2], 1, 1))
+    T[..., :3, :3] = rotations
     checked_poses(T, "orientation")
-    if turns.ndim == 2:
-        return LinePath(ends[0], ends[1], turns, np.zeros(3), duration)
+    if rotations.ndim == 2:
+        return LinePath(ends[0], ends[1], rotations, np.zeros(3), duration)
     from scipy.spatial.transform import Rotation
 
-    return LinePath(ends[0], ends[1], turns[0], Rotation.from_matrix(turns[0].T @ turns[1]).as_rotvec(), duration)
+    return LinePath(
+        ends[0], ends[1], rotations[0], Rotation.from_matrix(rotations[0].T @ rotations[1]).as_rotvec(), duration
+    )

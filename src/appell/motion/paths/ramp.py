@@ -1,9 +1,8 @@
-"""From one configuration to another with trapezoidal velocity: all joints start, cruise and stop together.
+"""Motion from one configuration to another with trapezoidal velocity; all joints start, cruise and stop together.
 
     q = q₀ + σ(t) (q₁ - q₀)          σ̇ rises at rate A to V, stays, and falls at rate A                          (1)
 
-A and V are set by the joint that reaches its limit first. If V cannot be reached on the way, the velocity is a
-triangle.
+A and V are determined by the joint that reaches its limit first. If V cannot be reached, the velocity is triangular.
 """
 
 from __future__ import annotations
@@ -17,10 +16,28 @@ from appell.motion.path import QVA, Numbers, Path, checked_duration, checked_poi
 
 
 class Ramp(Path):
-    """Trapezoidal motion between two configurations.
+    """Motion with trapezoidal velocity between two configurations.
 
-    `velocity` and `acceleration` are limits, one number or one a joint. A `duration` longer than the shortest possible
-    stretches the motion; a shorter one is an error.
+    Parameters
+    ----------
+    start, end
+        Configurations, (n,).
+    velocity, acceleration
+        Limits (rad/s or m/s, rad/s² or m/s²): a number, or one per joint.
+    duration
+        Duration, s; must not be shorter than the limits allow. None: the shortest.
+    names
+        Names of the coordinates. None: "1", "2", ...
+
+    Examples
+    --------
+    >>> from appell.motion import Ramp
+    >>> path = Ramp([0.0, 0.0], [1.0, 0.5], velocity=1.0, acceleration=2.0)
+    >>> path
+    <Ramp of 2 joints, 1.5 s>
+    >>> q, v, a = path(0.75)
+    >>> print(q, v)
+    [0.5  0.25] [1.  0.5]
     """
 
     def __init__(
@@ -38,7 +55,7 @@ class Ramp(Path):
             _limits(limit, name, len(move)) for limit, name in ((velocity, "velocity"), (acceleration, "acceleration"))
         )
         if not move.any():
-            raise ArgumentError("the ramp starts where it ends.", expected="two different configurations")
+            raise ArgumentError("start and end of the ramp are equal.", expected="two different configurations")
         moving = move > 0.0
         V, A = float(np.min(fastest[moving] / move[moving])), float(np.min(hardest[moving] / move[moving]))
         V = min(V, float(np.sqrt(A)))  # a triangle that covers σ = 1 peaks at √A
@@ -46,7 +63,8 @@ class Ramp(Path):
         self.duration = shortest if duration is None else checked_duration(duration)
         if self.duration < shortest * (1.0 - 1e-12):
             raise ArgumentError(
-                f"the ramp is to take {self.duration:g} s.", expected=f"{shortest:g} s or more with these limits"
+                f"the duration of the ramp is {self.duration:g} s.",
+                expected=f"{shortest:g} s or more with these limits",
             )
         stretch = shortest / self.duration
         self.cruise, self.rate = V * stretch, A * stretch**2

@@ -1,11 +1,12 @@
-"""A path travelled as fast as limits allow: time scaling of a path, time-optimal along it.
+"""Time-optimal motion along a path under limits.
 
-The rows of `path_limits` are kept at both ends of every interval of a grid. In between, where u is constant and x
-linear in s, they can be passed by terms of second order in the step; so the motion is checked densely, what it exceeds
-is taken off the limits of that interval, and the passes of `reachable` are run again until nothing is exceeded.
+The rows of `path_limits` are satisfied at both ends of every interval of a grid. In between, where u is constant and x
+is linear in s, they can be violated by terms of second order in the step. The motion is therefore checked densely, the
+excess is subtracted from the limits of the interval, and the passes of `reachable` are repeated until no limit is
+exceeded.
 
-Friction makes the rows nonlinear in x. Each pass linearises it at the motion of the pass before (a Newton method); the
-first one takes the friction of a slow motion. The passes end when the motion no longer changes.
+Friction makes the rows nonlinear in x. Each pass linearises it at the motion of the pass before (Newton's method); the
+first pass uses the friction of a slow motion. The passes end when the motion no longer changes.
 """
 
 from __future__ import annotations
@@ -18,19 +19,29 @@ from appell.errors import ArgumentError, SimulationError
 from appell.model.system import System
 from appell.motion.path import QVA, Path
 from appell.motion.paths.limit_rows import PathLimits, path_limits
-from appell.motion.paths.reachable import own_tops, profile, tops
+from appell.motion.paths.reachable import interval_tops, profile, tops
 
-END = 1e-9  # of an interval: how far inside it its ends are taken, since a path's second derivative may jump at a knot
-INSIDE = np.array([END, *(np.arange(1, 12) / 12.0), 1.0 - END])  # where an interval is checked
-EXCESS = 1e-7  # what a limit may be exceeded by, in its own unit
-ROUNDS = 40
-HALVINGS = 60  # of x, until a tangent allows rest
-SAME = 1e-9  # of the largest x: what two passes may differ by where friction is linearised
-FINER = 12  # times that the interval at an end is halved where the path itself starts or stops
+END_OFFSET = 1e-9  # of an interval: its ends are evaluated inside, because q'' of a path may jump at a knot
+CHECKED_PARTS = np.array([END_OFFSET, *(np.arange(1, 12) / 12.0), 1.0 - END_OFFSET])  # of an interval
+MAX_EXCESS = 1e-7  # accepted violation of a limit, in its unit
+MAX_PASSES = 40
+MAX_HALVINGS = 60  # of x, until a tangent of the friction permits rest
+CONVERGENCE = 1e-9  # relative to the largest x: difference of two passes at which linearised friction has converged
+END_REFINEMENTS = 12  # halvings of the interval at an end where the path starts or stops with zero velocity
 
 
 class Scaled(Path):
-    """A path with another time: piecewise constant s̈ over the intervals of a grid."""
+    """A path with another time law: s̈ is constant in each interval of a grid.
+
+    Parameters
+    ----------
+    path
+        The path q(s).
+    s
+        Grid of path parameters, (n + 1,).
+    x, u
+        ṡ² at the grid points, (n + 1,), and s̈ in the intervals, (n,).
+    """
 
     def __init__(self, path: Path, s: np.ndarray, x: np.ndarray, u: np.ndarray):
         self.path, self.names, self.s, self.x, self.u = path, path.names, s, x, u
@@ -40,7 +51,7 @@ class Scaled(Path):
         self.duration = float(self.t[-1])
 
     def along(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """s, ṡ and s̈ at a time."""
+        """Return s, ṡ and s̈ at times."""
         k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.u) - 1)
         dt, speed, u = t - self.t[k], np.sqrt(self.x[k]), self.u[k]
         s = np.clip(self.s[k] + dt * (speed + 0.5 * dt * u), self.s[k], self.s[k + 1])
@@ -68,22 +79,42 @@ def time_optimal(
     Parameters
     ----------
     path
-        Path of as many coordinates as the system has; its own time is replaced.
+        Path with the coordinates of the system; its own time law is replaced.
     system
-        A robot or mechanism, which moves with the friction and rotors it was described with, or a `Dynamics`, which is
-        used as it is.
+        A robot or mechanism, with the friction and rotors of its description, or a `Dynamics`, which is used as it is.
     velocity, acceleration
         Limits of the coordinates (rad/s or m/s, rad/s² or m/s²): a number, or one per coordinate.
     torque
         Limits of the actuators (N m or N): a number, or one per actuator. Limits of speed and torque that are not given
-        are those of the description; np.inf lifts them.
+        are those of the description; np.inf removes them.
     friction, rotors
-        False: friction or rotor inertia of the actuators does not count.
+        False: ignore the actuators' friction or rotor inertia. None: the settings of `system`.
     intervals
         Number of intervals of the grid, at least 10.
+
+    Returns
+    -------
+    Scaled
+        The path with its new time law.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no limit, or if an argument is not valid.
+    SimulationError
+        If the limits exclude the path.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> from appell.motion import Ramp, time_optimal
+    >>> path = Ramp([0.0], [1.0], velocity=1.0, acceleration=1.0, names=["hinge"])
+    >>> fast = time_optimal(path, ap.load("pendulum"), velocity=2.0, acceleration=4.0, torque=float("inf"))
+    >>> print(round(fast.duration, 4))
+    1.0
     """
     if intervals < 10:
-        raise ArgumentError(f"the path is cut into {intervals} intervals.", expected="10 or more")
+        raise ArgumentError(f"intervals is {intervals}.", expected="10 or more")
     dyn = moving_dynamics(system, "time_optimal", friction=friction, rotors=rotors)
     limits = path_limits(path, dyn, velocity, acceleration, torque)
     s = _grid(path, intervals)
@@ -92,10 +123,13 @@ def time_optimal(
 
 
 def _grid(path: Path, intervals: int) -> np.ndarray:
-    """Equal intervals, cut at the path's knots, and ever finer towards an end where q' = 0 and ṡ rises steeply."""
+    """Return a grid of equal intervals, divided at the path's knots and refined at ends with q' = 0.
+
+    At such an end ṡ rises steeply.
+    """
     T = path.duration
     even, knots = np.linspace(0.0, T, intervals + 1), np.asarray(getattr(path, "knots", ()), float)
-    fine = T / intervals * 0.5 ** np.arange(1, FINER + 1)
+    fine = T / intervals * 0.5 ** np.arange(1, END_REFINEMENTS + 1)
     speed = np.linalg.norm(path(even)[1], axis=-1)
     near = [part for part, end in ((fine, speed[0]), (T - fine, speed[-1])) if end < 1e-9 * speed.max()]
     s = np.unique(np.concatenate([even, knots, *near]))
@@ -106,51 +140,51 @@ def _grid(path: Path, intervals: int) -> np.ndarray:
 
 def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
     step = np.diff(s)
-    places = s[:-1, None] + step[:, None] * INSIDE
-    A, B, C = rigid = limits.rows(places)  # (intervals, places, rows)
+    points = s[:-1, None] + step[:, None] * CHECKED_PARTS
+    A, B, C = rigid = limits.rows(points)  # (intervals, points, rows)
     d = 2.0 * step[:, None]
-    rubs = limits.has_friction
-    between = np.zeros(places.shape)
-    margin, own = np.zeros_like(C[:, 0]), np.empty(len(step))
+    has_friction = limits.has_friction
+    between = np.zeros(points.shape)
+    margin, interval_top = np.zeros_like(C[:, 0]), np.empty(len(step))
     changed = np.ones(len(step), bool)
-    for _ in range(ROUNDS):
-        if rubs:
-            B, C = _with_friction(limits, places, between, rigid)
+    for _ in range(MAX_PASSES):
+        if has_friction:
+            B, C = _with_friction(limits, points, between, rigid)
             changed[:] = True
         rows_A = np.concatenate([A[:, 0], A[:, -1] + d * B[:, -1]], axis=1)
         rows_B = np.concatenate([B[:, 0], B[:, -1]], axis=1)
         rows_C = np.concatenate([C[:, 0] - margin, C[:, -1] - margin], axis=1)
-        own[changed] = own_tops(rows_A[changed], rows_B[changed], rows_C[changed])
-        top = tops(rows_A, rows_B, rows_C, step, own)
+        interval_top[changed] = interval_tops(rows_A[changed], rows_B[changed], rows_C[changed])
+        top = tops(rows_A, rows_B, rows_C, step, interval_top)
         x, u = profile(rows_A, rows_B, rows_C, step, top)
-        before, between = between, x[:-1, None] + d * u[:, None] * INSIDE
-        settled = not rubs or np.abs(between - before).max() <= SAME * between.max()
-        if rubs and settled:
-            B, C = rigid[1], rigid[2] - limits.friction_rows(places, np.maximum(between, 0.0))[0]
+        before, between = between, x[:-1, None] + d * u[:, None] * CHECKED_PARTS
+        settled = not has_friction or np.abs(between - before).max() <= CONVERGENCE * between.max()
+        if has_friction and settled:
+            B, C = rigid[1], rigid[2] - limits.friction_rows(points, np.maximum(between, 0.0))[0]
         excess = _peaks(A * u[:, None, None] + B * between[..., None] - C)
-        if excess.max() <= EXCESS and settled:
-            return _moving(limits, s, x, u)
-        margin = margin + np.where(excess > 0.3 * EXCESS, 1.05 * excess, 0.0)
-        changed = np.any(excess > 0.3 * EXCESS, axis=1)
+        if excess.max() <= MAX_EXCESS and settled:
+            return _checked_motion(limits, s, x, u)
+        margin = margin + np.where(excess > 0.3 * MAX_EXCESS, 1.05 * excess, 0.0)
+        changed = np.any(excess > 0.3 * MAX_EXCESS, axis=1)
     raise SimulationError(
         f"the limits of {limits.dyn.system.owner} are still exceeded by {excess.max():.3g} between grid points near "
         f"t = {s[int(np.argmax(excess.max(axis=1)))]:.6g} s of the path.",
-        hint="more intervals, or a smoother path",
+        hint="Use more intervals, or a smoother path",
     )
 
 
 def _with_friction(limits: PathLimits, s: np.ndarray, x: np.ndarray, rigid) -> tuple[np.ndarray, np.ndarray]:
-    """B and C of the rows with friction linearised at x, that is (4) of `limit_rows`.
+    """Return B and C of the rows with friction linearised at x by (4) of `limit_rows`.
 
-    A tangent at a speed that friction does not allow would exclude rest; x is halved there until it does not.
+    The tangent at a speed that friction does not permit would exclude rest; x is halved there until it does not.
 
-    A motion that ends at rest brakes with the help of friction, which is gone at its last instant; there, and at its
-    first one, a row takes the friction of a slow motion or none, whichever leaves less.
+    A motion that ends at rest brakes with the help of friction, which vanishes at its last instant. At the first and
+    the last point, a row therefore has the friction of a slow motion or none, whichever is more restrictive.
     """
     _, B, C = rigid
     x = np.maximum(x, 0.0)
     phi, slope = limits.friction_rows(s, x)
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         broken = (C - phi + slope * x[..., None] < 0.0).any(axis=-1) & (x > 0.0)
         if not broken.any():
             break
@@ -163,7 +197,7 @@ def _with_friction(limits: PathLimits, s: np.ndarray, x: np.ndarray, rigid) -> t
 
 
 def _peaks(f: np.ndarray) -> np.ndarray:
-    """The largest value along axis 1, that of the parabola through each three neighbours included."""
+    """Return the largest value along axis 1, including the vertex of the parabola through each three neighbours."""
     before, here, after = f[:, :-2], f[:, 1:-1], f[:, 2:]
     slope, bend = 0.5 * (after - before), 2.0 * here - before - after
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -171,13 +205,14 @@ def _peaks(f: np.ndarray) -> np.ndarray:
     return np.maximum(f.max(axis=1), vertex.max(axis=1))
 
 
-def _moving(limits: PathLimits, s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Scaled:
+def _checked_motion(limits: PathLimits, s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Scaled:
+    """Return the motion; raise `SimulationError` if it stops before the end of the path."""
     stopped = (x[:-1] <= 0.0) & (x[1:] <= 0.0)
     if stopped.any():
         where = float(s[int(np.argmax(stopped))])
         joint = limits.dyn.system.actuator_names[int(np.argmax(limits.load(where)))]
         raise SimulationError(
-            f"the limits let the path be travelled only to t = {where:.6g} s of it; '{joint}' is nearest to its own.",
-            hint="wider limits, or another path",
+            f"the limits permit the path only up to t = {where:.6g} s of it; '{joint}' is closest to its limit.",
+            hint="Use wider limits, or another path",
         )
     return Scaled(limits.path, s, x, u)

@@ -15,10 +15,30 @@ if TYPE_CHECKING:
 
 
 class Spline(Path):
-    """The spline of a degree, 3 or 5, through way-points at given times, from rest to rest."""
+    """Spline through way-points from rest to rest.
+
+    Parameters
+    ----------
+    times
+        Times of the way-points, (points,), s; the first is 0.
+    points
+        Way-points, (points, n).
+    degree
+        3: cubic, at rest at both ends. 5: quintic, also without acceleration there.
+    names
+        Names of the coordinates. None: "1", "2", ...
+
+    Examples
+    --------
+    >>> from appell.motion import Spline
+    >>> path = Spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.5]])
+    >>> q, v, a = path(0.5)
+    >>> print(q.round(4), v.round(4))
+    [0.4531] [1.4062]
+    """
 
     def __init__(self, times: Numbers, points, degree: int = 3, names: Sequence[str] | None = None):
-        from scipy.interpolate import CubicSpline, make_interp_spline  # slow to import, and seldom wanted
+        from scipy.interpolate import CubicSpline, make_interp_spline  # imported here because it is slow
 
         self.knots = checked_times(times)
         self.points, self.names = checked_points(points, len(self.knots), names)
@@ -37,7 +57,17 @@ class Spline(Path):
 
 
 class Interpolated(Path):
-    """The motion through samples of q, v and a: a quintic between each two, exact in all three at the samples."""
+    """Motion through samples of q, v and a: a quintic polynomial between each two samples, exact at the samples.
+
+    Parameters
+    ----------
+    times
+        Times of the samples, (samples,), s; the first is 0.
+    q, v, a
+        Samples, (samples, n).
+    names
+        Names of the coordinates. None: "1", "2", ...
+    """
 
     def __init__(self, times: Numbers, q, v, a, names: Sequence[str] | None = None):
         from scipy.interpolate import BPoly

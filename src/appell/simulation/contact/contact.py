@@ -1,6 +1,6 @@
-"""Which points may meet which walls, and during which spans of time; compiled functions of their gaps and speeds.
+"""Contacts between points and walls, the time spans in which walls exist, and compiled functions of gaps and speeds.
 
-Joint limits are stops: each is a contact of one row, with the gap q - lower or upper - q.
+A joint limit that acts as a stop is a contact with one row and the gap q - lower or upper - q.
 """
 
 from __future__ import annotations
@@ -33,11 +33,28 @@ ALWAYS: Spans = ((-math.inf, math.inf),)
 
 @dataclass(frozen=True)
 class Contact:
-    """Points of a robot against a wall.
+    """Contact between points of a robot and a wall.
 
-    `points` are frame names, or "all": every joint and every named frame, each place once. `restitution` is Newton's
-    coefficient, 0 to 1; `friction` is Coulomb's. `during` is when the wall is there: always, or from t0 until t1 in
-    seconds, or several such pairs.
+    Parameters
+    ----------
+    points
+        Names of frames, or "all": every joint and every named frame that moves, each position once.
+    surface
+        The wall: a `Plane`, `Sphere`, `Circle`, `Cylinder` or `Implicit`.
+    restitution
+        Newton's coefficient of restitution, from 0 (no bounce) to 1 (no loss).
+    friction
+        Coulomb's coefficient of friction, at least 0.
+    during
+        Time spans in which the wall exists: (t0, t1) in s, or several such pairs in ascending order. None: always.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> wall = ap.Contact("tip", ap.Plane(normal=(-1.0, 0.0, 0.0)), restitution=0.5)
+    >>> record = ap.simulate(ap.load("pendulum"), q0=[0.5], until=1.0, contacts=wall)
+    >>> [event.kind for event in record.events]
+    ['impact']
     """
 
     points: str | Iterable[str]
@@ -49,24 +66,24 @@ class Contact:
     def __post_init__(self):
         if not isinstance(self.surface, Surface):
             raise ArgumentError(
-                f"a contact has the surface {self.surface!r}.", expected="Plane, Sphere, Circle, Cylinder or Implicit"
+                f"the surface of a contact is {self.surface!r}.", expected="Plane, Sphere, Circle, Cylinder or Implicit"
             )
         points = (self.points,) if isinstance(self.points, str) else tuple(self.points)
         if not points:
             raise ArgumentError("a contact has no points.", expected='frame names, or "all"')
         object.__setattr__(self, "points", points)
-        object.__setattr__(self, "during", windows(self.during))
+        object.__setattr__(self, "during", checked_spans(self.during))
         e, mu = self.restitution, self.friction
         if not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
             raise ArgumentError(
                 f"a contact has restitution {e!r}.", expected="a number from 0 (no bounce) to 1 (no loss)"
             )
         if not isinstance(mu, (int, float)) or not 0.0 <= mu < math.inf:
-            raise ArgumentError(f"a contact has friction {mu!r}.", expected="a number from 0 up")
+            raise ArgumentError(f"a contact has friction {mu!r}.", expected="a finite number, at least 0")
 
 
 def chosen_frames(dyn: Dynamics, points: tuple[str, ...]) -> list[Frame]:
-    """The frames of points by their names."""
+    """Return the frames of the points of a contact; raise `ArgumentError` for one that does not exist or move."""
     system = dyn.system
     if points == ("all",):
         return every_point(dyn)
@@ -74,30 +91,35 @@ def chosen_frames(dyn: Dynamics, points: tuple[str, ...]) -> list[Frame]:
         if name not in system.frame_names:
             raise ArgumentError(unknown_name("point", str(name), system.frame_names, system.owner))
         if system.frame(name).body is None:
-            raise ArgumentError(f"point '{name}' of {system.owner} is fixed to the world and meets no wall.")
+            raise ArgumentError(f"point '{name}' of {system.owner} is fixed to the world and cannot meet a wall.")
     return [system.frame(name) for name in dict.fromkeys(points)]
 
 
 def every_point(dyn: Dynamics) -> list[Frame]:
-    """Every joint and end point that moves, each place once; a named frame stands for the joint in the same place.
+    """Return the frames of all joints and named frames that move, each position once.
 
-    The joint of a link without matter, such as one slide of a base of two, is no place on the robot.
+    A named frame is preferred to a joint at the same position. The joints of links without a body, such as the first
+    slide of a two-axis base, are left out.
     """
     system, rng = dyn.system, np.random.default_rng(0)
     bodies = (system.frame(name) for name, body in system.bodies.items() if body is not None)
     frames = [frame for frame in (*system.frames, *bodies) if frame.body is not None]
-    tries = [system.random_configuration(rng, within_limits=False).tolist() for _ in range(3)]
-    places = np.array([[list(x) for x in dyn.equations.positions(frames, q)] for q in tries]).swapaxes(0, 1)
-    kept: list[int] = []
-    for k, place in enumerate(places):
-        moves = np.ptp(place, axis=0).max() > 1e-9
-        if moves and all(np.abs(place - places[j]).max() > 1e-9 for j in kept):
-            kept.append(k)
-    return [frames[k] for k in kept]
+    samples = [system.random_configuration(rng, within_limits=False).tolist() for _ in range(3)]
+    positions = np.array([[list(x) for x in dyn.equations.positions(frames, q)] for q in samples]).swapaxes(0, 1)
+    distinct: list[int] = []
+    for k, position in enumerate(positions):
+        moves = np.ptp(position, axis=0).max() > 1e-9
+        if moves and all(np.abs(position - positions[j]).max() > 1e-9 for j in distinct):
+            distinct.append(k)
+    return [frames[k] for k in distinct]
 
 
 class Contacts:
-    """All pairs of a point and a wall and all stops, with their compiled functions and their laws of impact."""
+    """All pairs of a point and a wall and all joint stops, with their compiled functions and contact parameters.
+
+    Arrays have one entry per pair, followed by one per stop: `names`, `point` (index into `frames`, -1 for a stop),
+    `wall` (index of the contact, -1 for a stop), `restitution`, `friction` and `spans` (when the wall exists).
+    """
 
     def __init__(
         self,
@@ -108,16 +130,18 @@ class Contacts:
         self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
         for contact in self.contacts:
             if not isinstance(contact, Contact):
-                raise ArgumentError(f"contacts holds {contact!r}.", expected="Contact(points, surface, ...)")
-        ends = chosen_stops(dyn.system, stops)
+                raise ArgumentError(f"contacts contains {contact!r}.", expected="Contact(points, surface, ...)")
+        stop_restitutions = chosen_stops(dyn.system, stops)
         walls = tuple((tuple(contact.points), contact.surface) for contact in self.contacts)
-        pairs = compiled(dyn, walls, tuple(ends))
+        pairs = compiled_pairs(dyn, walls, tuple(stop_restitutions))
         self.frames, self.names, self.point, self.wall = pairs.frames, pairs.names, pairs.point, pairs.wall
         self.stops, self.pairs = pairs.stops, pairs
         of_walls = [self.contacts[k] for k in self.wall[self.wall >= 0]]
-        self.restitution = np.array([contact.restitution for contact in of_walls] + list(ends.values()), float)
-        self.friction = np.array([contact.friction for contact in of_walls] + [0.0] * len(ends), float)
-        self.windows = [*(contact.during or ALWAYS for contact in of_walls), *(ALWAYS for _ in ends)]
+        self.restitution = np.array(
+            [contact.restitution for contact in of_walls] + list(stop_restitutions.values()), float
+        )
+        self.friction = np.array([contact.friction for contact in of_walls] + [0.0] * len(stop_restitutions), float)
+        self.spans = [*(contact.during or ALWAYS for contact in of_walls), *(ALWAYS for _ in stop_restitutions)]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -131,15 +155,16 @@ class Contacts:
         return self.pairs.motion
 
     def active(self, t: float) -> np.ndarray:
-        """Which there are at a time: a wall that comes at t is there, one that goes is not."""
-        return np.array([any(low <= t < high for low, high in spans) for spans in self.windows], bool)
+        """Return which walls exist at time t: one that appears at t does, one that disappears at t does not."""
+        return np.array([any(low <= t < high for low, high in spans) for spans in self.spans], bool)
 
     @cached_property
-    def edges(self) -> list[float]:
-        """When walls come or go."""
-        return sorted({edge for spans in self.windows for span in spans for edge in span if math.isfinite(edge)})
+    def switch_times(self) -> list[float]:
+        """Times at which walls appear or disappear, s."""
+        return sorted({edge for spans in self.spans for span in spans for edge in span if math.isfinite(edge)})
 
     def describe(self, k: int) -> str:
+        """Return a phrase for messages that names the point and the wall, or the joint and its limit."""
         if self.wall[k] < 0:
             stop = self.stops[k - len(self.names) + len(self.stops)]
             return f"joint '{stop.joint}' and its {'lower' if stop.sign > 0 else 'upper'} limit {stop.limit:g}"
@@ -148,19 +173,19 @@ class Contacts:
 
 
 Walls = tuple[tuple[tuple[str, ...], Surface], ...]
-_KNOWN: WeakKeyDictionary[Dynamics, dict[tuple[Walls, tuple[JointStop, ...]], Pairs]] = WeakKeyDictionary()
+_PAIRS: WeakKeyDictionary[Dynamics, dict[tuple[Walls, tuple[JointStop, ...]], Pairs]] = WeakKeyDictionary()
 
 
-def compiled(dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]) -> Pairs:
-    """The pairs of points and walls of a catalogue and its stops, traced once for all runs with them."""
-    known = _KNOWN.setdefault(dyn, {})
-    if (walls, stops) not in known:
-        known[walls, stops] = Pairs(dyn, walls, stops)
-    return known[walls, stops]
+def compiled_pairs(dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]) -> Pairs:
+    """Return the pairs of a `Dynamics`; they are traced once and shared by all runs with the same walls and stops."""
+    cached = _PAIRS.setdefault(dyn, {})
+    if (walls, stops) not in cached:
+        cached[walls, stops] = Pairs(dyn, walls, stops)
+    return cached[walls, stops]
 
 
 class Pairs:
-    """Points of a system against walls, then stops of its joints: which, and the functions of their motion."""
+    """Pairs of a point and a wall, followed by the stops of joints, and the compiled functions of their motion."""
 
     def __init__(self, dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]):
         pairs = [(frame, k) for k, (points, _) in enumerate(walls) for frame in chosen_frames(dyn, points)]
@@ -177,12 +202,12 @@ class Pairs:
 
     @cached_property
     def gaps(self) -> Function:
-        """gap(q) of every pair and every stop, for batches."""
+        """Function of q: the gap of every pair and every stop, for batches."""
         equations = self.equations
 
         def body(q):
-            place = equations.positions(self.frames, q)
-            walls = [self.surfaces[w].gap(*place[p]) for p, w in self.pairs]
+            positions = equations.positions(self.frames, q)
+            walls = [self.surfaces[w].gap(*positions[p]) for p, w in self.pairs]
             return {"gap": walls + [stop.gap(q) for stop in self.stops]}
 
         doc = "The gap between every point and its wall, and of every stop."
@@ -190,53 +215,54 @@ class Pairs:
 
     @cached_property
     def motion(self) -> Function:
-        """The points' motion seen from their walls at (q, v), for one sample; see `appell.formulate.kinematics`.
+        """Function of (q, v): the motion of points relative to their walls; see `appell.formulate.kinematics`.
 
-        `rows` are Jacobians along normal, first and second tangent, which are the rows of `frame`; `speed` and `drift`
-        are velocity, and acceleration at a = 0, along them. A stop has a normal row, and no tangents.
+        `rows` are the Jacobians along normal, first and second tangent, which are the rows of `frame`; `speed` and
+        `drift` are the velocities, and the accelerations at a = 0, along them. A stop has a normal row only; its
+        tangent rows are zero.
         """
         derivatives = [surface.derivatives() for surface in self.surfaces]
         equations, nv = self.equations, self.system.nv
 
         def body(q, v):
             points = equations.point_motions(self.frames, q, v)
-            found: dict[str, list] = {name: [] for name in ("gap", "slope", "frame", "rows", "speed", "drift")}
+            outputs: dict[str, list] = {name: [] for name in ("gap", "slope", "frame", "rows", "speed", "drift")}
             for p, w in self.pairs:
-                own = points[p]
-                gap, gradient, hessian = (inline(tape, own.position)[0] for tape in derivatives[w])
-                seen = wall_motion(gap, Vec3.of(gradient), [Vec3.of(row) for row in hessian], own.velocity)
-                axes, columns = seen.frame, [Vec3.of(column) for column in zip(*own.J, strict=True)]
-                drift = [axis.dot(own.drift) for axis in axes]
-                found["gap"].append(seen.gap)
-                found["slope"].append(seen.slope)
-                found["frame"].append([list(axis) for axis in axes])
-                found["rows"].append([[axis.dot(column) for column in columns] for axis in axes])
-                found["speed"].append([axis.dot(own.velocity) for axis in axes])
-                found["drift"].append([drift[0] + seen.bend, *drift[1:]])
+                point = points[p]
+                gap, gradient, hessian = (inline(tape, point.position)[0] for tape in derivatives[w])
+                wall = wall_motion(gap, Vec3.of(gradient), [Vec3.of(row) for row in hessian], point.velocity)
+                axes, columns = wall.frame, [Vec3.of(column) for column in zip(*point.J, strict=True)]
+                drift = [axis.dot(point.drift) for axis in axes]
+                outputs["gap"].append(wall.gap)
+                outputs["slope"].append(wall.slope)
+                outputs["frame"].append([list(axis) for axis in axes])
+                outputs["rows"].append([[axis.dot(column) for column in columns] for axis in axes])
+                outputs["speed"].append([axis.dot(point.velocity) for axis in axes])
+                outputs["drift"].append([drift[0] + wall.bend, *drift[1:]])
             for stop in self.stops:
                 row = stop.row(nv)
-                found["gap"].append(stop.gap(q))
-                found["slope"].append(1.0)
-                found["frame"].append([[0.0] * 3] * 3)
-                found["rows"].append([row, [0.0] * nv, [0.0] * nv])
-                found["speed"].append([row[stop.velocity] * v[stop.velocity], 0.0, 0.0])
-                found["drift"].append([0.0] * 3)
+                outputs["gap"].append(stop.gap(q))
+                outputs["slope"].append(1.0)
+                outputs["frame"].append([[0.0] * 3] * 3)
+                outputs["rows"].append([row, [0.0] * nv, [0.0] * nv])
+                outputs["speed"].append([row[stop.velocity] * v[stop.velocity], 0.0, 0.0])
+                outputs["drift"].append([0.0] * 3)
             if points:
-                found["position"] = [list(p.position) for p in points]
-                found["velocity"] = [list(p.velocity) for p in points]
-            return found
+                outputs["position"] = [list(p.position) for p in points]
+                outputs["velocity"] = [list(p.velocity) for p in points]
+            return outputs
 
-        inputs, doc = {"q": self.system.nq, "v": nv}, "How points move towards their walls."
+        inputs, doc = {"q": self.system.nq, "v": nv}, "Motion of points relative to their walls."
         return Function.of("contact", inputs, body, doc, self.system.owner)
 
 
-def windows(given: Any) -> Spans | None:
-    """The spans that a user gave: none (always), one pair, or several in their order."""
+def checked_spans(given: Any) -> Spans | None:
+    """Return `Contact.during` as time spans, or None (always); raise `ArgumentError` if they do not ascend."""
     if given is None:
         return None
-    wrong = ArgumentError(
-        f"a contact is there during {given!r}.",
-        expected="(t0, t1) in seconds with t0 < t1, or several such pairs, one after the other",
+    error = ArgumentError(
+        f"during of a contact is {given!r}.",
+        expected="(t0, t1) in seconds with t0 < t1, or several such pairs in ascending order",
     )
     try:
         pairs = list(given)
@@ -244,17 +270,17 @@ def windows(given: Any) -> Spans | None:
             pairs = [pairs]
         spans = tuple((float(low), float(high)) for low, high in pairs)
     except (TypeError, ValueError):
-        raise wrong from None
+        raise error from None
     edges = [edge for span in spans for edge in span]
-    grow = all(a < b for a, b in spans) and all(a <= b for a, b in pairwise(edges))
-    if not spans or not grow or any(math.isnan(edge) for edge in edges):
-        raise wrong
+    ascending = all(a < b for a, b in spans) and all(a <= b for a, b in pairwise(edges))
+    if not spans or not ascending or any(math.isnan(edge) for edge in edges):
+        raise error
     return spans
 
 
 @dataclass(frozen=True)
 class JointStop:
-    """gap = sign (scale q[coordinate] + offset - limit), which grows with sign scale v[velocity]."""
+    """A joint limit: gap = sign (scale q[coordinate] + offset - limit), with velocity sign scale v[velocity]."""
 
     joint: str
     coordinate: int
@@ -272,10 +298,10 @@ class JointStop:
 
 
 def limited_joints(system: System) -> tuple[JointStop, ...]:
-    """The stops of all joints of one axis with limits, lower before upper; of a mechanism's coordinates likewise."""
+    """Return the stops of all single-axis joints (or of a mechanism's coordinates) with limits, lower before upper."""
     if isinstance(system, Robot):
         joints = [link.joint for link in system.links if link.joint.motion.nv == 1]
-        places = [
+        joint_limits = [
             (
                 joint.name,
                 *(span.start for span in system.span(joint)),
@@ -285,23 +311,23 @@ def limited_joints(system: System) -> tuple[JointStop, ...]:
             for joint in joints
         ]
     else:
-        places = [
+        joint_limits = [
             (name, k, k, system.ranges[k], (1.0, 0.0)) for k, name in enumerate(system.coordinate_names[: system.nv])
         ]
     return tuple(
         JointStop(name, q, v, limit, sign, *law)
-        for name, q, v, limits, law in places
+        for name, q, v, limits, law in joint_limits
         for limit, sign in zip(limits, (1.0, -1.0), strict=True)
         if limit is not None and math.isfinite(limit)
     )
 
 
 def chosen_stops(system: System, stops: float | Mapping[str, float] | None) -> dict[JointStop, float]:
-    """The stops of a run with their restitution: of all limited joints, or of those that are named."""
+    """Return the stops of a run and their restitution: of all joints with limits, or of those named in `stops`."""
     if stops is None:
         return {}
-    known = limited_joints(system)
-    names = list(dict.fromkeys(stop.joint for stop in known))
+    all_stops = limited_joints(system)
+    names = list(dict.fromkeys(stop.joint for stop in all_stops))
     given = stops if isinstance(stops, Mapping) else dict.fromkeys(names, stops)
     for name, e in given.items():
         if name not in names:
@@ -313,6 +339,7 @@ def chosen_stops(system: System, stops: float | Mapping[str, float] | None) -> d
             )
     if not isinstance(stops, Mapping) and not names:
         raise ArgumentError(
-            f"{system.owner} has no joint with limits that could stop it.", hint="Limits(lower, upper), or stops=None"
+            f"stops is given, but {system.owner} has no joint with limits.",
+            hint="Describe limits with Limits(lower, upper), or pass stops=None",
         )
-    return {stop: float(given[stop.joint]) for stop in known if stop.joint in given}
+    return {stop: float(given[stop.joint]) for stop in all_stops if stop.joint in given}

@@ -1,13 +1,13 @@
-"""Contact forces as a row of convex problems: slow, and sure to come near a solution.
+"""Contact forces by a sequence of convex problems: slow, but robust.
 
-With ũ = u + μ |u_t| n the law of a cone is K ∋ f ⊥ ũ ∈ K* (De Saxcé and Feng 1998): for a given s = μ |u_t| it says
-that f is least in
+With ũ = u + μ |u_t| n the law of a cone is K ∋ f ⊥ ũ ∈ K* (De Saxcé and Feng 1998): for a given s = μ |u_t| it states
+that f minimises
 
-    ½ f·A f + f·(b + s n),        f within cones, bounds, and pushing only                                     (1)
+    ½ f·A f + f·(b + s n),        f within cones and bounds, pushing only                                      (1)
 
 which has a solution for every A = J M⁻¹Jᵀ, redundant rows included. Each round solves (1) by projected gradients with
-momentum (Nesterov 1983, started anew whenever it leads uphill) and takes s from the result; the laws are obeyed where
-s stays the same. Rows are scaled so that a step of 1/|A| suits all blocks.
+momentum (Nesterov 1983, restarted whenever it leads uphill) and updates s from the result; a fixed point of s satisfies
+the laws. Rows are scaled so that a step of 1/|A| suits all blocks.
 """
 
 from __future__ import annotations
@@ -20,38 +20,50 @@ import numpy as np
 if TYPE_CHECKING:
     from appell.simulation.contact.blocks import Laws
 
-ROUNDS = 12
-STEPS = 100  # of a round
-ROUNDING = 1e-9
-AWAY = 1e3  # times b: with much friction s may grow from round to round instead of settling
+MAX_ROUNDS = 12
+GRADIENT_STEPS = 100  # per round
+NEGATIVE_EIGENVALUE = 1e-9  # relative to the largest eigenvalue: a smaller negative one is a rounding error
+DIVERGENCE_RATIO = 1e3  # relative to b: with large friction, s may grow from round to round
 
 
 def convex_rounds(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, f: np.ndarray) -> Iterator[np.ndarray]:
-    """Forces after each round; `r` are the steps of the blocks, A is taken as symmetric."""
+    """Yield the forces after each round.
+
+    Parameters
+    ----------
+    A, b
+        Matrix (n, n), of which the symmetric part is used, and vector (n,) of the contact problem.
+    laws
+        Cones and bounds.
+    r
+        Step lengths of the blocks, (n,).
+    f
+        Forces to start from, (n,).
+    """
     scale = np.sqrt(r)
-    part = 0.5 * scale[:, None] * (A + A.T) * scale
-    sizes = np.linalg.eigvalsh(part)
-    least, most = float(sizes[0]), float(sizes[-1])
-    if least < -ROUNDING * most or most <= 0.0:
-        return  # no J M⁻¹Jᵀ: (1) is not convex
-    length = 1.0 / most
+    symmetric = 0.5 * scale[:, None] * (A + A.T) * scale
+    eigenvalues = np.linalg.eigvalsh(symmetric)
+    smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
+    if smallest < -NEGATIVE_EIGENVALUE * largest or largest <= 0.0:
+        return  # (1) is not convex
+    length = 1.0 / largest
     lower, upper = laws.lower / scale, laws.upper / scale
     f = f / scale
-    for _ in range(ROUNDS):
-        u = part @ f + b * scale
+    for _ in range(MAX_ROUNDS):
+        u = symmetric @ f + b * scale
         along = u[laws.tangent]
         right = b * scale
         right[laws.normal] += laws.mu * np.hypot(along[:, 0], along[:, 1])
-        if not np.abs(right).max() <= AWAY * np.abs(b * scale).max():
+        if not np.abs(right).max() <= DIVERGENCE_RATIO * np.abs(b * scale).max():
             return
-        f = _least(part, right, laws, (lower, upper), f, length)
+        f = _minimise(symmetric, right, laws, (lower, upper), f, length)
         yield f * scale
 
 
-def _least(A, b, laws: Laws, bounds, f: np.ndarray, length: float) -> np.ndarray:
-    """(1), nearly."""
+def _minimise(A, b, laws: Laws, bounds, f: np.ndarray, length: float) -> np.ndarray:
+    """Return the approximate minimiser of (1) after GRADIENT_STEPS steps of this length."""
     ahead, momentum = f, 1.0
-    for _ in range(STEPS):
+    for _ in range(GRADIENT_STEPS):
         slope = A @ ahead + b
         new = _projected(ahead - length * slope, laws, *bounds)
         if slope @ (new - f) > 0.0:
@@ -63,7 +75,7 @@ def _least(A, b, laws: Laws, bounds, f: np.ndarray, length: float) -> np.ndarray
 
 
 def _projected(z: np.ndarray, laws: Laws, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """The nearest forces within all cones and bounds."""
+    """Return the nearest forces within all cones and bounds."""
     f = np.clip(z, lower, upper)
     if len(laws.mu):
         n, t, mu = z[laws.normal], z[laws.tangent], laws.mu

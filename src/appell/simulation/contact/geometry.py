@@ -1,4 +1,4 @@
-"""Contacts and dry drives at one instant: rows, speeds, accelerations and inertia, from compiled kernels."""
+"""Contacts and dry drives at one state: Jacobian rows, speeds, accelerations and inertia, from compiled kernels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from appell.simulation.states import States
 
 
 class Geometry:
-    """Evaluates everything about contacts and drives at a state; the arrays hold until the next evaluation."""
+    """Evaluates contacts and drives at a state; its arrays are overwritten by the next evaluation.
+
+    `B`, `speed` and `drift` are the Jacobian rows, velocities, and accelerations at a = 0, along three rows per contact
+    (normal, two tangents), followed by one row per dry drive.
+    """
 
     def __init__(self, states: States, contacts: Contacts, drives: Drives):
         self.contacts, self.drives, self.states = contacts, drives, states
         self.nq, nv = states.nq, states.nw
-        self.active = np.ones(len(contacts), bool)  # the contacts whose wall is there
+        self.active = np.ones(len(contacts), bool)  # contacts whose wall exists at the current time
         self.kernels: list[Bound] = []
         if len(contacts):
             self.motion = contacts.motion.bind()
@@ -26,8 +30,8 @@ class Geometry:
             self.kernels.append(self.driven)
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # (B, speed, drift), flat views
         if len(contacts):
-            found = self.motion
-            self._parts.append((found.rows.reshape(-1, nv), found.speed.reshape(-1), found.drift.reshape(-1)))
+            motion = self.motion
+            self._parts.append((motion.rows.reshape(-1, nv), motion.speed.reshape(-1), motion.drift.reshape(-1)))
         if len(drives):
             self._parts.append((self.driven.D, self.driven.rate, self.driven.drift))
         size = 3 * len(contacts) + len(drives)
@@ -36,13 +40,13 @@ class Geometry:
             self.B, self.speed, self.drift = self._parts[0]
 
     def at(self, y: np.ndarray) -> Geometry:
-        """Everything at a state: three rows a contact (normal, tangents), then one a drive."""
+        """Evaluate all arrays at a state y = (q, w) and return this object."""
         q, w = y[: self.nq], y[self.nq :]
         for kernel in self.kernels:
             kernel.q[:], kernel.v[:] = q, w
             kernel()
         if self.kernels:
-            self.states.place(q)
+            self.states.evaluate(q)
         if len(self._parts) == 2:
             cut = 3 * len(self.contacts)
             for part, (rows, speed, drift) in zip((slice(cut), slice(cut, None)), self._parts, strict=True):
@@ -51,35 +55,37 @@ class Geometry:
 
     @property
     def M(self) -> np.ndarray:
+        """The inertia matrix, (nw, nw)."""
         return self.states.mass.M
 
     def response(self, rows: np.ndarray) -> np.ndarray:
-        """What unit impulses along rows change of the velocities, (nw, rows)."""
+        """Return the changes of the velocities w by unit impulses along rows, (nw, rows)."""
         return self.states.response(rows)
 
-    def normal(self, which) -> np.ndarray:
-        """Where the normal rows of contacts stand among all rows."""
-        return 3 * np.asarray(which, int)
+    def normal_rows(self, contacts) -> np.ndarray:
+        """Return the indices of the normal rows of contacts."""
+        return 3 * np.asarray(contacts, int)
 
-    def tangents(self, which) -> np.ndarray:
-        """Where the tangential rows of contacts stand, two each."""
-        return (3 * np.asarray(which, int)[:, None] + [1, 2]).ravel()
+    def tangent_rows(self, contacts) -> np.ndarray:
+        """Return the indices of the tangential rows of contacts, two each."""
+        return (3 * np.asarray(contacts, int)[:, None] + [1, 2]).ravel()
 
-    def of_drives(self, which) -> np.ndarray:
-        """Where the rows of drives stand."""
-        return 3 * len(self.contacts) + np.asarray(which, int)
+    def drive_rows(self, drives) -> np.ndarray:
+        """Return the indices of the rows of drives."""
+        return 3 * len(self.contacts) + np.asarray(drives, int)
 
     def distance(self) -> np.ndarray:
-        """First-order distances of points from their walls, infinite if they are not there, and joints from stops."""
+        """Return first-order distances of points from walls (infinite if inactive) and of joints from stops."""
         if not len(self.contacts):
             return np.zeros(0)
         with np.errstate(all="ignore"):
-            found = np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
-        return np.where(self.active, found, np.inf)
+            distance = np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+        return np.where(self.active, distance, np.inf)
 
     def normal_speed(self) -> np.ndarray:
+        """Return the normal velocities of all contacts, positive away from the wall."""
         return self.speed[: 3 * len(self.contacts) : 3]
 
     def rates(self) -> np.ndarray:
-        """Of the dry drives."""
+        """Return the velocities θ̇ of the dry drives."""
         return self.speed[3 * len(self.contacts) :]

@@ -1,8 +1,8 @@
-"""Walls: surfaces given by a gap that is positive where a point may be, zero on the wall and negative inside it.
+"""Walls: surfaces defined by a gap that is positive in free space, zero on the wall and negative inside it.
 
-The gap is a function over scalars, so that it is traced, differentiated twice and compiled with the robot. Near the
-wall φ/|∇φ| is the distance. The gaps of round walls are polynomials, (R² - r²) / 2R, with unit slope on the wall; what
-rolls on them asks for their distance, R - r, wherever it is.
+The gap is a function over scalars, so that it can be traced, differentiated twice and compiled with the robot. Near the
+wall φ/|∇φ| is the distance. The gaps of round walls are polynomials, (R² - r²) / 2R, with unit slope on the wall;
+rolling constraints use the exact distance R - r instead.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from appell.errors import AppellError, ArgumentError
 
 
 class Surface(ABC):
-    """A wall."""
+    """Base class of walls."""
 
     @abstractmethod
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """φ at a point of the world."""
+        """Return the gap φ at a point in world coordinates."""
 
     def derivatives(self) -> tuple[Tape, Tape, Tape]:
-        """The tapes of φ, ∇φ and the Hessian, each a function of the point x[3]."""
+        """Return the tapes of φ, ∇φ and the Hessian, each a function of the point x[3]."""
         gap = Function.of("gap", {"x": 3}, lambda x: {"gap": self.gap(*x)})
         gradient = gap.jacobian("x")
         return gap.tape, gradient.tape, gradient.jacobian("x").tape
@@ -36,7 +36,22 @@ class Surface(ABC):
 
 @dataclass(frozen=True)
 class Plane(Surface):
-    """The half space normal·x ≥ offset is free; offset is the distance from the origin along the normal."""
+    """A plane; the half space normal·x ≥ offset is free.
+
+    Parameters
+    ----------
+    normal
+        Direction into the free half space, world axes; any length.
+    offset
+        Distance of the plane from the origin along the normal, m.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> floor = ap.Plane(offset=-0.5)
+    >>> floor.gap(0.0, 0.0, 1.0)
+    1.5
+    """
 
     normal: Iterable[float] = (0.0, 0.0, 1.0)
     offset: float = 0.0
@@ -52,28 +67,44 @@ class Plane(Surface):
 
 
 class Round(Surface):
-    """A wall at a constant distance from a point or a line."""
+    """Base class of walls at a constant distance from a point or a line."""
 
     radius: float
     inside: bool
 
     @abstractmethod
     def square(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """r², the square of the distance from the point or line."""
+        """Return r², the squared distance from the point or line."""
 
     def gap(self, x, y, z):
         gap = 0.5 * self.radius - (0.5 / self.radius) * self.square(x, y, z)
         return gap if self.inside else -gap
 
     def distance(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """R - r, everywhere."""
+        """Return the signed distance from the wall, R - r inside, m."""
         distance = self.radius - sqrt(self.square(x, y, z))
         return distance if self.inside else -distance
 
 
 @dataclass(frozen=True)
 class Sphere(Round):
-    """A ball, free inside or outside."""
+    """A sphere, free inside or outside.
+
+    Parameters
+    ----------
+    radius
+        Radius, m.
+    center
+        Center in world coordinates, m.
+    inside
+        Whether the inside is free; otherwise the outside is.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ap.Sphere(2.0, inside=False).distance(0.0, 0.0, 5.0)
+    3.0
+    """
 
     radius: float
     center: Iterable[float] = (0.0, 0.0, 0.0)
@@ -90,7 +121,25 @@ class Sphere(Round):
 
 @dataclass(frozen=True)
 class Cylinder(Round):
-    """A round tube without ends about an axis through `center`, free inside or outside."""
+    """An infinite circular cylinder, free inside or outside.
+
+    Parameters
+    ----------
+    radius
+        Radius, m.
+    center
+        A point on the axis in world coordinates, m.
+    axis
+        Direction of the axis, world axes; any length.
+    inside
+        Whether the inside is free; otherwise the outside is.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ap.Cylinder(2.0, axis=(0.0, 0.0, 1.0)).distance(0.5, 0.0, 7.0)
+    1.5
+    """
 
     radius: float
     center: Iterable[float] = (0.0, 0.0, 0.0)
@@ -109,7 +158,23 @@ class Cylinder(Round):
 
 @dataclass(frozen=True)
 class Circle(Round):
-    """A circle in the x-y plane, for robots that move in it; `center` has two components, or three with z ignored."""
+    """A circle in the x-y plane, for robots that move in this plane; z is ignored.
+
+    Parameters
+    ----------
+    radius
+        Radius, m.
+    center
+        Center, two coordinates in m; a third one is ignored.
+    inside
+        Whether the inside is free; otherwise the outside is.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ap.Circle(1.0, center=(1.0, 0.0)).distance(1.25, 0.0, 3.0)
+    0.75
+    """
 
     radius: float
     center: Iterable[float] = (0.0, 0.0)
@@ -129,14 +194,32 @@ class Circle(Round):
 
 @dataclass(frozen=True)
 class Implicit(Surface):
-    """Any function(x, y, z) of scalars, positive where a point may be; write it with appell.sin, sqrt, select ..."""
+    """A wall defined by a function that is positive in free space.
+
+    Parameters
+    ----------
+    function
+        Function (x, y, z) -> gap over traced scalars; use `ap.sin`, `ap.sqrt`, `ap.select` and arithmetic. Its gradient
+        must not vanish on the wall.
+    name
+        Name for messages.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> hills = ap.Implicit(lambda x, y, z: z - 0.1 * ap.sin(x), name="hills")
+    >>> hills.gap(0.0, 0.0, 0.5)
+    0.5
+    """
 
     function: Callable[[Scalar, Scalar, Scalar], Scalar]
     name: str = field(default="", compare=False)
 
     def __post_init__(self):
         if not callable(self.function):
-            raise ArgumentError(f"Implicit({self.function!r}) has no function.", expected="a function of (x, y, z)")
+            raise ArgumentError(
+                f"the function of an Implicit is {self.function!r}.", expected="a function of (x, y, z)"
+            )
         try:
             tape = trace("gap", [Array("x", (3,))], lambda x: {"gap": self.function(*x)})
         except AppellError:
@@ -146,14 +229,13 @@ class Implicit(Surface):
                 f"{self.title} cannot be traced: {error}.", expected="a function of (x, y, z)"
             ) from error
         if tape.outputs[0].shape != ():
-            raise ArgumentError(f"{self.title} gives {tape.outputs[0].size} values.", expected="one scalar, the gap")
+            raise ArgumentError(f"{self.title} returns {tape.outputs[0].size} values.", expected="one scalar, the gap")
         if not tape.reads:
-            raise ArgumentError(
-                f"{self.title} is constant, so that there is no wall.", expected="a function of the place"
-            )
+            raise ArgumentError(f"{self.title} is constant and defines no wall.", expected="a function of x, y or z")
 
     @property
     def title(self) -> str:
+        """Phrase for messages."""
         return f"the implicit function '{self.name or getattr(self.function, '__name__', 'of a wall')}'"
 
     def gap(self, x, y, z):
@@ -185,7 +267,7 @@ def _direction(given: Iterable[float], what: str) -> tuple[float, ...]:
     vector = _vector(given, what)
     length = math.hypot(*vector)
     if length == 0.0:
-        raise ArgumentError(f"{what} is {_text(vector)}, which has no direction.", expected="a vector that is not zero")
+        raise ArgumentError(f"{what} is {_text(vector)}, which has no direction.", expected="a non-zero vector")
     return tuple(x / length for x in vector)
 
 

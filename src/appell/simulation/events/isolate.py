@@ -1,21 +1,22 @@
-"""The first crossing on a step: where one of several functions of time first falls below zero.
+"""The first zero crossing on a step: the time at which one of several functions first falls below zero.
 
 On an interval each function is replaced by its Chebyshev interpolant of degree N through N + 1 samples,
 
     p(x) = Σₖ cₖ Tₖ(x),   |f - p| about |c_{N-2}| + |c_{N-1}| + |c_N|                                        (1)
 
-If that tail is above the noise floor, the interval is halved; so p stands for f to DEPTH relative to its size. Then
+If this tail is above the noise floor, the interval is halved, so that p approximates f to DEPTH relative to its size.
+Then
 
     p ≥ c₀ - Σ_{k>0} |cₖ|                                                                                    (2)
 
-discards most functions at once. For the others, p is monotone between the roots of p', which are eigenvalues of a small
-matrix: its values there and at the ends show every excursion below zero, two crossings within a step and shallow ones
-alike. What is guaranteed: no excursion deeper than DEPTH (times the function's size, at least 1) is missed where the
-tails (1) have settled, which halving enforces down to MIN_WIDTH of the step; a touch without such an excursion is none,
-unless the step ends in it on the way down: the next one would take the wall to be where this one has ended.
-The samples are those of a smooth wall along a polynomial of degree 7 or so; a wall with features much finer than a
-sixteenth of the way of a step can hide between them, and wants a `max_step`. The crossing itself is a root of f,
-bracketed by two of those points, found by Brent's method to the spacing of times.
+excludes most functions at once. For the others, p is monotone between the roots of p', which are eigenvalues of a small
+matrix: its values there and at the ends show every excursion below zero, including two crossings within a step and
+shallow ones. Guarantee: no excursion deeper than DEPTH (times the function's size, at least 1) is missed where the
+tails (1) have converged, which halving enforces down to MIN_WIDTH of the step. A touch without such an excursion is not
+a crossing, unless the step ends in it on the way down: the next step would take the wall to be where this one ended.
+The samples are those of a smooth wall along a polynomial of about degree 7; features of a wall much finer than a
+sixteenth of the path of a step can be missed and require a `max_step`. The crossing itself is a root of f, bracketed by
+two of those points and computed by Brent's method to the spacing of floating-point times.
 """
 
 from __future__ import annotations
@@ -30,65 +31,78 @@ from scipy.optimize import brentq
 from appell.motion.curve import fit_matrix
 
 DEGREE = 16
-DEPTH = 1e-12
+DEPTH = 1e-12  # relative to the size of a function (at least 1): shallower excursions are noise
 MIN_WIDTH = 2.0**-12  # of the step
-Sampler = Callable[
-    [float, float, int], np.ndarray
-]  # (low, high, degree) -> values at the Chebyshev points, (degree + 1, K)
-Value = Callable[[float, int], float]  # (t, k) -> one function
+Sampler = Callable[[float, float, int], np.ndarray]  # (low, high, degree) -> values at the nodes, (degree + 1, K)
+Value = Callable[[float, int], float]  # (t, k) -> value of function k
 
 
 def first_crossing(
-    sample: Sampler, value: Value, low: float, high: float, narrowest: float = MIN_WIDTH
+    sample: Sampler, value: Value, low: float, high: float, min_width: float = MIN_WIDTH
 ) -> tuple[float, int] | None:
-    """The earliest time in [low, high] at which a function falls below zero, and which one it is."""
-    return _search(sample, value, low, high, (high - low) * narrowest)
+    """Return the earliest time in [low, high] at which a function falls below zero, and its index; None if none does.
+
+    Parameters
+    ----------
+    sample
+        Function (low, high, degree) -> values of all K functions at the Chebyshev points of an interval,
+        (degree + 1, K).
+    value
+        Function (t, k) -> value of function k.
+    low, high
+        The interval, s.
+    min_width
+        Narrowest interval of the search, as a fraction of the interval.
+    """
+    return _search(sample, value, low, high, (high - low) * min_width)
 
 
-def _search(sample: Sampler, value: Value, low: float, high: float, narrow: float) -> tuple[float, int] | None:
+def _search(sample: Sampler, value: Value, low: float, high: float, min_width: float) -> tuple[float, int] | None:
     series = fit_matrix(DEGREE) @ sample(low, high, DEGREE)
     size = np.abs(series)
     scale = np.maximum(size.max(axis=0), 1.0)
-    rest = size[1:].sum(axis=0)
-    suspects = np.flatnonzero(~(series[0] - rest > 0.0))  # (2)
-    if not len(suspects):
+    variation = size[1:].sum(axis=0)
+    candidates = np.flatnonzero(~(series[0] - variation > 0.0))  # (2)
+    if not len(candidates):
         return None
-    tails = size[-3:].sum(axis=0)[suspects]
-    unsettled = tails > 0.1 * DEPTH * scale[suspects]
-    if unsettled.any() and high - low > narrow:
+    tails = size[-3:].sum(axis=0)[candidates]
+    unresolved = tails > 0.1 * DEPTH * scale[candidates]
+    if unresolved.any() and high - low > min_width:
         middle = 0.5 * (low + high)
-        return _search(sample, value, low, middle, narrow) or _search(sample, value, middle, high, narrow)
-    found = []
-    for k in suspects:
-        t = _falls(series[:, k], DEPTH * scale[k], partial(_at, value, int(k)), low, high)
+        return _search(sample, value, low, middle, min_width) or _search(sample, value, middle, high, min_width)
+    crossings = []
+    for k in candidates:
+        t = _first_fall(series[:, k], DEPTH * scale[k], partial(_at, value, int(k)), low, high)
         if t is not None:
-            found.append((t, int(k)))
-    return min(found) if found else None
+            crossings.append((t, int(k)))
+    return min(crossings) if crossings else None
 
 
 def _at(value: Value, k: int, t: float) -> float:
     return value(t, k)
 
 
-def _falls(series: np.ndarray, depth: float, value: Callable[[float], float], low: float, high: float) -> float | None:
-    """Where one function first goes below zero by more than `depth`."""
+def _first_fall(
+    series: np.ndarray, depth: float, value: Callable[[float], float], low: float, high: float
+) -> float | None:
+    """Return the time at which one function first falls below zero by more than `depth`, or None."""
     points = np.concatenate([[-1.0], _turning_points(series), [1.0]])
     values = chebyshev.chebval(points, series)
     below = np.flatnonzero(values < -depth)
     if len(below):
         last = int(below[0])
     elif values[-1] < 0.0 and values.max() > depth:
-        last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on its way down: the next step would begin inside
+        last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on the way down: the next step would start inside
     else:
         return None
     if last == 0:
         return low
     times = low + (high - low) * 0.5 * (1.0 + points)
-    for k in range(last - 1, -1, -1):  # turning points in the noise near zero bracket nothing
+    for k in range(last - 1, -1, -1):  # turning points in the noise near zero do not bracket a root
         if value(before := float(times[k])) > 0.0:
             break
     else:
-        return float(times[last - 1])  # touching already, and about to go in
+        return float(times[last - 1])  # already at zero, and about to fall below it
     after = next((float(x) for x in times[k + 1 : last + 1] if value(float(x)) < 0.0), None)
     if after is None:
         return before
@@ -96,7 +110,7 @@ def _falls(series: np.ndarray, depth: float, value: Callable[[float], float], lo
 
 
 def _turning_points(series: np.ndarray) -> np.ndarray:
-    """Real parts of the roots of p' in (-1, 1), ascending; a point too many does no harm."""
+    """Return the real parts of the roots of p' in (-1, 1), ascending; additional points do no harm."""
     slope = _slope_matrix(len(series) - 1) @ series
     if abs(slope[0]) > np.abs(slope[1:]).sum():  # p' has no root there
         return np.zeros(0)
@@ -109,5 +123,5 @@ def _turning_points(series: np.ndarray) -> np.ndarray:
 
 @cache
 def _slope_matrix(degree: int) -> np.ndarray:
-    """From the coefficients of p to those of p'."""
+    """Return the matrix from the coefficients of p to those of p'."""
     return chebyshev.chebder(np.eye(degree + 1))

@@ -1,15 +1,17 @@
-"""A phase of a run: some points rest on their walls, some drives are stuck, and forces keep them there.
+"""A phase of a run: a set of points that rest on their walls and of drives that stick, held there by forces.
 
     M a = τ - h + Fᵀλ            B a + β + 2κ B v + κ² φ/|g| = 0                                      (1)
 
-The rows of B are the normals of the resting points (and of joints at their stops), two tangents more for each point
-that sticks, and the rows θ̇ = D v of drives that dry friction holds still; β is their acceleration at a = 0, and the
-terms in κ bring back what the integrator's error lets slip. F is B, but for a point that slides with friction its row
-is (n - μ d)ᵀJ, d the direction of sliding. Drives that slide have their friction in h, with the direction s of the
-phase. Rows may be redundant: λ is then the solution of least norm, and a does not depend on the choice.
+The rows of B are the normals of the resting points (and of joints at their stops), two tangents for each point that
+sticks, and the rows θ̇ = D v of drives that dry friction holds; β is their acceleration at a = 0, and the terms in κ
+correct the drift of the integrator (Baumgarte stabilisation). F equals B, except that the row of a point that slides
+with friction is (n - μ d)ᵀJ, where d is the direction of sliding. The friction of sliding drives is part of h, with the
+direction s of the phase. Rows may be redundant: λ is then the solution of least norm, and a does not depend on the
+choice.
 
-A phase holds as long as λ could be had by forces that push, within their friction cones and below the friction at rest
-of the drives, and nothing that slides stops. If the rows leave no motion at all, the phase is still: v and a are zero.
+A phase lasts as long as λ can be realised by forces that push, within their friction cones and below the static
+friction of the drives, and nothing that slides stops. If the rows leave no motion, the phase is still: v and a are
+zero.
 """
 
 from __future__ import annotations
@@ -28,19 +30,19 @@ from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.flow import FreeMotion
 
-RECALL = 30.0  # κ, 1/s
-LOOKS = 12  # the degree at which a piece is sampled for straying points
-SLOW = 1e-3  # m/s
-RANK = 1e-11  # a matrix of a worse condition than this is taken as singular
+STABILISATION = 30.0  # κ, 1/s
+DRIFT_SAMPLES = 12  # degree at which a piece is sampled to measure the drift of resting points
+SLOW_SLIDING_M_S = 1e-3  # below this speed, the direction of sliding is blended with the one at its start
+RANK_TOLERANCE = 1e-11  # ratio of pivots or singular values below which a matrix counts as singular
 
 
 @dataclass
 class Rest:
-    """One resting contact: which, and how it moves along the wall."""
+    """One resting contact and its motion along the wall."""
 
     index: int
     friction: float
-    direction: np.ndarray | None = None  # of sliding, in the world; None: no friction, or it sticks
+    direction: np.ndarray | None = None  # of sliding, world axes; None: the point sticks, or has no friction
 
     @property
     def sticks(self) -> bool:
@@ -48,7 +50,7 @@ class Rest:
 
 
 class Reaction(NamedTuple):
-    """The acceleration with the forces of (1), which stand in the order of the phase's rows."""
+    """Acceleration and forces of (1), the forces in the order of the phase's rows."""
 
     a: np.ndarray
     forces: np.ndarray
@@ -57,60 +59,66 @@ class Reaction(NamedTuple):
 
     @property
     def unmet(self) -> float:
-        """The part of the constraint that no force can meet."""
+        """Residual of the constraint that no force can remove, relative to the right-hand side."""
         return float(np.abs(self.A @ self.forces - self.right).max() / max(1.0, np.abs(self.right).max()))
 
 
 @dataclass
 class Phase:
-    """The equations of motion with these contacts at rest and the dry drives in these directions, 0 if stuck."""
+    """The equations of motion with given contacts at rest and given directions of the dry drives (0: stuck)."""
 
     flow: FreeMotion
     geometry: Geometry
     directions: np.ndarray
     rests: list[Rest] = field(default_factory=list)
-    still: bool = False  # nothing moves
-    redundant: bool = False  # found out when a force is first asked for
+    still: bool = False  # whether nothing can move
+    redundant: bool = False  # whether the rows are dependent; set when forces are first computed
 
     @cached_property
     def members(self) -> np.ndarray:
-        """The contacts at rest."""
+        """Indices of the contacts at rest."""
         return np.array([rest.index for rest in self.rests], int)
 
     @cached_property
     def free(self) -> np.ndarray:
-        """All other contacts whose walls are there."""
+        """Indices of all other contacts whose walls are active."""
         return np.setdiff1d(np.flatnonzero(self.geometry.active), self.members)
 
     @cached_property
     def sticking(self) -> list[int]:
-        """Which of the rests stick."""
+        """Indices into `rests` of the contacts that stick."""
         return [k for k, rest in enumerate(self.rests) if rest.sticks]
 
     @cached_property
     def sliding(self) -> list[tuple[int, Rest]]:
+        """Contacts that slide with friction, each with its index into `rests`."""
         return [(k, rest) for k, rest in enumerate(self.rests) if rest.direction is not None]
 
     @cached_property
     def stuck(self) -> np.ndarray:
-        """The drives that friction holds."""
+        """Indices of the drives that friction holds."""
         return np.flatnonzero(self.directions == 0.0)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Where the rows of B stand among those of the geometry: normals, tangents, drives."""
-        place = self.geometry
+        """Indices of the rows of B among those of the geometry: normals, tangents, drives."""
+        geometry = self.geometry
         return np.concatenate(
-            [place.normal(self.members), place.tangents(self.members[self.sticking]), place.of_drives(self.stuck)]
+            [
+                geometry.normal_rows(self.members),
+                geometry.tangent_rows(self.members[self.sticking]),
+                geometry.drive_rows(self.stuck),
+            ]
         )
 
     @cached_property
     def locked(self) -> np.ndarray:
-        """The velocities that stuck drives keep at zero alone."""
+        """Indices of the velocities that are zero because a single stuck drive determines them."""
         axes = self.geometry.drives.axis[self.stuck] if len(self.stuck) else np.zeros(0, int)
         return axes[axes >= 0]
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return ẏ with the forces of this phase."""
         rate = self.flow(t, y, self.directions)
         if len(self.rows):
             nq = self.flow.nq
@@ -118,93 +126,97 @@ class Phase:
         return rate
 
     def stepper(self, method: str) -> Stepper:
-        """What integrates the phase: machine code around the compiled rate, or around this object."""
-        self.flow.slide(self.directions)
+        """Return the stepper of this phase: around the compiled rate, or around this object if the phase has rows."""
+        self.flow.set_directions(self.directions)
         return self.flow.stepper(method, self if len(self.rows) else None)
 
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
-        """(1), given the acceleration without these forces."""
+        """Solve (1), given the acceleration `free` without the forces of this phase."""
         geometry, rows, count = self.geometry.at(y), self.rows, len(self.rests)
         B = geometry.B.take(rows, axis=0)
         right = B.dot(free)
         right += geometry.drift.take(rows)
-        right += (2.0 * RECALL) * geometry.speed.take(rows)
+        right += (2.0 * STABILISATION) * geometry.speed.take(rows)
         if count:
-            motion, which = geometry.motion, self.members
-            right[:count] += RECALL**2 * motion.gap.take(which) / motion.slope.take(which)
+            motion, members = geometry.motion, self.members
+            right[:count] += STABILISATION**2 * motion.gap.take(members) / motion.slope.take(members)
         F = B
         if self.sliding:
             F = B.copy()
             for k, rest in self.sliding:
-                along, across = self._sliding(rest)
+                along, across = self._sliding_direction(rest)
                 i = 3 * rest.index
                 F[k] -= (rest.friction * along) * geometry.B[i + 1] + (rest.friction * across) * geometry.B[i + 2]
         response = geometry.response(F)
         A = B.dot(response)
         right = -right
-        forces = self._solved(A, right)
+        forces = self._solve(A, right)
         a = response.dot(forces)
         a += free
         if len(self.locked):
             a[self.locked] = 0.0
         return Reaction(a, forces, A, right)
 
-    def _solved(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """A⁻¹ right; the shortest of all solutions if the rows are redundant."""
+    def _solve(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return A⁻¹ right; the solution of least norm if the rows are redundant."""
         if not self.redundant:
-            lu, _, found, failed = lapack.dgesv(A, right)
+            lu, _, forces, failed = lapack.dgesv(A, right)
             pivots = [abs(x) for x in lu.diagonal().tolist()]
-            if not failed and min(pivots) > RANK * max(pivots):
-                return found
+            if not failed and min(pivots) > RANK_TOLERANCE * max(pivots):
+                return forces
             self.redundant = True
-        return np.linalg.lstsq(A, right, rcond=RANK)[0]
+        return np.linalg.lstsq(A, right, rcond=RANK_TOLERANCE)[0]
 
-    def _sliding(self, rest: Rest) -> tuple[float, float]:
-        """The direction of sliding along the two tangents, continued past a stop so that (1) stays smooth up to it.
+    def _sliding_direction(self, rest: Rest) -> tuple[float, float]:
+        """Return the direction of sliding in the two tangents, continued past a stop so that (1) stays smooth up to it.
 
-        A point that has just begun to slide turns into the direction of its acceleration almost at once, which is
-        stiff; below SLOW its direction is therefore held to the one in which it began.
+        A point that has just started to slide turns into the direction of its acceleration almost at once, which is
+        stiff. Below SLOW_SLIDING_M_S the direction is therefore projected near the one at the start of sliding.
         """
         assert rest.direction is not None
         i = 3 * rest.index
         x, y = self.geometry.speed[i + 1 : i + 3].tolist()
-        begun_x, begun_y = (self.geometry.motion.frame[rest.index, 1:] @ rest.direction).tolist()
-        ahead = x * begun_x + y * begun_y
+        start_x, start_y = (self.geometry.motion.frame[rest.index, 1:] @ rest.direction).tolist()
+        ahead = x * start_x + y * start_y
         if ahead < 0.0:
-            x, y = x - ahead * begun_x, y - ahead * begun_y
-        share = SLOW**2 / (SLOW + math.hypot(x, y))
-        x, y = x + share * begun_x, y + share * begun_y
+            x, y = x - ahead * start_x, y - ahead * start_y
+        share = SLOW_SLIDING_M_S**2 / (SLOW_SLIDING_M_S + math.hypot(x, y))
+        x, y = x + share * start_x, y + share * start_y
         length = math.hypot(x, y)
         return x / length, y / length
 
-    def sag(self, piece: Piece) -> float:
-        """How far resting points stray from their walls along a piece; an interpolant is worse than its step."""
-        states = piece.over(piece.start, piece.end, LOOKS)[:, : self.flow.nq]
+    def drift(self, piece: Piece) -> float:
+        """Return the largest distance of a resting point from its wall along a piece, m.
+
+        The interpolant is less accurate than the ends of the step.
+        """
+        states = piece.over(piece.start, piece.end, DRIFT_SAMPLES)[:, : self.flow.nq]
         gaps = self.geometry.contacts.gaps(states)[:, self.members]
         return float(np.abs(gaps / self.geometry.at(piece.at(piece.start)).motion.slope[self.members]).max())
 
     @property
-    def keeps(self) -> bool:
-        """Whether states have to be led back after a step."""
-        return self.flow.states.keeps
+    def projects(self) -> bool:
+        """Whether states have to be projected after a step."""
+        return self.flow.states.projects
 
-    def kept(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self.flow.kept(t, y)
+    def projected(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return the state at the end of a step, projected onto the constraints if there are any."""
+        return self.flow.projected(t, y)
 
-    def pulled_back(self, t: float, y: np.ndarray) -> np.ndarray:
-        """The state with the resting points back on their walls, by the shortest way in the metric of M."""
+    def on_walls(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return the state with the resting points on their walls: the nearest one in the metric of M."""
         nq, geometry = self.flow.nq, self.geometry.at(y)
-        rows = geometry.B[geometry.normal(self.members)]
+        rows = geometry.B[geometry.normal_rows(self.members)]
         response = geometry.response(rows)
-        stray = geometry.motion.gap[self.members] / geometry.motion.slope[self.members]
-        q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, stray))
-        return self.flow.kept(t, np.concatenate([q, y[nq:]]))
+        distances = geometry.motion.gap[self.members] / geometry.motion.slope[self.members]
+        q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, distances))
+        return self.flow.projected(t, np.concatenate([q, y[nq:]]))
 
     def refresh(self, y: np.ndarray) -> None:
-        """Take the directions of sliding from the present state."""
+        """Update the directions of sliding from a state."""
         if self.sliding:
             geometry = self.geometry.at(y)
             for _, rest in self.sliding:
                 i = 3 * rest.index
-                if np.hypot(*geometry.speed[i + 1 : i + 3]) > 10.0 * SLOW:
-                    rest.direction = np.array(self._sliding(rest)) @ geometry.motion.frame[rest.index, 1:]
+                if np.hypot(*geometry.speed[i + 1 : i + 3]) > 10.0 * SLOW_SLIDING_M_S:
+                    rest.direction = np.array(self._sliding_direction(rest)) @ geometry.motion.frame[rest.index, 1:]

@@ -1,22 +1,23 @@
-"""When a phase ends, and which phase follows.
+"""Conditions under which a phase ends, and the phase that follows.
 
-Forces against accelerations at one instant (`ForceBalance`): a point that touches with next to no normal speed presses
-on its wall or leaves it, and sticks or slides if it presses; a drive that stands still stays or moves. All are decided
-together: forces λ and accelerations u along their rows obey the laws of `blocks` (Gauss' principle, with friction
-within cones and bounds).
+`ForceBalance` relates forces and accelerations at one instant: a point that touches with almost no normal speed presses
+on its wall or leaves it, and sticks or slides if it presses; a drive that does not move sticks or slips. All cases are
+decided together: forces λ and accelerations u along their rows satisfy the laws of `blocks` (Gauss's principle, with
+friction within cones and bounds).
 
-A phase goes on (`check_phase`) as long as its forces push and keep within their bounds, and nothing that slides stops.
+A phase lasts (`check_phase`) as long as its forces push and stay within their bounds, and nothing that slides stops.
 
-After an event (`following_phase`) points that touch with next to no normal speed, and drives that stand still, are
+After an event (`following_phase`), points that touch with almost no normal speed and drives that do not move are
 balanced together. Points with λ > 0 rest, and so do points that the resting ones hold at their wall; drives without
-acceleration are stuck. What is left of their speeds is taken away by an impulse, which never adds energy.
+acceleration are stuck. An impulse removes their remaining speeds; it never adds energy.
 
-A point whose bounces have become this small would go on for a geometric series of flights, 2v/|w|, 2ev/|w|, ...:
+A point whose bounces have become this small would continue with a geometric series of flights, 2v/|w|, 2ev/|w|, ...,
+until
 
     t_rest = t + 2v / (|w| (1 - e))                                                                          (1)
 
-which is reported as the time of rest, to an accuracy far below its own length. Bounces are this small if they are
-slower than `rest_speed`, or lower than what can be seen of a gap: light feet under load bounce fast and low.
+which is reported as the time of rest; its error is much smaller than the duration of the series. Bounces are this small
+if they are slower than `rest_speed`, or lower than the resolution of a gap: light feet under load bounce fast and low.
 """
 
 from __future__ import annotations
@@ -30,19 +31,22 @@ import numpy as np
 from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
-from appell.simulation.events.phase import RECALL, Phase, Rest
+from appell.simulation.events.phase import STABILISATION, Phase, Rest
 from appell.simulation.options import Solver
 from appell.simulation.status import Status, Stop
 
-CREEP = 1e-9  # m/s: a sliding point that goes backwards this fast has stopped
-SINGULAR = 1e-3  # the unmet part of the resting points' acceleration that ends a run
-EXCESS = 1e-10  # of a drive's friction at rest
-HELD_SPEED = 1e-9  # m/s or rad/s: slower is still
-HEIGHT = 4e-12  # m: lower bounces cannot be told from the noise of a gap
+REVERSAL_SPEED_M_S = 1e-9  # a sliding point that moves backwards this fast has stopped
+MAX_UNMET = 1e-3  # residual `Reaction.unmet` above which a phase is singular
+FRICTION_MARGIN = 1e-10  # of a drive's static friction: forces above it by less do not release the drive
+HELD_SPEED = 1e-9  # m/s or rad/s: slower points and drives count as still
+MIN_BOUNCE_HEIGHT_M = 4e-12  # lower bounces are indistinguishable from the noise of a gap
 
 
 class ForceBalance:
-    """Some contacts and some drives of a geometry, at its present state."""
+    """The force problem of some contacts and drives at the current state of a geometry.
+
+    `free` is the acceleration without their forces. Contacts with a tangential speed above `rest_speed` slide.
+    """
 
     def __init__(
         self, geometry: Geometry, contacts: np.ndarray, drives: np.ndarray, free: np.ndarray, rest_speed: float
@@ -50,74 +54,77 @@ class ForceBalance:
         self.geometry, self.contacts, self.drives = geometry, contacts, drives
         self.mu = geometry.contacts.friction[contacts]
         rows: list[int] = []
-        pushes: list[np.ndarray] = []
+        force_rows: list[np.ndarray] = []
         self.blocks: list[Block] = []
-        self.slides: list[np.ndarray | None] = []  # in the world
+        self.slides: list[np.ndarray | None] = []  # direction of sliding, world axes
         self.normals = np.zeros(len(contacts), int)
         for j, k in enumerate(contacts):
-            own = list(range(3 * k, 3 * k + 3))
-            along = geometry.speed[own[1:]]
+            contact_rows = list(range(3 * k, 3 * k + 3))
+            along = geometry.speed[contact_rows[1:]]
             speed = float(np.hypot(*along))
             slides = self.mu[j] > 0.0 and speed > rest_speed
             self.slides.append(along / speed @ geometry.motion.frame[k, 1:] if slides else None)
             self.normals[j] = len(rows)
             if self.mu[j] > 0.0 and not slides:
                 self.blocks.append(Block("cone", float(self.mu[j])))
-                rows += own
-                pushes += [*geometry.B[own]]
+                rows += contact_rows
+                force_rows += [*geometry.B[contact_rows]]
             else:
                 self.blocks.append(PUSH)
-                rows.append(own[0])
-                rubbing = self.mu[j] * (along / speed @ geometry.B[own[1:]]) if slides else 0.0
-                pushes.append(geometry.B[own[0]] - rubbing)
-        self.places = len(rows) + np.arange(len(drives))
-        for row in geometry.of_drives(drives):
+                rows.append(contact_rows[0])
+                friction = self.mu[j] * (along / speed @ geometry.B[contact_rows[1:]]) if slides else 0.0
+                force_rows.append(geometry.B[contact_rows[0]] - friction)
+        self.drive_entries = len(rows) + np.arange(len(drives))
+        for row in geometry.drive_rows(drives):
             rows.append(int(row))
-            pushes.append(geometry.B[row])
+            force_rows.append(geometry.B[row])
         self.blocks += [Block("box", float(level)) for level in geometry.drives.level[drives]]
-        self.A = geometry.B[rows] @ geometry.response(np.array(pushes))
+        self.A = geometry.B[rows] @ geometry.response(np.array(force_rows))
         self.b = geometry.B[rows] @ free + geometry.drift[rows]
         if len(contacts):
             motion = geometry.motion
-            self.b[self.normals] += RECALL**2 * motion.gap[contacts] / motion.slope[contacts]  # as in a phase
-        self.tiny = 1e-7 * max(1.0, float(np.abs(self.b).max(initial=0.0)))  # accelerations below this are none
+            self.b[self.normals] += STABILISATION**2 * motion.gap[contacts] / motion.slope[contacts]  # as in a phase
+        self.zero = 1e-7 * max(1.0, float(np.abs(self.b).max(initial=0.0)))  # smaller accelerations count as zero
 
     def solve(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Normal forces and normal accelerations."""
-        found = solve_blocks(self.A, self.b, self.blocks)
-        if not found.solved:
+        """Return normal forces and normal accelerations of the contacts; raise `Stop` if there is no solution."""
+        solution = solve_blocks(self.A, self.b, self.blocks)
+        if not solution.solved:
             names = [self.geometry.contacts.names[k] for k in self.contacts]
             names += [self.geometry.drives.names[k] for k in self.drives]
-            raise Stop(Status.UNSOLVED, f"They concern {', '.join(names)} at t = {t:.9g}.")
-        self.u = found.u
-        return found.f[self.normals], self.u[self.normals]
+            raise Stop(Status.UNSOLVED, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
+        self.u = solution.u
+        return solution.f[self.normals], self.u[self.normals]
 
     def sliding(self, j: int) -> np.ndarray | None:
-        """Where a point slides, or is about to; None if it sticks or has no friction."""
+        """Return the direction in which contact j slides or starts to slide; None if it sticks or has no friction."""
         if self.blocks[j].kind != "cone":
             return self.slides[j]
         n = self.normals[j]
         along = self.u[n + 1 : n + 3]
         length = float(np.hypot(*along))
-        return along @ self.geometry.motion.frame[self.contacts[j], 1:] / length if length > self.tiny else None
+        return along @ self.geometry.motion.frame[self.contacts[j], 1:] / length if length > self.zero else None
 
     def moving(self, j: int) -> float:
-        """The direction in which a drive is about to move, 0 if it stays; what moves takes along what is tied to it."""
-        accelerations = self.u[self.places]
-        least = self.tiny if np.abs(accelerations).max() <= self.tiny else 1e-2 * self.tiny
-        return float(np.sign(accelerations[j])) if abs(accelerations[j]) > least else 0.0
+        """Return the direction in which drive j starts to move, 0 if it sticks.
+
+        If one drive moves, a smaller acceleration suffices for the others, because drives may be coupled.
+        """
+        accelerations = self.u[self.drive_entries]
+        threshold = self.zero if np.abs(accelerations).max() <= self.zero else 1e-2 * self.zero
+        return float(np.sign(accelerations[j])) if abs(accelerations[j]) > threshold else 0.0
 
 
 @dataclass(frozen=True)
 class PhaseCheck:
-    """What ends a phase: contacts that leave, begin to slide or stop, and drives that begin to slip or stop."""
+    """Result of checking a phase: contacts that leave, start to slide or stop; drives that start to slip or stop."""
 
-    leaving: frozenset[int] = frozenset()
-    sliding: Mapping[int, np.ndarray] = field(default_factory=dict)  # and where to
-    stopping: bool = False
-    slipping: Mapping[int, float] = field(default_factory=dict)  # and in which direction
-    stopped: frozenset[int] = frozenset()
-    margin: float = 0.0  # how far the nearest of its forces is from its bound, negative beyond it; 0: not known
+    leaving: frozenset[int] = frozenset()  # contacts
+    sliding: Mapping[int, np.ndarray] = field(default_factory=dict)  # contact -> direction, world axes
+    stopping: bool = False  # whether a sliding contact stops
+    slipping: Mapping[int, float] = field(default_factory=dict)  # drive -> direction, -1 or 1
+    stopped: frozenset[int] = frozenset()  # drives
+    margin: float = 0.0  # smallest relative distance of a force from its bound, negative beyond it; 0: unknown
 
     @property
     def holds(self) -> bool:
@@ -125,13 +132,13 @@ class PhaseCheck:
 
 
 def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseCheck:
-    """Whether the phase goes on at (t, y)."""
+    """Check whether a phase lasts at (t, y)."""
     geometry = phase.geometry
     free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     reaction = phase.reaction(y, free)
-    if not reaction.unmet <= SINGULAR:
+    if not reaction.unmet <= MAX_UNMET:
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
-        raise Stop(Status.SINGULAR, f"It concerns {', '.join(names)} at t = {t:.9g}.")
+        raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
     normal, held = reaction.forces[:contacts], reaction.forces[contacts + tangents :]
     tangential = reaction.forces[contacts : contacts + tangents].reshape(-1, 2)
@@ -149,10 +156,10 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     for _, rest in phase.sliding:
         i = 3 * rest.index
         velocity = geometry.speed[i + 1 : i + 3] @ geometry.motion.frame[rest.index, 1:]
-        ahead = float(velocity @ rest.direction) + CREEP
+        ahead = float(velocity @ rest.direction) + REVERSAL_SPEED_M_S
         margins.append(ahead)
         stopping |= ahead <= 0.0
-    level = geometry.drives.level[phase.stuck] * (1.0 + EXCESS)
+    level = geometry.drives.level[phase.stuck] * (1.0 + FRICTION_MARGIN)
     over = np.abs(held) > level
     margins += (1.0 - np.abs(held) / level).tolist()
     slipping = {int(k): -float(np.sign(f)) for k, f in zip(phase.stuck[over], held[over], strict=True)}
@@ -164,42 +171,56 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
         )
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
-    leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.tiny) & (lam <= 0.0))}
-    moved = {phase.rests[j].index: d for j in phase.sticking if (d := balance.sliding(j)) is not None}
+    leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
+    sliding = {phase.rests[j].index: d for j in phase.sticking if (d := balance.sliding(j)) is not None}
     slipping = {int(k): s for j, k in enumerate(phase.stuck) if (s := balance.moving(j))}
-    return PhaseCheck(frozenset(leaving), moved, stopping, slipping)
+    return PhaseCheck(frozenset(leaving), sliding, stopping, slipping)
 
 
 def following_phase(
-    phase: Phase, t: float, y: np.ndarray, near: np.ndarray, solver: Solver, check: PhaseCheck
+    phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, solver: Solver, check: PhaseCheck
 ) -> tuple[Phase, np.ndarray, float]:
-    """The phase that follows an event, the state it starts from, and when the last of its new points is at rest."""
+    """Return the phase that follows an event, its initial state, and the time at which its last new contact rests.
+
+    Parameters
+    ----------
+    phase
+        The phase before the event.
+    t, y
+        Time of the event, and the state after its impact.
+    closed
+        Indices of the contacts that are closed.
+    solver
+        Options of the run.
+    check
+        What ended the phase.
+    """
     flow, geometry, nq = phase.flow, phase.geometry.at(y), phase.flow.nq
     speeds, rates = geometry.normal_speed().copy(), geometry.rates().copy()
     halted = (np.abs(rates) <= HELD_SPEED) | np.isin(np.arange(len(rates)), list(check.stopped))
     directions = np.where(halted, 0.0, np.sign(rates))
     free = flow(t, y, directions)[nq:]
-    pull = -(geometry.B[geometry.normal(near)] @ free + geometry.drift[geometry.normal(near)])
-    invisible = np.sqrt(2.0 * HEIGHT * np.maximum(pull, 0.0))
-    which = near[speeds[near] <= np.maximum(solver.rest_speed, invisible)]
+    pull = -(geometry.B[geometry.normal_rows(closed)] @ free + geometry.drift[geometry.normal_rows(closed)])
+    min_speed = np.sqrt(2.0 * MIN_BOUNCE_HEIGHT_M * np.maximum(pull, 0.0))  # slower bounces are too low
+    slow = closed[speeds[closed] <= np.maximum(solver.rest_speed, min_speed)]
     drives = np.flatnonzero(halted)
-    if not len(which) and not len(drives):
+    if not len(slow) and not len(drives):
         return Phase(flow, geometry, directions), y, t
-    balance = ForceBalance(geometry, which, drives, free, solver.rest_speed)
+    balance = ForceBalance(geometry, slow, drives, free, solver.rest_speed)
     lam, w = balance.solve(t)
     directions[drives] = [check.slipping.get(int(k), balance.moving(j)) for j, k in enumerate(drives)]
     v = y[nq:]
     pressed = lam > 1e-12 * np.abs(lam).max(initial=0.0)
-    normals = geometry.B[geometry.normal(which)]
-    slow = normals @ _without(geometry, normals[pressed], v)
-    held = (w <= balance.tiny) & (slow <= HELD_SPEED) & ~np.isin(which, list(check.leaving))
+    normals = geometry.B[geometry.normal_rows(slow)]
+    residual = normals @ _without_components(geometry, normals[pressed], v)
+    held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
     rests = [_rest(geometry, balance, int(j), check) for j in stays]
     following = Phase(flow, geometry, directions, rests)
-    slowest = [int(which[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
-    end = max([t, *(t + _bounces(phase, balance, int(j), speeds[which[j]]) for j in stays)])
-    y = np.concatenate([y[:nq], _stilled(following, slowest, v)])
-    return following, following.pulled_back(t, y) if rests else y, end
+    sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
+    end = max([t, *(t + _bouncing_time(phase, balance, int(j), speeds[slow[j]]) for j in stays)])
+    y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
+    return following, following.on_walls(t, y) if rests else y, end
 
 
 def _rest(geometry: Geometry, balance: ForceBalance, j: int, check: PhaseCheck) -> Rest:
@@ -207,30 +228,41 @@ def _rest(geometry: Geometry, balance: ForceBalance, j: int, check: PhaseCheck) 
     return Rest(k, float(balance.mu[j]), check.sliding.get(k, balance.sliding(j)))
 
 
-def _bounces(phase: Phase, balance: ForceBalance, j: int, speed: float) -> float:
-    """How long the bounces of a point go on (1), none if it was at rest already."""
+def _bouncing_time(phase: Phase, balance: ForceBalance, j: int, speed: float) -> float:
+    """Return the duration of the remaining bounces of a contact by (1), s; 0 if it was at rest before."""
     k, pull = balance.contacts[j], -balance.b[balance.normals[j]]
     e = phase.geometry.contacts.restitution[k]
     bounces = k not in phase.members and speed > 0.0 and e < 1.0 and pull > 0.0
     return 2.0 * speed / (pull * (1.0 - e)) if bounces else 0.0
 
 
-def _stilled(phase: Phase, slow: list[int], v: np.ndarray) -> np.ndarray:
-    """The velocity without what must not be: normal speed at rest, tangential speed of slow points, stuck drives'."""
-    place, B = phase.geometry, phase.geometry.B
+def _stopped(phase: Phase, sticking: list[int], v: np.ndarray) -> np.ndarray:
+    """Return v without normal speeds of resting contacts, tangential speeds of sticking ones and of stuck drives.
+
+    Sets `phase.still`, which is then known.
+    """
+    geometry, B = phase.geometry, phase.geometry.B
     if not len(phase.rows):
         return v
-    rows = B[np.concatenate([place.normal(phase.members), place.tangents(slow), place.of_drives(phase.stuck)])]
-    phase.still = place.states.stands(B[phase.rows])
+    rows = B[
+        np.concatenate(
+            [
+                geometry.normal_rows(phase.members),
+                geometry.tangent_rows(sticking),
+                geometry.drive_rows(phase.stuck),
+            ]
+        )
+    ]
+    phase.still = geometry.states.immobilised(B[phase.rows])
     if phase.still:
         return np.zeros(len(v))
-    v = _without(place, rows, v)
+    v = _without_components(geometry, rows, v)
     v[phase.locked] = 0.0
     return v
 
 
-def _without(geometry: Geometry, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """v less its components along the rows, in the metric of M."""
+def _without_components(geometry: Geometry, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return v without its components along the rows, in the metric of M."""
     if not len(rows):
         return v
     response = geometry.response(rows)

@@ -1,7 +1,6 @@
-"""A simulation for other tools: a step of a rollout in C, in the envelope of FMI 2 for co-simulation.
+"""Export of a simulation for other tools: the step of a rollout in C, as an FMU (FMI 2 for co-simulation).
 
-export        to_fmu, which writes the file
-variables     what other tools see of a system: names, units, start values
-description   modelDescription.xml
-interface     the functions of FMI in C, around the exported step
+export        `to_fmu`, which writes the file
+description   modelDescription.xml: names, units and start values of the variables
+interface     the C functions of FMI around the exported step
 """

@@ -1,10 +1,10 @@
 """modelDescription.xml of FMI 2: the variables of a system, each with a name, a unit and a start value.
 
-    q_…, v_…            outputs: the state, whose start values a tool may set
-    tau_…, wrench_…     inputs: what acts during a step
-    step                a parameter: the length of a step, in s
+    q_…, v_…            outputs: the state, whose start values can be set
+    tau_…, wrench_…     inputs: actuator forces and wrenches during a step
+    step                parameter: length of a step, s
 
-The position of a variable is FMI's value reference.
+The value reference of a variable is its index.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xml.etree import ElementTree as Xml
 from appell.model.system import System
 from appell.motion.titles import record_names, record_units
 
-UNITS: dict[str, dict[str, int]] = {  # by the powers of SI units
+UNITS: dict[str, dict[str, int]] = {  # exponents of the SI base units
     "1": {},
     "rad": {"rad": 1},
     "rad/s": {"rad": 1, "s": -1},
@@ -38,7 +38,25 @@ WRENCH = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"
 def description(
     name: str, title: str, guid: str, version: str, sources: Sequence[str], row: Sequence[Variable], dt: float
 ) -> bytes:
-    """The file, for a model called `name` in C."""
+    """Return the content of modelDescription.xml.
+
+    Parameters
+    ----------
+    name
+        Identifier of the model in C.
+    title
+        Name of the model for users.
+    guid
+        Identifier that the C code checks.
+    version
+        Version of appell.
+    sources
+        Names of the C files.
+    row
+        The variables, in the order of their value references.
+    dt
+        Recommended communication step, s.
+    """
     root = Xml.Element(
         "fmiModelDescription",
         fmiVersion="2.0",
@@ -82,7 +100,7 @@ def description(
 
 @dataclass(frozen=True)
 class Variable:
-    """One number; `role` is output, input or parameter."""
+    """A scalar variable of the FMU; `role` is output, input or parameter, `about` its description."""
 
     name: str
     role: str
@@ -92,7 +110,7 @@ class Variable:
 
 
 def variables(system: System, wrenches: Sequence[str], q0: Sequence, v0: Sequence, dt: float) -> list[Variable]:
-    """All of them, in the order of the row."""
+    """Return all variables in the order of their value references; q0, v0 and dt are their start values."""
     names, units = record_names(system), record_units(system)
 
     def state(kind: str, start: Sequence, about: str):
@@ -102,9 +120,9 @@ def variables(system: System, wrenches: Sequence[str], q0: Sequence, v0: Sequenc
 
     forces = (Variable(f"tau_{x}", "input", units[f"tau_{x}"], 0.0, f"force of actuator {x}") for x in names["tau"])
     pushes = (
-        Variable(f"wrench_{frame}_{axis}", "input", unit, 0.0, f"outside force or moment on frame {frame}")
+        Variable(f"wrench_{frame}_{axis}", "input", unit, 0.0, f"external force or moment on frame {frame}")
         for frame in wrenches
         for axis, unit in WRENCH.items()
     )
-    step = Variable("step", "parameter", "s", dt, "length of a step of the integration")
+    step = Variable("step", "parameter", "s", dt, "length of an integration step")
     return list(chain(state("q", q0, "coordinate"), state("v", v0, "velocity"), forces, pushes, [step]))

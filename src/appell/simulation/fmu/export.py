@@ -1,10 +1,10 @@
-"""A robot as a source FMU: FMI 2 for co-simulation, its equations in C, for tools that know nothing of Python.
+"""Export of a robot as an FMU (FMI 2 for co-simulation) with its equations in C, for tools without Python.
 
     ap.to_fmu(ap.load("puma"), "puma.fmu", dt=1e-3)
 
-Forces of the actuators are inputs, coordinates and velocities outputs, all with names and units; a step is one of
-`ap.rollout`, to the last bit. The file holds sources, which most tools compile; with a `compiler` it holds a library
-for this machine too.
+Actuator forces are inputs, coordinates and velocities are outputs, all with names and units. A step is that of
+`ap.rollout`, bit for bit. The file contains C sources, which most tools compile; with a `compiler` it also contains a
+library for this machine.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from appell.compile.c.source import c_source
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, CompileError
+from appell.files import check_target, replacing
 from appell.model.system import System
 from appell.simulation.contact.contact import Contact
 from appell.simulation.fmu.description import Variable, description, variables
@@ -36,7 +37,7 @@ from appell.simulation.rollouts.plan import Rollout
 from appell.simulation.rollouts.task import task_of
 from appell.version import VERSION
 
-FLAGS = ("-O2", "-std=c99", "-ffp-contract=off", "-fPIC", "-shared")
+FLAGS = ("-O2", "-std=c99", "-ffp-contract=off", "-fPIC", "-shared")  # no contraction: the same bits as `rollout`
 _FOLDERS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
 
 
@@ -60,16 +61,53 @@ def to_fmu(
     friction: bool | None = None,
     rotors: bool | None = None,
 ) -> Path:
-    """Write an FMU; `contacts` and what follows are those of `rollout`.
+    """Write a system as an FMU (FMI 2 for co-simulation).
 
-    `name` is that of the model in C. `compiler` ("gcc") adds a library for this machine, made with `flags` besides
-    those that the bits need; "-march=native" makes it fast on machines like this one.
+    Parameters
+    ----------
+    system
+        A robot or mechanism, exported with the friction and rotors of its description, or a `Dynamics`, which is used
+        as it is.
+    path
+        Name of the file, ending in .fmu.
+    dt
+        Default length of an integration step, s; the tool can change it by the parameter `step`.
+    method
+        rk4, euler, midpoint or moreau; see `rollout`.
+    q0, v0
+        Start values of coordinates and velocities. None: the start of the system, and zero.
+    name
+        Identifier of the model in C. None: made from the name of the system.
+    compiler
+        C compiler, such as "gcc", that adds a library for this machine. None: sources only.
+    flags
+        Further flags of the compiler, such as "-march=native".
+    overwrite
+        Whether to replace an existing file.
+    contacts, stops, contact_model, saturate, wrenches, friction, rotors
+        As in `rollout`. The values of `wrenches` are ignored: each of its frames becomes an input.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is not valid, the file exists, or the system has free parameters or prescribed motions.
+    CompileError
+        If the compiler fails.
+
+    Examples
+    --------
+    >>> import appell as ap, tempfile, zipfile
+    >>> folder = tempfile.mkdtemp()
+    >>> file = ap.to_fmu(ap.load("pendulum"), f"{folder}/pendulum.fmu", dt=1e-3)
+    >>> "modelDescription.xml" in zipfile.ZipFile(file).namelist()
+    True
     """
-    target = Path(path)
-    if target.suffix != ".fmu":
-        raise ArgumentError(f"'{target}' is no name for an FMU.", expected="a path that ends in .fmu")
-    if target.exists() and not overwrite:
-        raise ArgumentError(f"{target} exists already.", hint="overwrite=True, or another path")
+    target = check_target(path, (".fmu",), overwrite)
     plan = Rollout(
         system,
         method=method,
@@ -91,15 +129,16 @@ def to_fmu(
     files = [file for file in content.texts if file.endswith(".c")]
     entries["modelDescription.xml"] = description(prefix, model.name, content.guid, VERSION, files, row, task.dt)
     if compiler is not None:
-        place, library = _library(prefix, content.texts, compiler, flags)
-        entries[place] = library
-    target.write_bytes(_zipped(entries))
+        entry, library = _library(prefix, content.texts, compiler, flags)
+        entries[entry] = library
+    with replacing(target, "the FMU") as part:
+        part.write_bytes(_zipped(entries))
     return target
 
 
 @dataclass(frozen=True)
 class _Sources:
-    """The files of C, and the hash that names them."""
+    """The C files by name, and the identifier derived from their content."""
 
     texts: dict[str, str]
     guid: str
@@ -114,42 +153,44 @@ def _sources(prefix: str, step: Function, row: Sequence[Variable], title: str) -
 
 
 def _checked(plan: Rollout) -> Function:
-    """The step, if it is one of a state and of forces alone."""
+    """Return the step of a plan; raise `ArgumentError` if it has inputs other than state, forces and wrenches."""
     formula, owner = plan.formula, plan.dyn.system.owner
     for what, names in (
         ("free inertial parameters", plan.dyn.free_bodies),
         ("prescribed motions", plan.dyn.system.prescribed),
     ):
         if names:
-            raise ArgumentError(f"{owner} has {what}, which an FMU does not take: {', '.join(map(str, names))}.")
+            raise ArgumentError(f"{owner} has {what}, which an FMU does not support: {', '.join(map(str, names))}.")
     assert [*formula.carried] == ["q", "v"]
-    return plan.march.step
+    return plan.scan.step
 
 
 def _library(prefix: str, texts: dict[str, str], compiler: str, flags: Sequence[str]) -> tuple[str, bytes]:
-    """A library of this machine and its place in the file."""
+    """Return the name of the entry and the content of a library for this machine."""
     folder, ending = _FOLDERS.get(sys.platform, ("linux", ".so"))
     if shutil.which(compiler) is None:
-        raise ArgumentError(f"there is no compiler '{compiler}' here.", hint="compiler=None: sources alone")
-    with tempfile.TemporaryDirectory() as place:
+        raise ArgumentError(
+            f"compiler '{compiler}' is not installed.", hint="Install it, or pass compiler=None to write sources only"
+        )
+    with tempfile.TemporaryDirectory() as work:
         for name, text in texts.items():
-            Path(place, name).write_text(text, encoding="utf-8")
+            Path(work, name).write_text(text, encoding="utf-8")
         files = [name for name in texts if name.endswith(".c")]
-        made = Path(place, prefix + ending)
-        command = [compiler, *FLAGS, *flags, *files, "-o", str(made), "-lm"]
-        found = subprocess.run(command, cwd=place, capture_output=True, text=True)
-        if found.returncode:
-            raise CompileError(f"{compiler} refused the FMU: {found.stderr.strip()[:500]}")
+        library = Path(work, prefix + ending)
+        command = [compiler, *FLAGS, *flags, *files, "-o", str(library), "-lm"]
+        process = subprocess.run(command, cwd=work, capture_output=True, text=True)
+        if process.returncode:
+            raise CompileError(f"{compiler} cannot compile the FMU: {process.stderr.strip()[:500]}")
         bits = platform.architecture()[0].removesuffix("bit")
-        return f"binaries/{folder}{bits}/{prefix}{ending}", made.read_bytes()
+        return f"binaries/{folder}{bits}/{prefix}{ending}", library.read_bytes()
 
 
 def _zipped(entries: dict[str, bytes]) -> bytes:
-    """A zip file that is the same for the same content."""
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+    """Return a zip file whose bytes depend on its content only."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(entries):
             entry = zipfile.ZipInfo(name)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, entries[name])
-    return whole.getvalue()
+    return buffer.getvalue()

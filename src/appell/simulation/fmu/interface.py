@@ -1,8 +1,9 @@
-"""The functions of FMI 2 for co-simulation, in C around an exported step: `interface.c.in` with its @words@ filled in.
+"""The C functions of FMI 2 for co-simulation around an exported step: `interface.c.in` with its @words@ filled in.
 
-A communication step is cut into steps of the length of the parameter `step`, and a shorter one for what is left; a rest
-below a millionth of a step is rounding of the tool's clock, and dropped. Memory for an instance comes from the tool,
-as the standard asks. The declarations are those of the standard that the file needs, so that it compiles by itself.
+A communication step is divided into steps of the length of the parameter `step` and a shorter last one; a remainder
+below a millionth of a step is a rounding error of the tool's clock and is dropped. The tool allocates the memory of an
+instance, as the standard requires. The file contains the declarations of the standard that it needs, so that it
+compiles without the headers of FMI.
 """
 
 from __future__ import annotations
@@ -16,7 +17,21 @@ from appell.simulation.fmu.description import Variable
 
 
 def interface(prefix: str, title: str, guid: str, step: Function, row: Sequence[Variable]) -> str:
-    """The file, around the exported function `prefix` of a rollout's step."""
+    """Return the text of the C file.
+
+    Parameters
+    ----------
+    prefix
+        Name of the exported C function of the step.
+    title
+        Name of the system, for the comment in the first line.
+    guid
+        Identifier that an instance must be created with.
+    step
+        The step of the rollout.
+    row
+        The variables, in the order of their value references.
+    """
     states = sum(variable.role == "output" for variable in row)
     words = {
         **_call(step, states),
@@ -32,19 +47,19 @@ def interface(prefix: str, title: str, guid: str, step: Function, row: Sequence[
 
 
 def _call(step: Function, states: int) -> dict[str, str]:
-    """The arguments of the step: state and inputs lie in the row in the order of its signature."""
-    place, values, locals_ = 0, [], ""
+    """Return the C code of the call of the step; the row holds state and inputs in the order of its signature."""
+    offset, values, locals_ = 0, [], ""
     for array in step.inputs:
         if array.name in ("t", "dt"):
             values.append("time" if array.name == "t" else "step")
         else:
-            values.append(f"x + {place}")
-            place += array.size
-    place = 0
+            values.append(f"x + {offset}")
+            offset += array.size
+    offset = 0
     for array in step.outputs:
-        if place < states:
-            values.append(f"next + {place}")
-            place += array.size
+        if offset < states:
+            values.append(f"next + {offset}")
+            offset += array.size
         else:
             locals_ += f"    double {array.name}_[{array.size}];\n"
             values.append(f"{array.name}_")

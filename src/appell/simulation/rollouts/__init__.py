@@ -1,1 +1,1 @@
-"""Rollouts: many motions of one system in one kernel."""
+"""Rollouts: many motions of one system in one compiled kernel."""

@@ -1,11 +1,11 @@
-"""Laws of rollouts: feedback over traced scalars, which becomes a part of the kernel.
+"""Control laws of rollouts: feedback over traced scalars, compiled into the kernel.
 
-    law(t, q, v) -> tau                          asked at every instant, in every stage of a step: a continuous law
-    law(t, q, v, memory) -> (tau, memory)        asked once a step; its torque is held until the next
+    law(t, q, v) -> tau                          continuous: evaluated in every stage of a step
+    law(t, q, v, memory) -> (tau, memory)        evaluated once per step; the torque is held during the step
 
-`Feedback(law, memory, period)` gives the initial memory and a period: the law is asked when a period begins, and its
-torque and memory are held until the next. An object may have its initial memory as `start`. Designs and regulators
-of `ap.control` give a `KernelLaw` by their method `kernel_law(reference)`.
+`Feedback(law, memory, period)` adds the initial memory and a period: the law is evaluated when a period starts, and its
+torque and memory are held until the next. A callable object may have its initial memory as attribute `start`. Designs
+and regulators of `ap.control` return a `KernelLaw` from their method `kernel_law(reference)`.
 """
 
 from __future__ import annotations
@@ -22,41 +22,60 @@ from appell.errors import ArgumentError
 from appell.simulation.options import Feedback
 from appell.simulation.rollouts.tracing import called, name_of, scalars_of
 
-Telling = Callable[[np.ndarray], np.ndarray]  # times (steps) -> numbers (steps, told), or (members, steps, told)
+Signal = Callable[[np.ndarray], np.ndarray]  # times (steps,) -> (steps, signal_size) or (members, steps, signal_size)
 EXPECTED = "a function of (t, q, v), a Feedback, or a design of ap.control"
 
 
 @dataclass(frozen=True)
 class KernelLaw:
-    """`torque(t, q, v, memory, told)` gives (tau, memory) over scalars; `told` is what it is told at the time."""
+    """A control law as the kernel evaluates it.
+
+    Parameters
+    ----------
+    name
+        Name for messages.
+    torque
+        Function (t, q, v, memory, signal) -> (tau, memory) over scalars.
+    start
+        Initial memory, (m,) or (members, m).
+    signal_size, signal
+        Number of additional inputs per step, such as the reference, and the function of time that returns them.
+    period
+        Time between two evaluations, s. None: one step.
+    continuous
+        Whether the law is evaluated in every stage of a step. It then has no memory, period or signal.
+    source
+        The function that the user wrote, if `torque` is another one; for messages.
+    """
 
     name: str
     torque: Callable[..., tuple[Any, Any]] = field(repr=False)
-    start: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)  # the memory it begins with
-    told: int = 0  # numbers that it is told
-    telling: Telling | None = field(default=None, repr=False)
-    period: float | None = None  # s; None: a step
-    continuous: bool = False  # asked at every instant; it then has neither memory nor period, and is told nothing
-    source: Callable | None = field(default=None, repr=False)  # what a user wrote, if that is another function
+    start: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    signal_size: int = 0
+    signal: Signal | None = field(default=None, repr=False)
+    period: float | None = None
+    continuous: bool = False
+    source: Callable | None = field(default=None, repr=False)
 
     @property
     def memory(self) -> int:
-        """How many numbers it remembers."""
+        """Size of the memory."""
         return np.shape(self.start)[-1]
 
-    def __call__(self, t: Scalar, q, v, memory, told, names: Sequence[str]) -> tuple[list[Scalar], list[Scalar]]:
-        """Torques by these names, and what is remembered, checked."""
+    def __call__(self, t: Scalar, q, v, memory, signal, names: Sequence[str]) -> tuple[list[Scalar], list[Scalar]]:
+        """Return the torques, one per name, and the new memory, both checked."""
         what = f"law '{self.name}'"
-        arguments = t, list(q), list(v), list(memory), list(told)
-        tau, kept = called(self.torque, what, *arguments, source=self.source)
-        return scalars_of(tau, names, what), scalars_of(kept, [f"{k}" for k in range(self.memory)], f"{what}: memory")
+        arguments = t, list(q), list(v), list(memory), list(signal)
+        tau, remembered = called(self.torque, what, *arguments, source=self.source)
+        entries = [f"{k}" for k in range(self.memory)]
+        return scalars_of(tau, names, what), scalars_of(remembered, entries, f"{what}: memory")
 
 
 def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
-    """Return the law of a rollout as its kernel takes it; None if there is none."""
+    """Return the control law of a rollout as a `KernelLaw`; None if there is none."""
     if law is None:
         if reference is not None:
-            raise ArgumentError("there is a reference without a law.", expected="law=...")
+            raise ArgumentError("reference is given without a law.", expected="law=...")
         return None
     if isinstance(law, KernelLaw):
         return law
@@ -65,58 +84,62 @@ def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
     if not callable(law) and not isinstance(law, Feedback):
         raise ArgumentError(f"law is {law!r}.", expected=EXPECTED)
     if reference is not None:
-        raise ArgumentError("a law that is a function takes no reference.", hint="write it into the function")
+        raise ArgumentError(
+            "reference is given, but the law is a function.", hint="Evaluate the reference inside the function"
+        )
     feedback = law if isinstance(law, Feedback) else Feedback(law)
     given, memory, period = feedback.function, feedback.memory, feedback.period
     if hasattr(given, "kernel_law"):
-        raise ArgumentError(f"{given!r} brings its own memory and period.", expected="law= and reference= alone")
-    start = getattr(given, "start", None) if memory is None else memory
-    remembers = _arguments(given) == 4
-    if remembers and start is None:
         raise ArgumentError(
-            f"law '{name_of(given)}' has a memory, and nobody says what it begins with.",
+            f"{given!r} has its own memory and period and cannot be a Feedback.", expected="law= and reference= alone"
+        )
+    start = getattr(given, "start", None) if memory is None else memory
+    has_memory = _arguments(given) == 4
+    if has_memory and start is None:
+        raise ArgumentError(
+            f"law '{name_of(given)}' has a memory without an initial value.",
             expected="Feedback(law, memory=[...])",
         )
-    if not remembers:
+    if not has_memory:
         if memory is not None:
             raise ArgumentError(
-                f"law '{name_of(given)}' takes no memory, and there is one.", expected="law(t, q, v, memory)"
+                f"memory is given, but law '{name_of(given)}' does not take it.", expected="law(t, q, v, memory)"
             )
         return KernelLaw(name_of(given), _plain(given), period=period, continuous=period is None, source=given)
     try:
-        begun = np.array(start, float)
+        initial = np.array(start, float)
     except (TypeError, ValueError):
-        begun = np.zeros(())
-    if begun.ndim not in (1, 2):
-        raise ArgumentError(f"the memory of the law is {start!r}.", expected="numbers, or (members, numbers)")
-    return KernelLaw(name_of(given), _remembering(given), begun, period=period, source=given)
+        initial = np.zeros(())
+    if initial.ndim not in (1, 2):
+        raise ArgumentError(f"the memory of the law is {start!r}.", expected="an array (m,) or (members, m)")
+    return KernelLaw(name_of(given), _with_memory(given), initial, period=period, source=given)
 
 
 def _plain(law: Callable) -> Callable[..., tuple[Any, Any]]:
-    return lambda t, q, v, memory, told: (law(t, q, v), memory)
+    return lambda t, q, v, memory, signal: (law(t, q, v), memory)
 
 
-def _remembering(law: Callable) -> Callable[..., tuple[Any, Any]]:
-    def torque(t, q, v, memory, told):
+def _with_memory(law: Callable) -> Callable[..., tuple[Any, Any]]:
+    def torque(t, q, v, memory, signal):
         pair = law(t, q, v, memory)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-            raise ArgumentError(f"law '{name_of(law)}' gave {pair!r}.", expected="(tau, memory)")
+            raise ArgumentError(f"law '{name_of(law)}' returned {pair!r}.", expected="(tau, memory)")
         return pair
 
     return torque
 
 
 def _arguments(function: Callable) -> int:
-    """How many arguments a law takes: 3 or 4."""
+    """Return the number of arguments of a law: 3 or 4."""
     try:
-        taken = signature(function).parameters.values()
+        parameters = signature(function).parameters.values()
     except (TypeError, ValueError):
         return 3
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    needed = sum(own.kind in kinds and own.default is Parameter.empty for own in taken)
-    most = sum(own.kind in kinds for own in taken)
-    if any(own.kind == Parameter.VAR_POSITIONAL for own in taken) or needed <= 3 <= most:
+    required = sum(parameter.kind in kinds and parameter.default is Parameter.empty for parameter in parameters)
+    accepted = sum(parameter.kind in kinds for parameter in parameters)
+    if any(parameter.kind == Parameter.VAR_POSITIONAL for parameter in parameters) or required <= 3 <= accepted:
         return 3
-    if needed <= 4 <= most:
+    if required <= 4 <= accepted:
         return 4
-    raise ArgumentError(f"law '{name_of(function)}' takes {most} arguments.", expected=EXPECTED)
+    raise ArgumentError(f"law '{name_of(function)}' takes {accepted} arguments.", expected=EXPECTED)

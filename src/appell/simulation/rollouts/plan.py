@@ -1,12 +1,12 @@
-"""A rollout as a plan: one kernel for one system, one method, one law and one cost, called on any number of motions.
+"""A rollout as a plan: one kernel for one system, method, control law and cost, called for any number of motions.
 
     plan = Rollout(dyn, law=law, cost=cost, final_cost=last)
     records = plan(q0, v0, torque, steps=100, dt=1e-2)
-    plan.gradient(q0, v0, torque, steps=100, dt=1e-2).torque       by all torques: `derivatives`
-    plan.change(q0, v0, torque, along={"torque": du}, ...).cost    along directions
+    plan.gradient(q0, v0, torque, steps=100, dt=1e-2).torque       with respect to all torques; see `derivatives`
+    plan.change(q0, v0, torque, along={"torque": du}, ...).dcost   along given directions
 
-The kernel is traced when the plan is made and compiled when it is first called; steps, dt and all arrays may change
-from call to call.
+The kernel is traced when the plan is constructed and compiled at the first call; steps, dt and all arrays may differ
+between calls.
 """
 
 from __future__ import annotations
@@ -27,28 +27,41 @@ from appell.motion.records import Records
 from appell.progress import Bar
 from appell.simulation.contact.contact import Contact
 from appell.simulation.inputs import wrench_frames
-from appell.simulation.options import ImpulseContacts, Output, SpringContacts, kind_of
+from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
 from appell.simulation.rollouts.contacts.impulses import Impulses
 from appell.simulation.rollouts.contacts.penalty import Penalty
 from appell.simulation.rollouts.derivatives import (
     Change,
     CostGradient,
-    adjoint_march,
+    adjoint_scan,
     change_of,
-    dual_march,
     gradient_of,
+    tangent_scan,
 )
 from appell.simulation.rollouts.formula import StepFormula
 from appell.simulation.rollouts.laws import law_of
 from appell.simulation.rollouts.results import Results
 from appell.simulation.rollouts.schemes import IN_LOOPS
-from appell.simulation.rollouts.stability import check_damping, check_springs, check_turns
+from appell.simulation.rollouts.stability import check_convergence, check_damping, check_springs
 from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
 
 class Rollout:
-    """The kernel of a rollout; for what it takes see `rollout`. It pickles as what it was made from."""
+    """The kernel of a rollout; see `rollout` for the parameters.
+
+    A plan can be called, differentiated (`gradient`, `change`) and pickled; a pickle contains its arguments.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> from appell.simulation import Rollout
+    >>> plan = Rollout(ap.load("pendulum"), final_cost=lambda q, v: q[0] * q[0])
+    >>> plan(q0=[[0.1], [0.2]], steps=100, dt=1e-2).cost.round(5)
+    array([0.00593, 0.02403])
+    >>> plan.gradient(q0=[[0.1], [0.2]], steps=100, dt=1e-2).torque.shape
+    (2, 100, 1)
+    """
 
     def __init__(
         self,
@@ -67,7 +80,7 @@ class Rollout:
         friction: bool | None = None,
         rotors: bool | None = None,
     ):
-        self._made_from = {name: value for name, value in locals().items() if name != "self"}
+        self._arguments = {name: value for name, value in locals().items() if name != "self"}
         self.dyn = dyn = moving_dynamics(
             dyn, "rollout", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches)
         )
@@ -77,36 +90,37 @@ class Rollout:
             if not (function is None or callable(function)):
                 raise ArgumentError(f"{name} is {function!r}.", expected="a function over traced scalars, or None")
         self.final_cost = final_cost
-        dry = bool(dyn.equations_with(*_any(dyn)).dry_drives)
-        self._kicks = dry or contacts is not None or stops is not None
-        model = _contact_model(contact_model, self.method, self._kicks, contacts is not None)
-        touching: Penalty | Impulses | None = None
+        dry = bool(dyn.equations_with(*_zero_inputs(dyn)).dry_drives)
+        self._has_contacts = dry or contacts is not None or stops is not None
+        model = _contact_model(contact_model, self.method, self._has_contacts, contacts is not None)
+        contact: Penalty | Impulses | None = None
         if isinstance(model, ImpulseContacts):
             if dyn.system.prescribed:
                 raise ArgumentError(
-                    f"moreau does not follow prescribed motions, and {dyn.system.owner} has some.",
+                    f"method 'moreau' does not support prescribed motions, which {dyn.system.owner} has.",
                     expected=f"method {', '.join(name for name in IN_LOOPS if name != 'moreau')}",
                 )
-            touching = Impulses(dyn, contacts, stops, model)
-        elif self._kicks:
-            touching = Penalty(dyn, contacts, stops, model)
-        self.formula = StepFormula(dyn, method, self.law, cost, saturate, touching)
-        self.march: Scan = self.formula.march()
+            contact = Impulses(dyn, contacts, stops, model)
+        elif self._has_contacts:
+            contact = Penalty(dyn, contacts, stops, model)
+        self.formula = StepFormula(dyn, method, self.law, cost, saturate, contact)
+        self.scan: Scan = self.formula.scan()
 
     def __repr__(self) -> str:
         law = f", law '{self.law.name}'" if self.law else ""
         return f"<Rollout of {self.dyn.system.owner} by {self.method}{law}>"
 
     def __reduce__(self):
-        return _made, (self._made_from,)
+        return _rebuilt, (self._arguments,)
 
     @property
-    def costs(self) -> bool:
+    def has_cost(self) -> bool:
+        """Whether there is a running cost or a final cost."""
         return self.formula.cost is not None or self.final_cost is not None
 
     @cached_property
     def last_cost(self) -> Function:
-        """The final cost as a function of q and v."""
+        """The final cost as a `Function` of q and v."""
         system, cost = self.dyn.system, self.final_cost
         assert cost is not None
         what = f"final_cost '{name_of(cost)}'"
@@ -136,24 +150,24 @@ class Rollout:
         progress: bool | None = None,
         check: bool = True,
     ) -> Records:
-        """The motions of all members; see `rollout`."""
+        """Simulate all members and return their records; see `rollout` for the parameters."""
         if not isinstance(output, Output):
             raise ArgumentError(f"output is {output!r}.", expected="Output(every=..., energy=..., dtype=...)")
         arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
         task = task_of(self, q0, v0, torque, steps, dt, output.every, start=start, project=project, **arrays)
         if check:
             self._check_step(task)
-        run = Results(self, task.as_kind(kind_of(output.dtype)), output.energy)
+        results = Results(self, task.as_type(float_type(output.dtype)), output.energy)
         try:
             with Bar("rollout", steps * dt, "s", enabled=progress) as bar:
-                run.march(threads, bar)
+                results.fill(threads, bar)
         except KeyboardInterrupt as error:
-            error.records = run.records()  # type: ignore[attr-defined]
-            error.add_note(f"{run.rows} rows were done; `records` of this exception are what there is of them.")
+            error.records = results.records()  # type: ignore[attr-defined]
+            error.add_note(f"{results.rows} rows were computed; attribute `records` of this exception contains them.")
             raise
-        if check and "residual" in run.found:
-            check_turns(run.found["residual"], run.found["v"])
-        return run.records()
+        if check and "residual" in results.arrays:
+            check_convergence(results.arrays["residual"], results.arrays["v"])
+        return results.records()
 
     def gradient(
         self,
@@ -170,7 +184,10 @@ class Rollout:
         project: bool = False,
         threads: int | None = None,
     ) -> CostGradient:
-        """The cost and its gradient by all torques, by q0, v0 and parameters, backwards; arrays are those of a call."""
+        """Return the cost and its gradient with respect to all torques, q0, v0 and parameters, by reverse mode.
+
+        The parameters are those of a call; see `rollout`.
+        """
         arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
         task = task_of(self, q0, v0, torque, steps, dt, start=start, project=project, **arrays)
         return gradient_of(self, task, threads)
@@ -191,9 +208,11 @@ class Rollout:
         project: bool = False,
         threads: int | None = None,
     ) -> Change:
-        """The end and its change along directions of q0 (as velocities), v0, torque, parameters; (members, ...) each.
+        """Return the final state and cost and their change along directions of the inputs, by forward mode.
 
-        Directions have the shapes that the arrays themselves may have; those that are not named are zero.
+        `along` maps "q0" (as velocities), "v0", "torque" and "parameters" to directions, which may have the shapes of
+        the arrays themselves; directions that are not given are zero. The other parameters are those of a call; see
+        `rollout`.
         """
         arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
         task = task_of(self, q0, v0, torque, steps, dt, start=start, project=project, **arrays)
@@ -202,17 +221,17 @@ class Rollout:
     @cached_property
     def adjoint(self) -> Scan:
         """The kernel of `gradient`."""
-        return adjoint_march(self)
+        return adjoint_scan(self)
 
     @cached_property
-    def dual(self) -> Scan:
+    def tangent(self) -> Scan:
         """The kernel of `change`."""
-        return dual_march(self)
+        return tangent_scan(self)
 
     def _check_step(self, task: RolloutTask) -> None:
-        """Warn of damping and contacts that are too stiff for the step; impulses are not, whatever they stop."""
-        touching = self.formula.touching
-        if isinstance(touching, Impulses) and self._kicks:
+        """Warn if damping or contact springs are too stiff for the step; contacts as impulses never are."""
+        contact = self.formula.contact
+        if isinstance(contact, Impulses) and self._has_contacts:
             return
         finite = np.ones(task.members, bool)
         for array in task.carried.values():
@@ -223,16 +242,16 @@ class Rollout:
             def velocity(v: np.ndarray, h: float) -> np.ndarray:
                 carried = {**first.carried, "v": v}
                 given = [*carried.values(), *({**first.held, "dt": np.array([h])}).values()]
-                return self.march(*given, *(array[:, :1] for array in first.driven.values()))[1][:, 0]
+                return self.scan(*given, *(array[:, :1] for array in first.driven.values()))[1][:, 0]
 
             period = self.law.period if self.law else None
             check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, self.dyn.system.velocity_names)
-        if isinstance(touching, Penalty):
-            check_springs(touching.fastest, self.method, task.dt)
+        if isinstance(contact, Penalty):
+            check_springs(contact.max_frequency, self.method, task.dt)
 
 
-def _made(options: dict[str, Any]) -> Rollout:
-    return Rollout(**options)
+def _rebuilt(arguments: dict[str, Any]) -> Rollout:
+    return Rollout(**arguments)
 
 
 def _method(name: Any) -> str:
@@ -241,30 +260,31 @@ def _method(name: Any) -> str:
     return name
 
 
-def _contact_model(given: Any, method: str, kicks: bool, walls: bool) -> SpringContacts | ImpulseContacts:
-    """Return the contact model of a method; one that has no effect, or belongs to another method, is refused."""
-    own = ImpulseContacts if method == "moreau" else SpringContacts
+def _contact_model(given: Any, method: str, has_contacts: bool, walls: bool) -> SpringContacts | ImpulseContacts:
+    """Return the contact model of a method; raise `ArgumentError` for one without effect or of another method."""
+    kind = ImpulseContacts if method == "moreau" else SpringContacts
     if given is None:
-        return own()
-    if not isinstance(given, own):
+        return kind()
+    if not isinstance(given, kind):
         what = type(given).__name__ if isinstance(given, SpringContacts | ImpulseContacts) else repr(given)
         raise ArgumentError(
-            f"contact_model is {what}, which method '{method}' does not take.",
-            expected=f"{own.__name__}(...)",
+            f"contact_model is {what}, which does not belong to method '{method}'.",
+            expected=f"{kind.__name__}(...)",
         )
-    if not kicks:
+    if not has_contacts:
         raise ArgumentError(
-            f"contact_model={own.__name__}(...) has no effect: there are no contacts, stops or dry friction."
+            f"contact_model={kind.__name__}(...) has no effect: there are no contacts, stops or dry friction."
         )
     if isinstance(given, SpringContacts) and given.stiffness is not None and not walls:
         raise ArgumentError(
-            "stiffness of SpringContacts has no effect: it is that of walls, and there are no contacts.", hint="depth="
+            "stiffness of SpringContacts has no effect: it applies to walls, and there are no contacts.",
+            hint="Set depth instead",
         )
     return given
 
 
-def _any(dyn: Dynamics) -> tuple[list[float], list[float]]:
-    """Numbers for what the equations leave open."""
+def _zero_inputs(dyn: Dynamics) -> tuple[list[float], list[float]]:
+    """Return zeros for the parameters of free bodies and for prescribed motions."""
     return [0.0] * 10 * len(dyn.free_bodies), [0.0] * 3 * len(dyn.system.prescribed)
 
 
@@ -297,38 +317,89 @@ def rollout(
     friction: bool | None = None,
     rotors: bool | None = None,
 ) -> Records:
-    """Many motions of one system, `steps` steps of `dt` seconds each, whole steps in machine code.
+    """Simulate many motions of one system with a fixed step, in one compiled kernel.
 
-    `dyn` is a robot or mechanism, which moves with the friction and rotors it was described with (`friction=False` and
-    `rotors=False` switch them off), or a `Dynamics`, which is used as it is. q0 (its start if None) and v0 (rest)
-    are (n,) for all members or (members, n); v0 of a constrained robot are its independent velocities, and its loops
-    are closed in q0, or by `project=True`.
+    Members are independent motions. Contacts are approximate here, unlike in `simulate`: springs or impulses, see
+    `contact_model`. For repeated calls construct a `Rollout` once; it keeps the kernel.
 
-    What acts. `torque` is None, (nu,), (steps, nu), (members, nu) or (members, steps, nu), held through each step; two
-    axes are (steps, nu) if the first is as long as the steps, and (members, 1, nu) says the other. `law` is feedback
-    over traced scalars, compiled into the kernel, to which `torque` is added: a function of (t, q, v), evaluated in
-    every stage of a step; a `Feedback(function, memory, period)`, evaluated once per step or per period; or a design of
-    `ap.control` with a `reference`, or a regulator. `saturate=True` cuts torques
-    off at the limits of the actuators. `wrenches` gives for every frame of the Dynamics what `torque` is with 6 numbers
-    for nu. `parameters` are the inertial parameters of free bodies, (10 a body,) or (members, 10 a body). `prescribed`
-    gives motions as for `simulate`.
+    Parameters
+    ----------
+    dyn
+        A robot or mechanism, simulated with the friction and rotors of its description, or a `Dynamics`, which is used
+        as it is.
+    q0, v0
+        Initial coordinates and velocities, (n,) for all members or (members, n). None: the start of the system, and
+        zero. For a constrained robot, v0 are its independent velocities, and the loops must be closed in q0.
+    torque
+        Actuator forces, N m or N, held through each step: (nu,), (steps, nu), (members, nu) or (members, steps, nu).
+        Two axes are (steps, nu) if the first is as long as `steps`; pass (members, 1, nu) for one row per member.
+        None: zero.
+    steps, dt
+        Number of steps, and length of a step in s.
+    method
+        rk4 (order 4), euler (semi-implicit, order 1), midpoint (implicit, order 2, symmetric in time: energy does not
+        drift; six iterations per step, see `schemes`), or moreau (order 2, contacts as impulses).
+    law
+        Feedback over traced scalars, compiled into the kernel and added to `torque`: a function of (t, q, v), evaluated
+        in every stage of a step; a `Feedback(function, memory, period)`, evaluated once per step or period; or a design
+        or regulator of `ap.control`.
+    reference
+        Reference motion of a design of `ap.control`.
+    cost
+        Function (t, q, v, tau) -> scalar over traced scalars; Σ dt cost is accumulated at the start of each step.
+    final_cost
+        Function (q, v) -> scalar over traced scalars, added at the end.
+    saturate
+        Whether to clip torques to the limits of the actuators.
+    contacts, stops
+        Walls and joint stops, as in `simulate`.
+    contact_model
+        `SpringContacts` for rk4, euler and midpoint: springs, with dry friction smoothed near rest. `ImpulseContacts`
+        for moreau: impulses computed with a fixed number of sweeps. None: the default of the method.
+    parameters
+        Inertial parameters of free bodies, (10 per body,) or (members, 10 per body).
+    wrenches
+        For each frame of the `Dynamics`, an array like `torque` with 6 numbers (N, N m) in place of nu.
+    prescribed
+        Prescribed motions of constraints, as in `simulate`.
+    start
+        Initial time, s.
+    project
+        Whether to close open loops of q0.
+    output
+        `Output(every, energy, dtype)`: rows, energy and precision of the records.
+    threads
+        Number of threads for this call. None: the setting of `ap.set_threads`.
+    progress
+        Whether to show a progress bar. None: on a terminal only.
+    check
+        Whether to issue a `StepWarning` if damping or contacts are too stiff for the step.
+    friction, rotors
+        False: ignore the actuators' friction or rotor inertia. None: the settings of `dyn`.
 
-    How. `method` is rk4 (order 4), euler (semi-implicit, order 1), midpoint (implicit, order 2, symmetric in time: no
-    drift of energy; six turns a step, see `schemes`), or moreau (order 2, contacts as impulses). `contacts` and `stops`
-    are those of `simulate`, and approximate, unlike there: springs with rk4, euler and midpoint, which also round dry
-    friction off; with moreau impulses, by a fixed number of sweeps. `contact_model` is a `SpringContacts` or an
-    `ImpulseContacts`.
+    Returns
+    -------
+    Records
+        q, v and tau at time `start` and after every step (or every `output.every` steps). tau acted during the step
+        before a row (the value of a continuous law at its start); in the first row, during the first step.
+        `records["cost"]` is the accumulated running cost, `records.cost` the total cost of each member. A member that
+        starts with a non-finite number or diverges is NaN from there on; `records.finished` marks the others.
 
-    What it costs. `cost(t, q, v, tau)`, traced, is summed up as Σ dt cost at the beginnings of steps; to this comes
-    `final_cost(q, v)` at the end. `records["cost"]` is the sum so far, `records.cost` all of it.
+    Raises
+    ------
+    ArgumentError
+        If an argument is not valid, or has no effect with the chosen method.
+    KeyboardInterrupt
+        On Ctrl-C; its attribute `records` contains the rows computed so far.
 
-    The records have q, v and tau at t = `start` and after every step; `Output(every=10, energy=True)` asks for every
-    tenth step and for the energy, `Output(dtype="float32")` for single precision. tau is what acted in the step before
-    a row (a continuous law's at its beginning); in the first row, in the first step. A member that starts with a number
-    that is not finite, or whose motion diverges, is NaN from there on; `records.finished` says which members are not.
-    `threads` is for this call what `ap.set_threads` is for all. A bar shows progress on a terminal; Ctrl-C raises
-    KeyboardInterrupt with the rows so far as its attribute `records`. With `check` (the default) a `StepWarning` says
-    if damping or contacts are too stiff for the step. For repeated calls make a `Rollout` once: it keeps the kernel.
+    Examples
+    --------
+    >>> import appell as ap
+    >>> records = ap.rollout(ap.load("pendulum"), q0=[[0.1], [0.2], [0.3]], steps=100, dt=1e-2)
+    >>> records.q.shape
+    (3, 101, 1)
+    >>> print(records.q[:, -1, 0].round(4))
+    [-0.077  -0.155  -0.2349]
     """
     plan = Rollout(
         dyn,

@@ -1,11 +1,12 @@
-"""Is the step short enough? Damping that a step takes explicitly makes it unstable if it is too strong for it.
+"""Check of the step length: explicit integration is unstable if damping is too strong for the step.
 
-    δv̇ = A δv        A = ∂v̇/∂v of all that acts, laws, friction and contacts included                             (1)
-    h |λ| < 2.785 (rk4), 2 (euler, moreau; midpoint, whose turns would not converge) for every real λ < 0 of A     (2)
+    δv̇ = A δv        A = ∂v̇/∂v of everything that acts, laws, friction and contacts included                      (1)
+    h |λ| < 2.785 (rk4), 2 (euler, moreau; midpoint: convergence of the iterations) for every real λ < 0 of A      (2)
 
-A law that is held for a period has to keep to 2 with its period for h. A is read off the kernel itself: one very short
-step of a member, and of as many neighbours as it has velocities. It is a check at the start, and of one member: it sees
-gains that are too high for the step, and not what a motion meets later.
+A law that is held for a period must satisfy (2) with the limit 2 and its period in place of h. A is computed with the
+kernel itself by finite differences: one very short step of a member, and of one neighbour per velocity. Only the
+initial state of one member is checked: gains that are too high for the step are detected, conditions that a motion
+meets later are not.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from appell.errors import StepWarning
-from appell.simulation.rollouts.tracing import HOUSE
+from appell.simulation.rollouts.tracing import PACKAGE_FOLDER
 
-REACH = {"rk4": 2.785, "euler": 2.0, "midpoint": 2.0, "moreau": 2.0}
-HELD = 2.0
-UNSOLVED = 1e-8  # of velocities: what a last turn of the midpoint rule may change
-SHORT = 1e-4  # of the step
-CHANGE = 1e-4  # of the velocities, or of 1
+STABILITY_LIMIT = {"rk4": 2.785, "euler": 2.0, "midpoint": 2.0, "moreau": 2.0}  # of h |λ|
+HELD_LIMIT = 2.0  # of period |λ| for a law that is held
+MAX_LAST_CHANGE = 1e-8  # relative to velocities: by the last iteration of the midpoint rule
+PROBE_STEP = 1e-4  # relative to the step
+PROBE_CHANGE = 1e-4  # of velocities, relative (at least 1)
 
 
 def check_damping(
@@ -34,56 +35,72 @@ def check_damping(
     period: float | None,
     names: Sequence[str],
 ) -> None:
-    """Warn where (2) is broken; `velocity` gives velocities (n + 1, n) after a step of a given length."""
+    """Warn if (2) is violated.
+
+    Parameters
+    ----------
+    velocity
+        Function of velocities (n + 1, n) and a step length that returns the velocities after the step.
+    v
+        Velocities of a member, (n,).
+    method
+        Name of the scheme.
+    dt
+        Length of the step, s.
+    period
+        Period of the law, s; None if it is not held.
+    names
+        Names of the velocities.
+    """
     n = len(v)
     if n == 0:
         return
-    tiny = SHORT * dt
-    width = CHANGE * np.maximum(1.0, np.abs(v))
+    h = PROBE_STEP * dt
+    width = PROBE_CHANGE * np.maximum(1.0, np.abs(v))
     starts = np.vstack([v, v + np.diag(width)])
     with np.errstate(all="ignore"):
-        rates = (velocity(starts, tiny) - starts) / tiny
+        rates = (velocity(starts, h) - starts) / h
     A = ((rates[1:] - rates[0]) / width[:, None]).T
     if not np.isfinite(A).all():
         return
     values, vectors = np.linalg.eig(A)
     k = int(np.argmin(values.real))
-    span, most = (period, HELD) if period is not None and period > dt else (dt, REACH[method])
-    if -values[k].real * span <= most:
+    span, limit = (period, HELD_LIMIT) if period is not None and period > dt else (dt, STABILITY_LIMIT[method])
+    if -values[k].real * span <= limit:
         return
     joint = names[int(np.argmax(np.abs(vectors[:, k])))]
     _warn(
         f"damping is too strong for the step: velocities decay with {-values[k].real:.4g}/s, mostly that of '{joint}', "
-        f"and {'a law that is held for' if span != dt else method + ' with'} {span:g} s is stable up to "
-        f"{most / span:.4g}/s. Numbers will grow that should shrink: take a shorter step, or less damping."
+        f"but {'a law that is held for' if span != dt else method + ' with a step of'} {span:g} s is stable only up to "
+        f"{limit / span:.4g}/s. Results will diverge. Use a shorter step, or less damping."
     )
 
 
-def check_springs(fastest: float, method: str, dt: float) -> None:
-    """Warn where contacts swing too fast for the step."""
-    if fastest * dt > REACH[method]:
+def check_springs(frequency: float, method: str, dt: float) -> None:
+    """Warn if contacts oscillate too fast for the step; `frequency` is in rad/s."""
+    if frequency * dt > STABILITY_LIMIT[method]:
         _warn(
-            f"contacts swing with {fastest:.4g} rad/s, and {method} with a step of {dt:g} s is stable up to "
-            f"{REACH[method] / dt:.4g} rad/s. Take a shorter step, a larger depth, or method='moreau'."
+            f"contacts oscillate with {frequency:.4g} rad/s, but {method} with a step of {dt:g} s is stable only up to "
+            f"{STABILITY_LIMIT[method] / dt:.4g} rad/s. Use a shorter step, a larger depth, or method='moreau'."
         )
 
 
-def check_turns(residual: np.ndarray, v: np.ndarray) -> None:
-    """Warn where the turns of the midpoint rule did not come to rest: (members, rows), and velocities beside them."""
+def check_convergence(residual: np.ndarray, v: np.ndarray) -> None:
+    """Warn if the iterations of the midpoint rule did not converge: residuals (members, rows), v (members, rows, n)."""
     with np.errstate(invalid="ignore"):
         share = residual / np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0))
     worst = float(np.nanmax(share, initial=0.0))
-    if worst > UNSOLVED:
-        members = int((share > UNSOLVED).any(axis=1).sum())
+    if worst > MAX_LAST_CHANGE:
+        members = int((share > MAX_LAST_CHANGE).any(axis=1).sum())
         _warn(
-            f"the turns of the midpoint rule still changed velocities by {worst:.2g} of their size, in {members} of "
-            f"{len(share)} members. Take a shorter step; records['residual'] tells when."
+            f"the iterations of the midpoint rule did not converge: the last one changed velocities by {worst:.2g} of "
+            f"their size in {members} of {len(share)} members. Use a shorter step; records['residual'] shows when."
         )
 
 
 def _warn(text: str) -> None:
-    """A warning that points to the line outside of this house that asked."""
+    """Issue a `StepWarning` that points to the calling line outside of this package."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(HOUSE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, StepWarning, stacklevel=level)

@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 import appell as ap
 from appell.errors import ArgumentError
 from appell.simulation.contact.contact import Contacts
-from appell.simulation.rollouts.contacts.penalty import LEAST, Penalty, damping_ratio, restitution
-from contact_marches import travel, with_penalty
+from appell.simulation.rollouts.contacts.penalty import MIN_RESTITUTION, Penalty, damping_ratio, restitution
+from contact_scans import run_scan, with_penalty
 from free_bodies import box, free_body
 
 G = 9.81
@@ -27,15 +27,15 @@ def at_height(robot, height):
 def test_the_restitution_of_a_damped_spring_is_that_of_its_motion(zeta):
     pulls = lambda t, x: x[0] + 2 * zeta * x[1]  # noqa: E731
     pulls.terminal, pulls.direction = True, -1.0
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda t, x: [x[1], -x[0] - 2 * zeta * x[1]], (0, 20), [0, 1], events=pulls, rtol=1e-11, atol=1e-13
     )
-    assert restitution(zeta) == pytest.approx(-found.y[1, -1], rel=1e-8)
+    assert restitution(zeta) == pytest.approx(-solution.y[1, -1], rel=1e-8)
     assert damping_ratio(restitution(zeta)) == pytest.approx(zeta, rel=1e-9)
 
 
 def test_a_restitution_below_that_of_critical_damping_is_taken_as_it():
-    assert damping_ratio(0.0) == damping_ratio(0.9 * LEAST) == 1.0
+    assert damping_ratio(0.0) == damping_ratio(0.9 * MIN_RESTITUTION) == 1.0
     assert damping_ratio(1.0) == 0.0
 
 
@@ -45,20 +45,22 @@ def test_a_ball_leaves_a_spring_with_its_restitution(e):
     dyn = ap.Dynamics(robot)
     penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, e))
     assert penalty.points == pytest.approx([1.0])
-    assert penalty.fastest == pytest.approx(np.sqrt(G / 1e-3))
-    h = 0.005 / penalty.fastest
-    q, v = travel(with_penalty(dyn, penalty), at_height(robot, 0.01), [0, 0, -2.0, 0, 0, 0], h, 4000, every=10)
+    assert penalty.max_frequency == pytest.approx(np.sqrt(G / 1e-3))
+    h = 0.005 / penalty.max_frequency
+    q, v = run_scan(with_penalty(dyn, penalty), at_height(robot, 0.01), [0, 0, -2.0, 0, 0, 0], h, 4000, every=10)
     assert v[-1, 2] == pytest.approx(2.0 * e, rel=0.02)  # first order in h ω, and in when it lets go
     assert (np.diff(v[:, 2]) >= -1e-12).all()  # it never pulls
-    assert -q[:, 2].min() <= 2.0 / penalty.fastest + 1e-6
+    assert -q[:, 2].min() <= 2.0 / penalty.max_frequency + 1e-6
 
 
-def test_a_body_on_one_point_sinks_by_the_depth_that_was_asked_for():
+def test_a_body_on_one_point_sinks_by_the_requested_depth():
     robot = free_body([(0, 0, 0)])
     dyn = ap.Dynamics(robot)
     for depth in (1e-3, 1e-4):
         penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, 0.0), model=ap.simulation.SpringContacts(depth=depth))
-        q, v = travel(with_penalty(dyn, penalty), at_height(robot, 0.0), np.zeros(6), 0.1 / penalty.fastest, 4000)
+        q, v = run_scan(
+            with_penalty(dyn, penalty), at_height(robot, 0.0), np.zeros(6), 0.1 / penalty.max_frequency, 4000
+        )
         assert q[-1, 2] == pytest.approx(-depth, rel=1e-9)
         assert abs(v[-1, 2]) < 1e-12
 
@@ -72,7 +74,7 @@ def test_a_block_slides_down_an_incline_as_coulomb_says_or_creeps(angle):
     penalty = Penalty(dyn, ap.Contact([f"c{k}" for k in range(4)], slope, 0.0, mu))
     turned = [0.0, -np.sin(angle / 2), 0.0, np.cos(angle / 2)]
     q0 = np.array([-0.1 * np.sin(angle), 0.0, 0.1 * np.cos(angle), *turned])
-    _, v = travel(with_penalty(dyn, penalty), q0, np.zeros(6), h, 10_000, every=1000)
+    _, v = run_scan(with_penalty(dyn, penalty), q0, np.zeros(6), h, 10_000, every=1000)
     gained = (v[-1, 0] - v[-4, 0]) / 0.3
     if np.tan(angle) > mu:
         assert gained == pytest.approx(-G * np.sin(angle) + mu * G * np.cos(angle), rel=1e-3)
@@ -90,10 +92,10 @@ def test_a_stop_is_a_spring_with_the_joints_own_inertia():
     builder.link("cart", ap.Prismatic((1, 0, 0)), mass=3.0, inertia=(0.1, 0.1, 0.1), limits=ap.Limits(-0.3, 0.4))
     dyn = ap.Dynamics(builder.build())
     penalty = Penalty(dyn, stops=0.5)
-    h = 0.005 / penalty.fastest
-    q, v = travel(with_penalty(dyn, penalty), [0.39], [1.0], h, 2000)
+    h = 0.005 / penalty.max_frequency
+    q, v = run_scan(with_penalty(dyn, penalty), [0.39], [1.0], h, 2000)
     assert v[-1, 0] == pytest.approx(-0.5, rel=0.02)
-    assert q.max() <= 0.4 + 1.0 / penalty.fastest
+    assert q.max() <= 0.4 + 1.0 / penalty.max_frequency
 
 
 def test_a_dry_joint_is_nearly_held():
@@ -101,12 +103,12 @@ def test_a_dry_joint_is_nearly_held():
     drive = ap.Actuator(friction=ap.Friction(coulomb=3.0))
     builder.link("block", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(0.1, 0.1, 0.1), actuator=drive)
     dyn = ap.Dynamics(builder.build(), friction=True)
-    march = with_penalty(dyn, Penalty(dyn))
-    _, held = travel(march, [0.0], [0.0], 1e-4, 4000, [1.5])
+    scan = with_penalty(dyn, Penalty(dyn))
+    _, held = run_scan(scan, [0.0], [0.0], 1e-4, 4000, [1.5])
     grip = 2.0 * 2.0 * np.sqrt(G / 1e-3)
     assert held[-1, 0] == pytest.approx(1.5 / grip / np.sqrt(1 - 0.25), rel=1e-6)
-    _, moved = travel(march, [0.0], [0.0], 1e-4, 4000, [4.0])
-    assert moved[-1, 0] == pytest.approx((4.0 - 3.0) / 2.0 * 0.4, rel=0.1)
+    _, sliding = run_scan(scan, [0.0], [0.0], 1e-4, 4000, [4.0])
+    assert sliding[-1, 0] == pytest.approx((4.0 - 3.0) / 2.0 * 0.4, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +124,11 @@ def test_a_body_stays_within_any_wall(surface):
     robot = free_body([(0.1, 0, 0), (-0.1, 0.05, 0), (0, 0, 0.1)])
     dyn, contact = ap.Dynamics(robot), ap.Contact("all", surface, 0.5, 0.3)
     penalty = Penalty(dyn, contact)
-    assert np.isfinite(travel(with_penalty(dyn, penalty), at_height(robot, 0.0), np.zeros(6), 1e-4, 1)[1]).all()
-    q, v = travel(with_penalty(dyn, penalty), at_height(robot, 0.2), [1, 0.5, 0, 3, 1, 0], 1e-4, 10_000, every=50)
+    assert np.isfinite(run_scan(with_penalty(dyn, penalty), at_height(robot, 0.0), np.zeros(6), 1e-4, 1)[1]).all()
+    q, v = run_scan(with_penalty(dyn, penalty), at_height(robot, 0.2), [1, 0.5, 0, 3, 1, 0], 1e-4, 10_000, every=50)
     gaps = Contacts(dyn, contact).gaps(q)
     assert gaps.min() < 0.0  # it did touch
-    assert -gaps.min() <= 2.0 * np.abs(v[:, :3]).max() / penalty.fastest
+    assert -gaps.min() <= 2.0 * np.abs(v[:, :3]).max() / penalty.max_frequency
     T, U = dyn.energy(q, v)
     assert (T + U)[-1] < (T + U)[0]
 
@@ -137,9 +139,9 @@ def test_depth_and_stiffness_are_positive_numbers(options):
         ap.simulation.SpringContacts(**options)
 
 
-def test_a_stiffness_of_ones_own_takes_the_place_of_that_by_depth():
+def test_a_given_stiffness_replaces_that_of_the_depth():
     robot = free_body([(0, 0, 0)])
     penalty = Penalty(
         ap.Dynamics(robot), ap.Contact(["c0"], FLOOR), model=ap.simulation.SpringContacts(stiffness=400.0)
     )
-    assert penalty.fastest == pytest.approx(20.0)
+    assert penalty.max_frequency == pytest.approx(20.0)

@@ -9,7 +9,7 @@ import appell as ap
 from appell.errors import ArgumentError
 from appell.simulation import Rollout
 from appell.simulation.rollouts.contacts.impulses import Impulses
-from contact_marches import travel, with_impulses
+from contact_scans import run_scan, with_impulses
 
 FLOOR = ap.Plane((0, 0, 1))
 
@@ -29,21 +29,21 @@ def puck(**drive):
     return builder.build()
 
 
-def test_a_rollout_takes_the_steps_that_were_judged():
+def test_a_rollout_takes_the_steps_of_the_tested_scan():
     dyn = ap.Dynamics(puck(friction=ap.Friction(coulomb=0.8, viscous=0.1)), friction=True)
     floor, wall = ap.Contact(["z"], FLOOR, 0.5, 0.3), ap.Contact(["z"], ap.Plane((1, 0, 0), -1.0), 0.2)
-    found = ap.rollout(
+    records = ap.rollout(
         dyn, [0, 0.5], [2.0, 0], [0.1, 0.0], 900, 1e-3, method="moreau", contacts=[floor, wall], stops=0.4
     )
-    march = with_impulses(dyn, Impulses(dyn, [floor, wall], 0.4))
-    q, v, f, stops, dry = travel(march, [0, 0.5], [2.0, 0], 1e-3, 900, [0.1, 0.0])
-    np.testing.assert_allclose(found.q[0, 1:], q, atol=1e-12)
-    np.testing.assert_allclose(found.v[0, 1:], v, atol=1e-12)
-    np.testing.assert_allclose(found["impulse"][0, 1:], f[..., 0], atol=1e-12)
+    scan = with_impulses(dyn, Impulses(dyn, [floor, wall], 0.4))
+    q, v, f, stops, dry = run_scan(scan, [0, 0.5], [2.0, 0], 1e-3, 900, [0.1, 0.0])
+    np.testing.assert_allclose(records.q[0, 1:], q, atol=1e-12)
+    np.testing.assert_allclose(records.v[0, 1:], v, atol=1e-12)
+    np.testing.assert_allclose(records["impulse"][0, 1:], f[..., 0], atol=1e-12)
     assert (f[:, 0, 0] > 0).any()
     assert (stops[:, 0] < 0).any()  # it came to the upper stop
     assert (dry != 0).any()
-    assert found.names("impulse") == ("z_1", "z_2")
+    assert records.names("impulse") == ("z_1", "z_2")
 
 
 @pytest.mark.parametrize("method", ["moreau", "euler"])
@@ -66,11 +66,11 @@ def test_gradients_go_through_bounces_and_friction(method, dt):
         final_cost=lambda q, v: q[1] * q[1] + 0.3 * v[1] + q[0] + v[0],
     )
     steps, start, h = round(0.5 / dt), (np.array([0.0, 0.5]), np.array([2.0, -0.2])), 1e-6
-    found = plan.gradient(*start, None, steps, dt)
+    gradient = plan.gradient(*start, None, steps, dt)
     moved = np.concatenate(start) + h * np.vstack([np.eye(4), -np.eye(4)])
     costs = plan(moved[:, :2], moved[:, 2:], None, steps, dt, output=ap.simulation.Output(every=steps)).cost
     np.testing.assert_allclose(
-        np.hstack([found.q0[0], found.v0[0]]), (costs[:4] - costs[4:]) / (2 * h), rtol=1e-6, atol=1e-6
+        np.hstack([gradient.q0[0], gradient.v0[0]]), (costs[:4] - costs[4:]) / (2 * h), rtol=1e-6, atol=1e-6
     )
 
 
@@ -79,5 +79,5 @@ def test_walls_of_a_rollout_are_checked_as_those_of_simulate():
         ap.rollout(puck(), method="moreau", contacts=ap.Contact(["y"], FLOOR))
     with pytest.raises(ArgumentError, match="no joint with limits 'z_joint'"):
         ap.rollout(puck(), method="moreau", stops={"z_joint": 0.5})
-    with pytest.raises(ArgumentError, match="contacts holds"):
+    with pytest.raises(ArgumentError, match="contacts contains"):
         ap.rollout(puck(), contacts=[FLOOR])

@@ -12,7 +12,7 @@ import appell as ap
 from appell.errors import ArgumentError
 from appell.simulation.contact.contact import Contacts
 from appell.simulation.rollouts.contacts.impulses import Impulses
-from contact_marches import travel, with_impulses
+from contact_scans import run_scan, with_impulses
 from free_bodies import box, free_body
 
 G = 9.81
@@ -28,25 +28,27 @@ def at_height(robot, height):
     return q
 
 
-def marched(robot, contact, **options):
+def contact_scan(robot, contact, **options):
     dyn = ap.Dynamics(robot)
     return with_impulses(dyn, Impulses(dyn, contact, **options))
 
 
 @pytest.mark.parametrize("e", [1.0, 0.8, 0.5])
 def test_a_ball_comes_back_to_the_heights_of_its_restitution(e):
-    march, h = marched(POINT, ap.Contact("all", FLOOR, e)), 1e-3
-    q, v, _ = travel(march, at_height(POINT, 1.0), np.zeros(6), h, 2500)
+    scan, h = contact_scan(POINT, ap.Contact("all", FLOOR, e)), 1e-3
+    q, v, _ = run_scan(scan, at_height(POINT, 1.0), np.zeros(6), h, 2500)
     tops = np.flatnonzero((v[:-1, 2] > 0.0) & (v[1:, 2] <= 0.0))[:3]
     bounces = np.arange(1, len(tops) + 1)
     assert len(tops) == 3 - (e == 1.0)  # the third top of a ball without loss comes later
     error = np.abs(q[tops, 2] - e ** (2 * bounces))
-    assert (error <= 2 * bounces * np.sqrt(2 * G) * h).all()  # u h of place and of e²u²/2g a bounce
+    assert (error <= 2 * bounces * np.sqrt(2 * G) * h).all()  # u h of place and of e²u²/2g per bounce
     assert q[:, 2].min() >= -1e-12
 
 
 def test_a_ball_that_does_not_bounce_lies_where_it_lands():
-    q, v, f = travel(marched(POINT, ap.Contact("all", FLOOR, 0.0)), at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000)
+    q, v, f = run_scan(
+        contact_scan(POINT, ap.Contact("all", FLOOR, 0.0)), at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000
+    )
     landed = int(np.sqrt(1.0 / G) / 1e-3) + 2
     assert np.abs(q[landed:, 2]).max() <= 1e-12
     assert np.abs(v[landed:]).max() == 0.0
@@ -58,10 +60,10 @@ def test_a_block_slides_down_an_incline_as_coulomb_says_or_sticks(angle):
     mu, h, steps = 0.35, 1e-3, 1000
     slope = ap.Plane((-np.sin(angle), 0.0, np.cos(angle)))
     robot = box()
-    march = marched(robot, ap.Contact("all", slope, 0.0, mu))
+    scan = contact_scan(robot, ap.Contact("all", slope, 0.0, mu))
     turned = [0.0, -np.sin(angle / 2), 0.0, np.cos(angle / 2)]  # z along the normal
     q0 = np.array([-0.1 * np.sin(angle), 0.0, 0.1 * np.cos(angle), *turned])
-    q, v, _ = travel(march, q0, np.zeros(6), h, steps)
+    q, v, _ = run_scan(scan, q0, np.zeros(6), h, steps)
     down = -G * np.sin(angle) + mu * G * np.cos(angle)  # along x of the box
     expected = min(0.0, down)
     assert v[-1, 0] == pytest.approx(expected * steps * h, abs=1e-9)
@@ -78,7 +80,7 @@ def test_a_dropped_brick_comes_to_rest_on_a_face_and_stays():
     q0[:, 3:] = rng.normal(size=(16, 4))
     q0[:, 3:] /= np.linalg.norm(q0[:, 3:], axis=1, keepdims=True)
     contact = ap.Contact("all", FLOOR, 0.3, 0.5)
-    q, v, _ = travel(marched(BRICK, contact), q0, rng.normal(size=(16, 6)), 1e-3, 6000, every=1000)
+    q, v, _ = run_scan(contact_scan(BRICK, contact), q0, rng.normal(size=(16, 6)), 1e-3, 6000, every=1000)
     assert np.abs(v[:, -1]).max() <= 1e-3
     np.testing.assert_allclose(q[:, -1], q[:, -2], atol=1e-4)  # after a second more
     gaps = np.sort(Contacts(ap.Dynamics(BRICK), contact).gaps(q[:, -1]), axis=-1)
@@ -86,8 +88,8 @@ def test_a_dropped_brick_comes_to_rest_on_a_face_and_stays():
 
 
 def test_a_wall_that_comes_later_stops_what_falls_then():
-    march = marched(POINT, ap.Contact("all", FLOOR, 0.0, during=(0.2, 0.6)))
-    q, v, _ = travel(march, at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000)
+    scan = contact_scan(POINT, ap.Contact("all", FLOOR, 0.0, during=(0.2, 0.6)))
+    q, v, _ = run_scan(scan, at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000)
     assert abs(q[590, 2]) <= 1e-12
     assert v[590, 2] == 0.0
     assert q[-1, 2] == pytest.approx(-0.5 * G * 0.4**2, rel=5e-3)
@@ -101,14 +103,14 @@ def test_a_dry_joint_is_held_exactly_up_to_its_friction(force, moves):
     drive = ap.Actuator(friction=ap.Friction(coulomb=2.0, static=3.0, stribeck=1e-3, viscous=0.5))
     builder.link("block", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(0.1, 0.1, 0.1), actuator=drive)
     dyn = ap.Dynamics(builder.build(), friction=True)
-    march = with_impulses(dyn, Impulses(dyn))
-    q, v, dry = travel(march, [0.7], [0.0], 1e-3, 400, [force])
+    scan = with_impulses(dyn, Impulses(dyn))
+    q, v, dry = run_scan(scan, [0.7], [0.0], 1e-3, 400, [force])
     if not moves:
         assert (q == 0.7).all()
         assert (v == 0.0).all()
         np.testing.assert_allclose(dry, -force * 1e-3, rtol=2e-4)  # viscous friction takes h/4m of it, free
         return
-    # v̇ = (force - coulomb - viscous v) / m after a beginning within Stribeck's speed, where friction is up to 1 N more
+    # v̇ = (force - coulomb - viscous v) / m after a start below Stribeck's speed, where friction is up to 1 N more
     exact = (force - 2.0) / 0.5 * (1.0 - np.exp(-0.5 / 2.0 * 0.4))
     assert 0.9 * exact < v[-1, 0] < exact
 
@@ -118,20 +120,20 @@ def test_a_sliding_joint_comes_to_rest_when_its_friction_has_taken_its_energy():
     drive = ap.Actuator(friction=ap.Friction(coulomb=2.0))
     builder.link("block", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(0.1, 0.1, 0.1), actuator=drive)
     dyn = ap.Dynamics(builder.build(), friction=True)
-    q, v, _ = travel(with_impulses(dyn, Impulses(dyn)), [0.0], [0.5], 1e-3, 800)
+    q, v, _ = run_scan(with_impulses(dyn, Impulses(dyn)), [0.0], [0.5], 1e-3, 800)
     assert q[-1, 0] == pytest.approx(0.5**2 / 2.0, abs=1e-12)  # the mean of two velocities is exact
     assert v[-1, 0] == 0.0
 
 
 @pytest.mark.parametrize("e", [0.0, 0.6])
-def test_stops_are_kept_and_thrown_back_from(e):
+def test_stops_hold_and_bounce(e):
     builder = ap.Builder("slider", root=None)
     builder.link(
         "cart", ap.Prismatic((1, 0, 0)), mass=1.0, inertia=(0.1, 0.1, 0.1), limits=ap.Limits(lower=-0.3, upper=0.4)
     )
     dyn = ap.Dynamics(builder.build())
-    march = with_impulses(dyn, Impulses(dyn, stops=e))
-    q, v, f = travel(march, [0.0], [2.0], 1e-3, 900)
+    scan = with_impulses(dyn, Impulses(dyn, stops=e))
+    q, v, f = run_scan(scan, [0.0], [2.0], 1e-3, 900)
     assert q.max() <= 0.4 + 1e-12
     assert q.min() >= -0.3 - 1e-12
     hits = f[np.abs(f[:, 0]) > 0.0, 0]
@@ -155,12 +157,12 @@ def test_a_mimic_joint_has_stops_of_its_own():
         mimic=ap.Mimic("a_joint", -2.0, 0.1),
     )
     dyn = ap.Dynamics(builder.build())
-    q, v, _ = travel(with_impulses(dyn, Impulses(dyn, stops=0.0)), [0.0], [1.0], 1e-3, 300)
+    q, v, _ = run_scan(with_impulses(dyn, Impulses(dyn, stops=0.0)), [0.0], [1.0], 1e-3, 300)
     assert q[-1, 0] == pytest.approx(0.15, abs=1e-12)  # -2 q + 0.1 = -0.2
     assert abs(v[-1, 0]) <= 1e-15
 
 
 @pytest.mark.parametrize("sweeps", [0, 2.5, True, "many"])
-def test_sweeps_are_a_whole_number(sweeps):
+def test_sweeps_are_an_integer(sweeps):
     with pytest.raises(ArgumentError, match="sweeps of ImpulseContacts is"):
         ap.simulation.ImpulseContacts(sweeps=sweeps)

@@ -8,7 +8,7 @@ import pytest
 import appell as ap
 from appell.simulation.contact.contact import Contacts
 from appell.simulation.rollouts.contacts.impulses import Impulses
-from contact_marches import travel, with_impulses
+from contact_scans import run_scan, with_impulses
 from robots import example_urdfs
 
 WALL = ap.Contact("all", ap.Circle(2.5))
@@ -21,10 +21,10 @@ def exact():
 
 
 def test_impact_times_impulses_and_velocities_converge_with_the_step(exact):
-    march, impact = with_impulses(TREE, Impulses(TREE, WALL)), exact.events[0]
+    scan, impact = with_impulses(TREE, Impulses(TREE, WALL)), exact.events[0]
     worst = []
     for h in (2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4):
-        q, v, f = travel(march, exact.q[0], exact.v[0], h, round(0.45 / h))
+        q, v, f = run_scan(scan, exact.q[0], exact.v[0], h, round(0.45 / h))
         pushed = np.flatnonzero((f[..., 0] > 0.0).any(axis=-1))
         assert len(pushed) == 1  # two points at once, in one step
         which = np.flatnonzero(f[pushed[0], :, 0] > 0.0)
@@ -47,8 +47,8 @@ def test_hundreds_of_drops_never_gain_energy():
     v0 = rng.normal(size=q0.shape)
     assert len(q0) > 100
     for e, mu in ((1.0, 0.0), (0.5, 0.3), (0.9, 0.6)):
-        march = with_impulses(TREE, Impulses(TREE, ap.Contact("all", ap.Circle(2.5), e, mu)))
-        q, v, f = travel(march, q0, v0, h, 1000)
+        scan = with_impulses(TREE, Impulses(TREE, ap.Contact("all", ap.Circle(2.5), e, mu)))
+        q, v, f = run_scan(scan, q0, v0, h, 1000)
         assert np.isfinite(q).all()
         T, U = TREE.energy(q, v)
         assert (f[..., 0] > 0.0).any(axis=(1, 2)).mean() > 0.9  # nearly all of them hit the wall
@@ -58,14 +58,14 @@ def test_hundreds_of_drops_never_gain_energy():
 
 def test_fewer_robots_or_other_company_change_no_bit():
     rng = np.random.default_rng(4)
-    march = with_impulses(TREE, Impulses(TREE, ap.Contact("all", ap.Circle(2.5), 0.5, 0.3)))
+    scan = with_impulses(TREE, Impulses(TREE, ap.Contact("all", ap.Circle(2.5), 0.5, 0.3)))
     q0 = np.tile(TREE.system.start, (9, 1))
     v0 = rng.normal(size=q0.shape)
     v0[4, 0] = np.nan
-    q, v, _ = travel(march, q0, v0, 1e-3, 500)
+    q, v, _ = run_scan(scan, q0, v0, 1e-3, 500)
     assert np.isnan(v[4]).all()
     for k in (0, 3, 8):
-        alone = travel(march, q0[k], v0[k], 1e-3, 500)
+        alone = run_scan(scan, q0[k], v0[k], 1e-3, 500)
         np.testing.assert_array_equal(alone[0], q[k])
         np.testing.assert_array_equal(alone[1], v[k])
 
@@ -83,7 +83,7 @@ def test_a_quadruped_lands_on_its_feet_and_stands_under_a_law():
     def law(q, v):
         return [0.0] * 6 + [60.0 * (s - x) - 2.0 * w for s, x, w in zip(stance, q[7:], v[6:], strict=True)]
 
-    q, v, f = travel(with_impulses(dyn, Impulses(dyn, floor), law), q0, np.zeros(18), h, 2500)
+    q, v, f = run_scan(with_impulses(dyn, Impulses(dyn, floor), law), q0, np.zeros(18), h, 2500)
     gaps = Contacts(dyn, floor).gaps(q)
     assert gaps.min() >= -1e-5
     np.testing.assert_allclose(gaps[-1], 0.0, atol=1e-6)
@@ -91,7 +91,7 @@ def test_a_quadruped_lands_on_its_feet_and_stands_under_a_law():
     assert f[-100:, :, 0].sum(axis=-1).mean() / h == pytest.approx(robot.mass * 9.81, rel=1e-3)
     T, U = dyn.energy(q, v)
     total = T + U + 30.0 * ((q[:, 7:] - stance) ** 2).sum(axis=-1)
-    assert np.diff(total).max() <= 1e-3 * total[0]  # the springs are inputs, whose work is known to h² a step
+    assert np.diff(total).max() <= 1e-3 * total[0]  # the springs are inputs, whose work is known to h² per step
 
 
 def test_a_parallel_robot_bounces_as_its_simulation_does():
@@ -100,7 +100,7 @@ def test_a_parallel_robot_bounces_as_its_simulation_does():
     floor = ap.Contact(["platform"], ap.Plane((0, 0, 1), delta.start[2] - 0.05), 0.5)
     exact = ap.simulate(dyn, until=0.15, contacts=floor)
     (impact,) = exact.events
-    q, v, _ = travel(with_impulses(dyn, Impulses(dyn, floor)), delta.start, np.zeros(3), h, round(0.15 / h))
+    q, v, _ = run_scan(with_impulses(dyn, Impulses(dyn, floor)), delta.start, np.zeros(3), h, round(0.15 / h))
     speed, gain = abs(impact.v_before[2]), 12.0  # m/s, and m/s² of the fall, whose legs are heavier than its platform
     np.testing.assert_allclose(q[-1], exact.q[-1], atol=2.0 * speed * h)
     np.testing.assert_allclose(v[-1], exact.v[-1], atol=2.0 * gain * h)

@@ -8,11 +8,11 @@ import pytest
 from appell.algebra.loops import UNROLLED
 from appell.compile.function import Function
 from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
-from appell.simulation.rollouts.contacts.impulse_laws import Box, Cone, Range, swept
+from appell.simulation.rollouts.contacts.impulse_laws import Box, Cone, Range, gauss_seidel
 
 
 def problem(rng, sizes):
-    """A of full rank and b for so many rows."""
+    """A of full rank and b for blocks of these sizes."""
     n = sum(sizes)
     rows = rng.normal(size=(n, n + 2))
     return rows @ rows.T / n + 0.1 * np.eye(n), rng.normal(size=n)
@@ -25,11 +25,11 @@ def test_enough_sweeps_find_what_newtons_method_finds(seed):
     A, b = problem(rng, [1, 3, 1, 3])
     shift = np.zeros(8)
     shift[[0, 1, 5]] = low
-    found = solve_blocks(A, b - shift, [PUSH, Block("cone", mu), Block("box", bound), Block("cone", mu)])
-    assert found.solved
+    solution = solve_blocks(A, b - shift, [PUSH, Block("cone", mu), Block("box", bound), Block("cone", mu)])
+    assert solution.solved
     laws = [Range(low), Cone(low, mu, 3), Box(bound), Cone(low, mu, 3)]
-    f = swept(UNROLLED, A.tolist(), b.tolist(), laws, 400)
-    np.testing.assert_allclose(f, found.f, atol=1e-7 * max(1.0, np.abs(found.f).max()))
+    f = gauss_seidel(UNROLLED, A.tolist(), b.tolist(), laws, 400)
+    np.testing.assert_allclose(f, solution.f, atol=1e-7 * max(1.0, np.abs(solution.f).max()))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -39,9 +39,9 @@ def test_a_cone_in_the_plane_is_a_cone_whose_second_tangent_rests(seed):
     b[0] = -abs(b[0])
     space, still = np.eye(3), np.zeros(3)
     space[:2, :2], still[:2] = A, b
-    found = solve_blocks(space, still, [Block("cone", 0.4)])
-    f = swept(UNROLLED, A.tolist(), b.tolist(), [Cone(0.0, 0.4, 2)], 200)
-    np.testing.assert_allclose(f, found.f[:2], atol=1e-9)
+    solution = solve_blocks(space, still, [Block("cone", 0.4)])
+    f = gauss_seidel(UNROLLED, A.tolist(), b.tolist(), [Cone(0.0, 0.4, 2)], 200)
+    np.testing.assert_allclose(f, solution.f[:2], atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -50,7 +50,7 @@ def test_a_range_pushes_at_its_ends_and_nowhere_else(seed):
     A, b = problem(rng, [1] * 5)
     low, high = -rng.uniform(0.1, 0.5, 5), rng.uniform(0.1, 0.5, 5)
     laws = [Range(*ends) for ends in zip(low, high, strict=True)]
-    f = np.array(swept(UNROLLED, A.tolist(), (3 * b).tolist(), laws, 400))
+    f = np.array(gauss_seidel(UNROLLED, A.tolist(), (3 * b).tolist(), laws, 400))
     u = A @ f + 3 * b
     assert (f != 0).any()
     np.testing.assert_allclose(u[f > 0], low[f > 0], atol=1e-9)
@@ -61,7 +61,7 @@ def test_a_range_pushes_at_its_ends_and_nowhere_else(seed):
 def test_one_point_sticks_after_one_sweep():
     rng = np.random.default_rng(5)
     A, b = problem(rng, [3])
-    f = swept(UNROLLED, A.tolist(), b.tolist(), [Cone(0.0, 1e6, 3)], 1)
+    f = gauss_seidel(UNROLLED, A.tolist(), b.tolist(), [Cone(0.0, 1e6, 3)], 1)
     if f[0] > 0.0:
         np.testing.assert_allclose(A @ f + b, 0.0, atol=1e-8)
     else:
@@ -69,17 +69,17 @@ def test_one_point_sticks_after_one_sweep():
 
 
 @pytest.mark.parametrize("sweeps", [1, 2, 5])
-def test_few_sweeps_over_ranges_and_boxes_never_make_energy(sweeps):
+def test_few_sweeps_over_ranges_and_boxes_never_create_energy(sweeps):
     rng = np.random.default_rng(sweeps)
     for _ in range(20):
         A, b = problem(rng, [1] * 6)
-        f = np.array(swept(UNROLLED, A.tolist(), b.tolist(), [Range(0.0)] * 3 + [Box(0.4)] * 3, sweeps))
+        f = np.array(gauss_seidel(UNROLLED, A.tolist(), b.tolist(), [Range(0.0)] * 3 + [Box(0.4)] * 3, sweeps))
         assert f @ b + 0.5 * f @ A @ f <= 1e-15
 
 
 def test_a_direction_in_which_nothing_moves_has_no_impulse():
     A = np.diag([0.0, 0.0, 0.0, 2.0])
-    f = swept(UNROLLED, A.tolist(), [-1.0, 0.0, 0.0, -1.0], [Cone(0.0, 0.5, 3), Range(0.0)], 3)
+    f = gauss_seidel(UNROLLED, A.tolist(), [-1.0, 0.0, 0.0, -1.0], [Cone(0.0, 0.5, 3), Range(0.0)], 3)
     np.testing.assert_allclose(f, [0.0, 0.0, 0.0, 0.5])
 
 
@@ -89,9 +89,9 @@ def test_loops_that_stay_loops_give_the_same_impulses_and_the_code_does_not_grow
 
     def made(sweeps, loops):
         def body(A, b, rolled=UNROLLED):
-            return {"f": swept(rolled, A, b, [Range(0.0), Cone(0.0, 0.5, 3)], sweeps)}
+            return {"f": gauss_seidel(rolled, A, b, [Range(0.0), Cone(0.0, 0.5, 3)], sweeps)}
 
-        return Function.of("swept", {"A": (4, 4), "b": 4}, body, loops=loops)
+        return Function.of("gauss_seidel", {"A": (4, 4), "b": 4}, body, loops=loops)
 
     np.testing.assert_allclose(made(7, True)(A, b), made(7, False)(A, b), atol=1e-14)
     few, many = (made(sweeps, True).formula for sweeps in (3, 300))

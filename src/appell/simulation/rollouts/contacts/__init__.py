@@ -1,1 +1,1 @@
-"""Contacts, joint stops and dry friction over abstract scalars, so that whole steps with them fit into one kernel."""
+"""Contacts, joint stops and dry friction over abstract scalars, so that a kernel can contain complete steps."""

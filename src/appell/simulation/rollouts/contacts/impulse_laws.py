@@ -1,17 +1,17 @@
-"""What the impulses along some rows may be, each law solved for its own rows while all others stand still.
+"""Laws of impulses along groups of rows; each law is solved for its own rows while all other impulses are constant.
 
-With u = A f + b along all rows and A' the part of A that belongs to a law's own,
+With u = A f + b along all rows and A' the part of A that belongs to the rows of a law,
 
     range   low ≤ u ≤ high,  f ≥ 0 where u = low,  f ≤ 0 where u = high,  f = 0 between       a wall, two stops  (1)
     cone    (1) for fₙ, low alone;  |f_t| ≤ μ fₙ,  f_t = -μ fₙ u_t / |u_t| where u_t ≠ 0      a rough wall       (2)
     box     |f| ≤ F,  f = -F sign u where u ≠ 0                                               a dry joint        (3)
 
-as in `simulation.blocks`. (1) and (3) have one row, and f follows from u at once. A cone first tries to stick,
-z = f - A'⁻¹(u - low n), which is exact if z lies in the cone. Otherwise it slides: fₙ by (1), then f_t = z_t cut to
-μ fₙ, with z_t = f_t - r u_t and r = 1/λ, the largest eigenvalue λ of the tangents' part of A'. One such step is not
-exact, but whatever stands still under it obeys (2).
+as in `contact.blocks`. (1) and (3) have one row, and f follows directly from u. A cone first tries to stick,
+z = f - A'⁻¹(u - low n), which is exact if z lies in the cone. Otherwise it slides: fₙ by (1), then f_t = z_t shortened
+to μ fₙ, with z_t = f_t - r u_t and r = 1/λ, λ the largest eigenvalue of the tangential part of A'. One such step is not
+exact, but its fixed points satisfy (2).
 
-A direction in which nothing moves has no impulse; A' of a cone is made larger by a 10⁻¹⁰-th of its trace for that.
+In a direction without mobility the impulse is zero; for this purpose 10⁻¹⁰ times the trace is added to A' of a cone.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from appell.formulate.equations import Equations
 from appell.simulation.contact.contact import JointStop
 from appell.simulation.rollouts.contacts.point_wall import PointWall, is_zero
 
-SOFT = 1e-10  # of the trace
-TINY = 1e-30  # below all that matters, and a number in single precision too
+REGULARISATION = 1e-10  # of the trace
+MIN_DIVISOR = 1e-30  # added to divisors and radicands that may be zero; representable in single precision
 Matrix = Sequence[Sequence[Scalar]]
-SLOW = 2.0  # times what a step adds to the speed: slower points do not bounce
+BOUNCE_RATIO = 2.0  # of the speed gained in a step: slower points do not bounce
 
 
 class ImpulseLaw(Protocol):
-    """One or more rows. `data` is all that changes with the state: what is computed once, before the sweeps."""
+    """The law of one or more rows. `data` depends on the state only and is computed once, before the sweeps."""
 
     @property
     def size(self) -> int: ...
 
     def data(self, A: Matrix) -> list[Scalar]:
-        """Of the law's own rows A'."""
+        """Return the data of the law for the part A' of A that belongs to its rows."""
 
     def solved(self, data: Vector, f: Vector, u: Vector) -> list[Scalar]:
-        """f that obeys the law, from f and u with all other impulses as they are."""
+        """Return f that satisfies the law, from the current f and u, with all other impulses constant."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """(1); None: no bound on that side."""
+    """Law (1) of one row; None: no bound on that side."""
 
     low: Scalar | None = None
     high: Scalar | None = None
@@ -60,17 +60,17 @@ class Range:
 
     def solved(self, data: Vector, f: Vector, u: Vector) -> list[Scalar]:
         inverse, *bounds = data
-        found: Scalar = 0.0
+        impulse: Scalar = 0.0
         if self.low is not None:
-            found = found + positive(f[0] + inverse * (bounds[0] - u[0]))
+            impulse = impulse + positive(f[0] + inverse * (bounds[0] - u[0]))
         if self.high is not None:
-            found = found - positive(inverse * (u[0] - bounds[-1]) - f[0])
-        return [found]
+            impulse = impulse - positive(inverse * (u[0] - bounds[-1]) - f[0])
+        return [impulse]
 
 
 @dataclass(frozen=True)
 class Cone:
-    """(2); a normal and one or two tangents."""
+    """Law (2) of a normal and one or two tangents."""
 
     low: Scalar
     friction: float
@@ -78,13 +78,14 @@ class Cone:
 
     def data(self, A: Matrix) -> list[Scalar]:
         trace = sum((A[k][k] for k in range(self.size)), start=0.0)
-        soft = [
-            [A[i][j] + (SOFT * trace + TINY if i == j else 0.0) for j in range(self.size)] for i in range(self.size)
+        regular = [
+            [A[i][j] + (REGULARISATION * trace + MIN_DIVISOR if i == j else 0.0) for j in range(self.size)]
+            for i in range(self.size)
         ]
-        factor = Cholesky.of(soft)
+        factor = Cholesky.of(regular)
         units = [factor.solve([float(i == k) for i in range(self.size)]) for k in range(self.size)]
         stick = [select(trace, units[i][j], 0.0) for i in range(self.size) for j in range(i + 1)]
-        return [self.low, _inverse(A[0][0]), _inverse(_largest([row[1:] for row in soft[1:]])), *stick]
+        return [self.low, _inverse(A[0][0]), _inverse(_largest([row[1:] for row in regular[1:]])), *stick]
 
     def solved(self, data: Vector, f: Vector, u: Vector) -> list[Scalar]:
         low, inverse, r, *stick = data
@@ -92,21 +93,21 @@ class Cone:
         rows = [
             [stick[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(self.size)] for i in range(self.size)
         ]
-        held = [x - dot(row, gap) for x, row in zip(f, rows, strict=True)]
+        sticking = [x - dot(row, gap) for x, row in zip(f, rows, strict=True)]
         normal = positive(f[0] + inverse * (low - u[0]))
-        rubbed = [x - r * y for x, y in zip(f[1:], u[1:], strict=True)]
+        tangential = [x - r * y for x, y in zip(f[1:], u[1:], strict=True)]
         bound = mu * normal
-        square = dot(rubbed, rubbed)
-        part = select(square - bound * bound, bound / sqrt(square + TINY), 1.0)
-        slid = [normal, *(part * x for x in rubbed)]
-        reach = mu * positive(held[0])
-        sticks = reach * reach - dot(held[1:], held[1:])
-        return [select(sticks, x, y) for x, y in zip(held, slid, strict=True)]
+        square = dot(tangential, tangential)
+        part = select(square - bound * bound, bound / sqrt(square + MIN_DIVISOR), 1.0)
+        sliding = [normal, *(part * x for x in tangential)]
+        radius = mu * positive(sticking[0])
+        sticks = radius * radius - dot(sticking[1:], sticking[1:])
+        return [select(sticks, x, y) for x, y in zip(sticking, sliding, strict=True)]
 
 
 @dataclass(frozen=True)
 class Box:
-    """(3)."""
+    """Law (3) of one row."""
 
     bound: Scalar
 
@@ -121,78 +122,95 @@ class Box:
 
 
 def _inverse(x: Scalar) -> Scalar:
-    """1/x of what is not negative, 0 of 0."""
-    return select(x, 1.0 / (x + TINY), 0.0)
+    """Return 1/x for x > 0, and 0 for x = 0."""
+    return select(x, 1.0 / (x + MIN_DIVISOR), 0.0)
 
 
 def _largest(A: Matrix) -> Scalar:
-    """The largest eigenvalue of a symmetric matrix of one or two rows."""
+    """Return the largest eigenvalue of a symmetric matrix of one or two rows."""
     if len(A) == 1:
         return A[0][0]
     half, mean = 0.5 * (A[0][0] - A[1][1]), 0.5 * (A[0][0] + A[1][1])
-    return mean + sqrt(half * half + A[0][1] * A[0][1] + TINY)  # a root of 0 has no derivative
+    return mean + sqrt(half * half + A[0][1] * A[0][1] + MIN_DIVISOR)  # the root of 0 has no derivative
 
 
-def swept(
+def gauss_seidel(
     loops: Loops, A: Matrix, b: Vector, laws: Sequence[ImpulseLaw], sweeps: int, start: Vector | None = None
 ) -> list[Scalar]:
-    """f of (1) after so many sweeps, from `start` on, by default from 0.
-
-    Impulses of many laws at once, by sweeps over them: projected Gauss and Seidel.
+    """Return impulses f that satisfy all laws approximately, by projected Gauss-Seidel sweeps.
 
         u = A f + b          A = B M⁻¹ Bᵀ (Delassus 1917),  b = B v°                                                (1)
 
-    A sweep takes law by law (`impulse_laws`), in their order, and solves each with the latest impulses of all others.
-    The number of sweeps is fixed. Where only ranges and boxes meet, each takes the convex function ½fᵀAf + (b - c)ᵀf
-    down, from 0 at f = 0 on: without bounces, c ≤ 0, kinetic energy never grows, however few sweeps there are. Cones
-    have no such function; what the sweeps no longer change obeys all laws.
+    A sweep solves the laws one after the other, each with the latest impulses of all others. The number of sweeps is
+    fixed. With ranges and boxes only, every solution of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is
+    0 at f = 0: without bounces, c ≤ 0, kinetic energy never grows, for any number of sweeps. Cones have no such
+    function. Fixed points of the sweeps satisfy all laws.
 
-    The sweep is one step of a loop: where loops stay loops, code does not grow with the number of sweeps.
+    The sweep is one iteration of a loop: if the kernel keeps loops, its code does not grow with the number of sweeps.
+
+    Parameters
+    ----------
+    loops
+        Loops of the kernel.
+    A, b
+        Matrix (n, n) and vector (n,) of (1).
+    laws
+        Laws of the n rows, in order.
+    sweeps
+        Number of sweeps.
+    start
+        Initial impulses, (n,). None: zero.
     """
     size = len(b)
-    places: list[range] = []
+    spans: list[range] = []
     datas: list[list[Scalar]] = []
     for law in laws:
-        first = places[-1].stop if places else 0
-        places.append(range(first, first + law.size))
-        datas.append(law.data([[A[i][j] for j in places[-1]] for i in places[-1]]))
-    held = [*(A[i][j] for i in range(size) for j in range(i + 1)), *b, *(x for data in datas for x in data)]
-    changing = [k for k, x in enumerate(held) if not is_number(x)]
+        first = spans[-1].stop if spans else 0
+        spans.append(range(first, first + law.size))
+        datas.append(law.data([[A[i][j] for j in spans[-1]] for i in spans[-1]]))
+    operands = [*(A[i][j] for i in range(size) for j in range(i + 1)), *b, *(x for data in datas for x in data)]
+    traced = [k for k, x in enumerate(operands) if not is_number(x)]
 
-    def sweep(f: Vector, known: Vector) -> list[Vector]:
-        values = list(held)
-        for k, x in zip(changing, known, strict=True):
+    def sweep(f: Vector, traced_values: Vector) -> list[Vector]:
+        values = list(operands)
+        for k, x in zip(traced, traced_values, strict=True):
             values[k] = x
         entries = iter(values)
         lower = [[next(entries) for _ in range(i + 1)] for i in range(size)]
         free = [next(entries) for _ in range(size)]
         f = list(f)
-        for law, rows, data in zip(laws, places, datas, strict=True):
-            latest_last = [*range(rows.start, size), *range(rows.start)]  # so that only the last sum has to wait for it
+        for law, rows, data in zip(laws, spans, datas, strict=True):
+            latest_last = [*range(rows.start, size), *range(rows.start)]  # only the last terms wait for new impulses
             u = [sum((lower[max(i, j)][min(i, j)] * f[j] for j in latest_last), start=free[i]) for i in rows]
             f[rows.start : rows.stop] = law.solved([next(entries) for _ in data], [f[i] for i in rows], u)
         return [f]
 
     impulses = loops.given([[0.0] * size if start is None else start])
-    turns = [0] * sweeps
-    kept = Rows(impulses, turns)
-    loops.each([sweep], turns, [kept, Rows(loops.given([[held[k] for k in changing]]), turns)], [kept])
+    iterations = [0] * sweeps
+    state = Rows(impulses, iterations)
+    loops.each([sweep], iterations, [state, Rows(loops.given([[operands[k] for k in traced]]), iterations)], [state])
     return loops.values(impulses)[0]
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A step as laws see it: velocities before it and after it if nothing touched, its length h, and s.
+class FreeStep:
+    """A step without contacts, from which the bounds of the laws of walls, stops and dry drives are derived.
 
-    Which rows obey which laws in a step: walls, stops and dry drives, with what each may do at its end.
+        low = -e u⁻               for a wall that is hit: u⁻ = n·v < 0, and faster than twice the speed gained
+        low = -max(d, 0) / s      otherwise: a point may move up to its wall, and one inside not deeper             (1)
 
-        low = -e u⁻               of a wall that is hit: u⁻ = n·v < 0, and faster than twice what the step adds to it
-        low = -max(d, 0) / s      of others: a point may go as far as to its wall, and one inside must not go deeper
-        (1)
+    u⁻ are speeds before the step, d distances at the configuration q of the rows, and s is the time during which the
+    velocity after the step moves q. Stops are ranges with two such bounds. Rows that are zero at all states, such as
+    the second tangent of a planar robot, are left out.
 
-    u⁻ are speeds before the step, d distances at the configuration q where the rows are taken, and s is the time for
-    which the velocity after the step carries q on. Stops are ranges with two such bounds. Rows that are zero whatever
-    the state is, such as the second tangent of a robot in a plane, are left out.
+    Parameters
+    ----------
+    before, free
+        Velocities before the step, and after it without contacts, (nv,).
+    h
+        Length of the step, s.
+    s
+        Time s of (1), s.
     """
 
     before: Vector
@@ -201,14 +219,14 @@ class Stretch:
     s: Scalar
 
     def bound(self, distance: Scalar) -> Scalar:
-        """(1) without bounces."""
+        """Return `low` of (1) without bounces."""
         return -positive(distance) / self.s
 
     def bouncing(self, row: Vector, distance: Scalar, restitution: float, sign: float = 1.0) -> Scalar:
-        """(1)."""
+        """Return `low` of (1) along a row times `sign`."""
         before = sign * dot(row, self.before)
         gained = sign * dot(row, self.free) - before
-        fast = -before - SLOW * magnitude(gained)
+        fast = -before - BOUNCE_RATIO * magnitude(gained)
         bounce = select(fast, -restitution * before, 0.0)
         reaches = distance + self.s * (before + gained)
         low = self.bound(distance)
@@ -217,9 +235,10 @@ class Stretch:
 
 @dataclass(frozen=True)
 class LawRows:
-    """Rows, their law without and with bounces, and the distances of the first row from its bounds, if it has any.
+    """Rows with their law without and with bounces.
 
-    `axes` says which of normal, first and second tangent the rows are.
+    `axes` are the rows' axes: 0 for the normal, 1 and 2 for the tangents. `below` and `above` are the distances of the
+    first row from its lower and upper bound, if there are any.
     """
 
     rows: Matrix
@@ -230,55 +249,57 @@ class LawRows:
     above: Scalar | None = None
 
     @property
-    def sided(self) -> bool:
+    def bounded(self) -> bool:
+        """Whether the first row has a bound on its position."""
         return self.below is not None or self.above is not None
 
-    def way_back(self, way: Scalar) -> Range:
-        """The law of pushes that lead the first row back to its bounds, after this much of a way along it."""
-        low = None if self.below is None else -(self.below + way)
-        return Range(low, None if self.above is None else self.above - way)
+    def correction(self, displacement: Scalar) -> Range:
+        """Return the law of the position correction of the first row after a displacement along it."""
+        low = None if self.below is None else -(self.below + displacement)
+        return Range(low, None if self.above is None else self.above - displacement)
 
 
-def of_walls(
-    pairs: Iterable[PointWall], restitutions: Iterable[float], frictions: Iterable[float], stretch: Stretch
+def wall_rows(
+    pairs: Iterable[PointWall], restitutions: Iterable[float], frictions: Iterable[float], step: FreeStep
 ) -> list[LawRows | None]:
-    """Of every pair; None where nothing can move along the normal."""
-    found: list[LawRows | None] = []
+    """Return the rows and laws of every pair; None for a pair whose normal row is zero."""
+    all_rows: list[LawRows | None] = []
     for pair, e, mu in zip(pairs, restitutions, frictions, strict=True):
         rows = pair.rows
         axes = (0, *(k for k in (1, 2) if mu > 0.0 and not is_zero(rows[k])))
-        lows = [stretch.bound(pair.distance), stretch.bouncing(rows[0], pair.distance, e)]
-        held, thrown = (Cone(low, mu, len(axes)) if len(axes) > 1 else Range(low) for low in lows)
-        own = LawRows([rows[k] for k in axes], held, thrown, axes, below=pair.distance)
-        found.append(None if is_zero(rows[0]) else own)
-    return found
+        lows = [step.bound(pair.distance), step.bouncing(rows[0], pair.distance, e)]
+        law, bouncing = (Cone(low, mu, len(axes)) if len(axes) > 1 else Range(low) for low in lows)
+        law_rows = LawRows([rows[k] for k in axes], law, bouncing, axes, below=pair.distance)
+        all_rows.append(None if is_zero(rows[0]) else law_rows)
+    return all_rows
 
 
-def of_stops(stops: Sequence[JointStop], restitutions: Sequence[float], q: Vector, stretch: Stretch) -> list[LawRows]:
-    """Of every joint with stops, both in one law."""
+def stop_rows(stops: Sequence[JointStop], restitutions: Sequence[float], q: Vector, step: FreeStep) -> list[LawRows]:
+    """Return the row and law of every joint with stops; both stops of a joint are one law."""
     joints: dict[str, list[tuple[JointStop, float]]] = {}
     for stop, e in zip(stops, restitutions, strict=True):
         joints.setdefault(stop.joint, []).append((stop, e))
-    found = []
-    for own in joints.values():
-        row = [abs(own[0][0].scale) * x for x in _unit(own[0][0], len(stretch.free))]
+    all_rows = []
+    for joint_stops in joints.values():
+        first = joint_stops[0][0]
+        row = [abs(first.scale) * x for x in _unit(first, len(step.free))]
         sides: dict[float, tuple[Scalar, Scalar, Scalar]] = {}
-        for stop, e in own:
+        for stop, e in joint_stops:
             sign, gap = stop.sign * (1.0 if stop.scale > 0 else -1.0), stop.gap(q)
-            sides[sign] = gap, sign * stretch.bound(gap), sign * stretch.bouncing(row, gap, e, sign)
-        gaps, rests, bounces = ([sides[sign][k] if sign in sides else None for sign in (1.0, -1.0)] for k in range(3))
-        found.append(LawRows([row], Range(*rests), Range(*bounces), (0,), *gaps))
-    return found
+            sides[sign] = gap, sign * step.bound(gap), sign * step.bouncing(row, gap, e, sign)
+        gaps, bounds, bounces = ([sides[sign][k] if sign in sides else None for sign in (1.0, -1.0)] for k in range(3))
+        all_rows.append(LawRows([row], Range(*bounds), Range(*bounces), (0,), *gaps))
+    return all_rows
 
 
-def of_drives(equations: Equations, q: Vector, stretch: Stretch) -> list[LawRows]:
-    """Of every dry drive: boxes of ±h F, with the dry friction F at the speed before the step."""
-    D, rates = equations.drive_jacobian(q), equations.drive_rates(q, stretch.before)
-    found = []
+def drive_rows(equations: Equations, q: Vector, step: FreeStep) -> list[LawRows]:
+    """Return the row and law of every dry drive: a box of ±h F, F the dry friction at the speed before the step."""
+    D, rates = equations.drive_jacobian(q), equations.drive_rates(q, step.before)
+    all_rows = []
     for k in equations.dry_drives:
-        law = Box(stretch.h * equations.drives[k].actuator.friction.level(rates[k]))
-        found.append(LawRows([D[k]], law, law))
-    return found
+        law = Box(step.h * equations.drives[k].actuator.friction.level(rates[k]))
+        all_rows.append(LawRows([D[k]], law, law))
+    return all_rows
 
 
 def _unit(stop: JointStop, nv: int) -> list[float]:

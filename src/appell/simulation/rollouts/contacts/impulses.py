@@ -1,23 +1,24 @@
 """Contacts as impulses: velocity-level complementarity with a fixed number of sweeps (Moreau 1988, Jean 1999).
 
-A step of length h leads free of walls, stops and dry friction from v to v°. At a configuration q on the way, all that
-touches within the step acts by one set of impulses f along the rows B of normals, tangents, stops and dry drives:
+A step of length h without walls, stops and dry friction leads from v to v°. At a configuration q within the step, all
+contacts of the step are represented by one set of impulses f along the rows B of normals, tangents, stops and dry
+drives:
 
-    v⁺ = v° + M⁻¹Bᵀf          f and u = B v⁺ obey `impulse_laws`: ranges, cones, boxes                            (1)
+    v⁺ = v° + M⁻¹Bᵀf          f and u = B v⁺ satisfy `impulse_laws`: ranges, cones, boxes                         (1)
     M = LᵀDL                  y = L⁻ᵀBᵀ,  A = B M⁻¹Bᵀ = yᵀD⁻¹y                                                   (2)
 
-These are the equations of `contact.time_stepping`. Unlike that, and unlike `simulate`, this is approximate, and
-nothing tells when it is badly so:
+These are the equations of `contact.time_stepping`. Unlike there, and unlike in `simulate`, the solution is approximate,
+and its error is not reported:
 
-  - The sweeps (`impulse_laws.swept`) stop before (1) is solved to the end. Many points on one body need more of them.
-  - Impacts and changes of contact are moved by up to a step: first order in h, however good the free motion is.
-  - Newton's law with e > 0 may make energy (Kane's paradox). With f₀ of walls that do not bounce, by half of the
-    sweeps, and f of those that do, by the others from there on, f₀ + p (f - f₀) is taken; p ≤ 1 is the largest part
-    with which the kinetic energy is no more than it was at v or at v°, whichever is more.
+  - The sweeps (`impulse_laws.gauss_seidel`) stop before (1) has converged. Many points on one body need more sweeps.
+  - Impacts and changes of contact are shifted by up to a step: first order in h, for any accuracy of the free motion.
+  - Newton's law with e > 0 may create energy (Kane's paradox). Half of the sweeps compute the impulses f₀ without
+    bounces, the other half continues from there to the impulses f with bounces, and f₀ + p (f - f₀) is used; p ≤ 1 is
+    the largest part for which the kinetic energy does not exceed its larger value at v and v°.
 
-What ends inside a wall all the same is led back without giving it speed, by pushes g ≥ 0 along normals and stops:
+Points that are still inside a wall are moved back, without a change of speed, by pushes g ≥ 0 along normals and stops:
 
-    δ = M⁻¹Bᵀg          d + s u + B δ ≥ 0,  g = 0 where it is more                                               (3)
+    δ = M⁻¹Bᵀg          d + s u + B δ ≥ 0,  g = 0 where it is positive                                           (3)
 """
 
 from __future__ import annotations
@@ -32,38 +33,38 @@ from appell.formulate.equations import Equations
 from appell.simulation.contact.contact import Contact
 from appell.simulation.options import ImpulseContacts
 from appell.simulation.rollouts.contacts.impulse_laws import (
-    TINY,
+    MIN_DIVISOR,
+    FreeStep,
     LawRows,
     Matrix,
-    Stretch,
-    of_drives,
-    of_stops,
-    of_walls,
-    swept,
+    drive_rows,
+    gauss_seidel,
+    stop_rows,
+    wall_rows,
 )
 from appell.simulation.rollouts.contacts.point_wall import PointWallPairs
 
-SWEEPS_BACK = 5  # of (3): what they leave is led back in later steps
-Kept = Callable[[Vector], list[Scalar]]  # a configuration that is nearly one of the system's -> one that is
-Accelerated = Callable[[Vector, Vector], list[Scalar]]  # (q, v) -> a, without the friction that is among the impulses
-Power = Callable[[Vector, Vector], Scalar]  # (q, v) -> of the inputs, W
+CORRECTION_SWEEPS = 5  # of (3); what remains is corrected in later steps
+Projection = Callable[[Vector], list[Scalar]]  # configuration -> nearest valid configuration
+Acceleration = Callable[[Vector, Vector], list[Scalar]]  # (q, v) -> a, without the friction that is among the impulses
+Power = Callable[[Vector, Vector], Scalar]  # (q, v) -> power of the inputs, W
 
 
 @dataclass(frozen=True)
-class Kick:
-    """What impulses do: velocities after them, the way out of walls, and what each of them is, N s or N m s."""
+class ImpulseResponse:
+    """Velocities after the impulses of a step, the position correction, and the impulses in N s or N m s."""
 
     v: list[Scalar]
-    back: list[Scalar]  # δ of (3), along velocities
+    correction: list[Scalar]  # δ of (3), along velocities
     walls: list[list[Scalar]]  # of every pair, along its normal and both tangents
-    stops: list[Scalar]  # of every joint with stops; positive from the lower one
+    stops: list[Scalar]  # of every joint with stops; positive from the lower stop
     dry: list[Scalar]  # of every dry drive
 
 
 class Impulses:
-    """Contacts, stops and dry friction of a system's catalogue, as impulses of a step.
+    """Contacts, stops and dry friction of a `Dynamics` as impulses of a step.
 
-    `contacts` and `stops` are those of `simulate`; dry friction counts if `dyn` counts friction.
+    `contacts` and `stops` are those of `simulate`; dry friction is included if `dyn` has friction.
     """
 
     def __init__(
@@ -74,10 +75,10 @@ class Impulses:
         model: ImpulseContacts = ImpulseContacts(),  # noqa: B008 - frozen
     ):
         self.walls, self.sweeps = PointWallPairs(dyn, contacts, stops), model.sweeps
-        self.bounces = bool(self.walls.known.restitution.any())
+        self.bounces = bool(self.walls.contacts.restitution.any())
 
     def directions(self, equations: Equations) -> list[float]:
-        """What the free motion takes for the directions of dry drives: none, as their friction is among impulses."""
+        """Return zero directions of the dry drives for the free motion: their friction is among the impulses."""
         return [0.0] * len(equations.dry_drives)
 
     def velocity(
@@ -91,14 +92,14 @@ class Impulses:
         span: Scalar | None = None,
         t: Scalar | None = None,
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """v⁺ of (1) and the impulses: of pairs along normal and tangents, of joints with stops, of dry drives.
+        """Return v⁺ of (1) and the impulses of pairs (normal and tangents), joints with stops, and dry drives.
 
-        `span` is s, dt unless told otherwise. `t` is needed if walls come and go.
+        The parameters are those of `response`.
         """
-        found = self.kick(equations, q, v, free, dt, span=span, t=t, back=False)
-        return found.v, [*(x for pushes in found.walls for x in pushes), *found.stops, *found.dry]
+        response = self.response(equations, q, v, free, dt, span=span, t=t, correct=False)
+        return response.v, [*(x for pair in response.walls for x in pair), *response.stops, *response.dry]
 
-    def kick(
+    def response(
         self,
         equations: Equations,
         q: Vector,
@@ -108,89 +109,107 @@ class Impulses:
         *,
         span: Scalar | None = None,
         t: Scalar | None = None,
-        back: bool = True,
-    ) -> Kick:
-        """(1), and (3) unless it is not asked for."""
-        known, stretch = self.walls, Stretch(v, free, dt, dt if span is None else span)
-        pairs = known.at(equations, q, v, t) if known.pairs else []
-        walls = of_walls(pairs, known.restitution, known.friction, stretch)
-        stops = of_stops(known.known.stops, known.known.restitution.tolist()[len(walls) :], q, stretch)
-        dry = of_drives(equations, q, stretch)
-        obeying = [*(own for own in walls if own is not None), *stops, *dry]
-        if not obeying:
-            return Kick(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
-        solver = _Solver(equations, q, obeying, self.sweeps)
+        correct: bool = True,
+    ) -> ImpulseResponse:
+        """Return the impulses (1) of a step and their effects.
+
+        Parameters
+        ----------
+        equations
+            Equations of the system.
+        q
+            Configuration of the rows.
+        v, free
+            Velocities before the step, and after it without contacts.
+        dt
+            Length of the step, s.
+        span
+            Time during which the velocity after the step moves q, s. None: dt.
+        t
+            Time, s; required if walls appear or disappear.
+        correct
+            Whether to compute the position correction (3).
+        """
+        pairs, step = self.walls, FreeStep(v, free, dt, dt if span is None else span)
+        at_state = pairs.at(equations, q, v, t) if pairs.pairs else []
+        walls = wall_rows(at_state, pairs.restitution, pairs.friction, step)
+        stops = stop_rows(pairs.contacts.stops, pairs.contacts.restitution.tolist()[len(walls) :], q, step)
+        dry = drive_rows(equations, q, step)
+        law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
+        if not law_rows:
+            return ImpulseResponse(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
+        solver = _Solver(equations, q, law_rows, self.sweeps)
         f = solver.impulses(v, free, self.bounces)
-        after = [x + y for x, y in zip(free, solver.moved(f), strict=True)]
-        way = solver.way_back(after, stretch.s) if back else [0.0] * len(free)
+        after = [x + y for x, y in zip(free, solver.velocity_change(f), strict=True)]
+        correction = solver.correction(after, step.s) if correct else [0.0] * len(free)
         shares = iter(solver.shares(f))
         of_pairs: list[list[Scalar]] = [[0.0] * 3 for _ in walls]
-        for own, pushes in zip(walls, of_pairs, strict=True):
-            for axis, x in zip(own.axes, next(shares), strict=True) if own else ():
-                pushes[axis] = x
+        for rows, impulses in zip(walls, of_pairs, strict=True):
+            for axis, x in zip(rows.axes, next(shares), strict=True) if rows else ():
+                impulses[axis] = x
         single = [share[0] for share in shares]
-        return Kick(after, way, of_pairs, single[: len(stops)], single[len(stops) :])
+        return ImpulseResponse(after, correction, of_pairs, single[: len(stops)], single[len(stops) :])
 
 
 class _Solver:
-    """(1) to (3) at one configuration."""
+    """Equations (1) to (3) at one configuration."""
 
-    def __init__(self, equations: Equations, q: Vector, obeying: Sequence[LawRows], sweeps: int):
-        self.obeying, self.sweeps, self.loops = obeying, sweeps, equations.loops
+    def __init__(self, equations: Equations, q: Vector, law_rows: Sequence[LawRows], sweeps: int):
+        self.law_rows, self.sweeps, self.loops = law_rows, sweeps, equations.loops
         self.M = equations.mass_matrix(q)
         self.factor = LDL.of(self.M)
-        self.rows = [row for own in obeying for row in own.rows]
+        self.rows = [row for group in law_rows for row in group.rows]
         self.raised = [self.factor.solve_upper(row) for row in self.rows]
         weighted = [[x * y for x, y in zip(self.factor.inverse_pivots, row, strict=True)] for row in self.raised]
         self.A: Matrix = [[dot(x, y) for y in self.raised] for x in weighted]
 
-    def moved(self, f: Vector, raised: Sequence[Vector] | None = None) -> list[Scalar]:
-        """M⁻¹Bᵀf."""
+    def velocity_change(self, f: Vector, raised: Sequence[Vector] | None = None) -> list[Scalar]:
+        """Return M⁻¹Bᵀf; `raised` are the rows L⁻ᵀBᵀ of (2), all rows by default."""
         raised = self.raised if raised is None else raised
         return self.factor.solve_lower([dot(column, f) for column in zip(*raised, strict=True)])
 
     def shares(self, f: Vector) -> list[list[Scalar]]:
-        """f law by law."""
-        left = iter(f)
-        return [[next(left) for _ in own.rows] for own in self.obeying]
+        """Return f divided by laws."""
+        entries = iter(f)
+        return [[next(entries) for _ in group.rows] for group in self.law_rows]
 
     def impulses(self, before: Vector, free: Vector, bounces: bool) -> list[Scalar]:
-        """f of (1), as a part that makes no energy."""
+        """Return f of (1), with the largest part of the bounces that creates no energy."""
         b = [dot(row, free) for row in self.rows]
         first = max(1, self.sweeps // 2) if bounces else self.sweeps
-        held = swept(self.loops, self.A, b, [own.law for own in self.obeying], first)
+        f0 = gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], first)
         if not bounces:
-            return held
-        rest = max(1, self.sweeps - first)
-        thrown = swept(self.loops, self.A, b, [own.bouncing for own in self.obeying], rest, held)
-        change = [x - y for x, y in zip(thrown, held, strict=True)]
-        u = [dot(row, held) + x for row, x in zip(self.A, b, strict=True)]
-        gain = 0.5 * (dot(held, u) + dot(held, b)) - positive(self._kinetic(before, free))
-        part = _fair(gain, dot(change, u), dot(change, [dot(row, change) for row in self.A]))
-        return [x + part * y for x, y in zip(held, change, strict=True)]
+            return f0
+        remaining = max(1, self.sweeps - first)
+        f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0)
+        change = [x - y for x, y in zip(f, f0, strict=True)]
+        u = [dot(row, f0) + x for row, x in zip(self.A, b, strict=True)]
+        gain = 0.5 * (dot(f0, u) + dot(f0, b)) - positive(self._kinetic_difference(before, free))
+        part = _largest_part(gain, dot(change, u), dot(change, [dot(row, change) for row in self.A]))
+        return [x + part * y for x, y in zip(f0, change, strict=True)]
 
-    def _kinetic(self, v: Vector, w: Vector) -> Scalar:
-        """The kinetic energy at v, less that at w."""
+    def _kinetic_difference(self, v: Vector, w: Vector) -> Scalar:
+        """Return the kinetic energy at v minus that at w."""
         total, change = ([x + s * y for x, y in zip(v, w, strict=True)] for s in (1.0, -1.0))
         return 0.5 * dot(change, [dot(row, total) for row in self.M])
 
-    def way_back(self, v: Vector, s: Scalar) -> list[Scalar]:
-        """δ of (3)."""
-        first = [sum(len(own.rows) for own in self.obeying[:k]) for k in range(len(self.obeying))]
-        sided = [(k, own) for k, own in zip(first, self.obeying, strict=True) if own.sided]
-        if not sided:
+    def correction(self, v: Vector, s: Scalar) -> list[Scalar]:
+        """Return δ of (3)."""
+        first = [sum(len(group.rows) for group in self.law_rows[:k]) for k in range(len(self.law_rows))]
+        bounded = [(k, group) for k, group in zip(first, self.law_rows, strict=True) if group.bounded]
+        if not bounded:
             return [0.0] * len(v)
-        laws = [own.way_back(s * dot(self.rows[k], v)) for k, own in sided]
-        A = [[self.A[i][j] for j, _ in sided] for i, _ in sided]
-        g = swept(self.loops, A, [0.0] * len(A), laws, SWEEPS_BACK)
-        return self.moved(g, [self.raised[k] for k, _ in sided])
+        laws = [group.correction(s * dot(self.rows[k], v)) for k, group in bounded]
+        A = [[self.A[i][j] for j, _ in bounded] for i, _ in bounded]
+        g = gauss_seidel(self.loops, A, [0.0] * len(A), laws, CORRECTION_SWEEPS)
+        return self.velocity_change(g, [self.raised[k] for k, _ in bounded])
 
 
-def _fair(gain: Scalar, slope: Scalar, curvature: Scalar) -> Scalar:
-    """The largest p ≤ 1 with gain + p slope + ½p² curvature ≤ 0; 0 if there is none."""
-    most = positive(-gain)
-    root = sqrt(positive(slope * slope + 2.0 * curvature * most) + TINY)
-    part = select(slope, 2.0 * most / (slope + root + TINY), (root - slope) / (curvature + TINY))
+def _largest_part(gain: Scalar, slope: Scalar, curvature: Scalar) -> Scalar:
+    """Return the largest p ≤ 1 with gain + p slope + ½p² curvature ≤ 0; 0 if there is none."""
+    margin = positive(-gain)
+    root = sqrt(positive(slope * slope + 2.0 * curvature * margin) + MIN_DIVISOR)
+    part = select(slope, 2.0 * margin / (slope + root + MIN_DIVISOR), (root - slope) / (curvature + MIN_DIVISOR))
     return select(gain + slope + 0.5 * curvature, select(1.0 - part, part, 1.0), 1.0)
 
 
@@ -200,45 +219,65 @@ def moreau_step(
     q: Vector,
     v: Vector,
     h: Scalar,
-    acceleration: Accelerated,
+    acceleration: Acceleration,
     power: Power,
-    kept: Kept,
+    projected: Projection,
     t: Scalar | None = None,
-) -> tuple[list[Scalar], Kick]:
-    """(1) to (4): the configuration after the step, and what the impulses did, with v⁺ among it.
-
-    A step with impulses: half a step of the way, all that acts, the other half (Moreau 1988, Jean 1999).
+) -> tuple[list[Scalar], ImpulseResponse]:
+    """Take a step with contacts as impulses at its middle (Moreau 1988, Jean 1999).
 
         qₘ = q + ½h N(q) v        v° = v + h a(qₘ, v + ½h a(q, v))           the midpoint rule, free of contacts     (1)
         v' = v° + M⁻¹Bᵀf          at qₘ, by `impulses` with s = ½h                                                   (2)
         q⁺ = q + N(qₘ) (½h (v + v') + δ)                                                                             (3)
         v⁺ = c v'                 c ≤ 1 so that E(q⁺, v⁺) ≤ E(q, v) + h P(qₘ, ½(v + v'))                             (4)
 
-    E is the energy and P the power of all inputs. Without contacts this is of second order. In a step with impulses (1)
-    to (3) may make energy of the order of h, as the forces of (1) know nothing of the velocities after them, and of h³
-    in any other; (4) takes it away again, and keeps the signs of all laws: no motion without inputs ever gains energy.
-    If the way back δ costs more than there is, it waits for a later step. A point that bounces without loss leaves as
-    fast as it came, and one at rest stays where it is. Simulation by events it is not: see `impulses` for what is
-    approximate.
+    E is the energy and P the power of all inputs. Without contacts this is of second order. In a step with impulses,
+    (1) to (3) may create energy of the order of h, because the forces of (1) do not depend on the velocities after the
+    impulses, and of the order of h³ in any other step; (4) removes it and preserves the signs of all laws, so that a
+    motion without inputs never gains energy. If the correction δ would add too much energy, it is left to a later step.
+    A point that bounces without loss leaves with the speed of its arrival, and a point at rest keeps its position. See
+    the module docstring for the approximations.
+
+    Parameters
+    ----------
+    equations, impulses
+        Equations of the system, and its contacts.
+    q, v
+        State before the step.
+    h
+        Length of the step, s.
+    acceleration
+        Function (q, v) -> a without contacts and dry friction.
+    power
+        Function (q, v) -> P.
+    projected
+        Projection of a configuration: unit quaternions, closed loops.
+    t
+        Time at the start of the step, s; required if walls appear or disappear.
+
+    Returns
+    -------
+    q, response
+        Configuration after the step, and the impulses with v⁺.
     """
-    middle = kept(_along(q, equations.rate(q, v), 0.5 * h))
+    middle = projected(_along(q, equations.rate(q, v), 0.5 * h))
     free = _along(v, acceleration(middle, _along(v, acceleration(q, v), 0.5 * h)), h)
     now = None if t is None else t + 0.5 * h
-    kick = impulses.kick(equations, middle, v, free, h, span=0.5 * h, t=now)
-    mean = [0.5 * (x + y) for x, y in zip(v, kick.v, strict=True)]
-    straight = kept(_along(q, equations.rate(middle, mean), h))
-    back = kept(_along(q, equations.rate(middle, _along(kick.back, mean, h)), 1.0))
+    response = impulses.response(equations, middle, v, free, h, span=0.5 * h, t=now)
+    mean = [0.5 * (x + y) for x, y in zip(v, response.v, strict=True)]
+    straight = projected(_along(q, equations.rate(middle, mean), h))
+    corrected = projected(_along(q, equations.rate(middle, _along(response.correction, mean, h)), 1.0))
     allowed = _energy(equations, q, v)[1] + h * power(middle, mean)
-    (kinetic, energy), without = _energy(equations, back, kick.v), _energy(equations, straight, kick.v)
-    waits = energy - allowed - kinetic
-    end = [select(waits, x, y) for x, y in zip(straight, back, strict=True)]
-    kinetic, energy = (select(waits, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
-    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + TINY)) + TINY)
-    return end, replace(kick, v=[c * x for x in kick.v])
+    (kinetic, energy), without = _energy(equations, corrected, response.v), _energy(equations, straight, response.v)
+    excess = energy - allowed - kinetic
+    end = [select(excess, x, y) for x, y in zip(straight, corrected, strict=True)]
+    kinetic, energy = (select(excess, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
+    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + MIN_DIVISOR)) + MIN_DIVISOR)
+    return end, replace(response, v=[c * x for x in response.v])
 
 
 def input_power(equations: Equations, q: Vector, v: Vector, tau: Vector) -> Scalar:
-    """The power of forces at the actuators, less what their offsets take."""
+    """Return the power of the actuator forces minus the power of the actuators' friction offsets, W."""
     power = dot(tau, equations.actuator_rates(q, v))
     if equations.friction:
         offsets = [drive.actuator.offset for drive in equations.drives]
@@ -251,6 +290,6 @@ def _along(x: Vector, y: Vector, k: Scalar) -> list[Scalar]:
 
 
 def _energy(equations: Equations, q: Vector, v: Vector) -> tuple[Scalar, Scalar]:
-    """Kinetic energy, and all of it."""
+    """Return the kinetic and the total energy, J."""
     kinetic = equations.kinetic_energy(q, v)
     return kinetic, kinetic + equations.potential_energy(q)

@@ -1,9 +1,9 @@
-"""Points that face walls, over abstract scalars: how far away they are, and along which axes they meet.
+"""Pairs of a point and a wall over abstract scalars: their distance and the axes of the contact.
 
     d = φ / |∇φ|          n = ∇φ / |∇φ|                                                                      (1)
 
-as in the simulator. Where φ has no slope, as in the middle of a round wall, there is no wall near: n is the x axis
-there and d is φ. A wall that is not there at a time is FAR away.
+as in `simulate`. Where φ has no gradient, as in the centre of a round wall, no wall is near; n is then the x axis and
+d is φ. A wall that does not exist at a time has the distance ABSENT_DISTANCE_M.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from appell.formulate.equations import Equations
 from appell.formulate.kinematics import PointMotion, WallMotion, wall_motion
 from appell.simulation.contact.contact import ALWAYS, Contact, Contacts
 
-FAR = 1e30  # m
-FLAT = 1e-24  # of |∇φ|²
-NO_BEND = (Vec3(0.0, 0.0, 0.0),) * 3
+ABSENT_DISTANCE_M = 1e30
+MIN_GRADIENT_SQUARED = 1e-24  # of |∇φ|²: a smaller gradient does not define a normal
+ZERO_HESSIAN = (Vec3(0.0, 0.0, 0.0),) * 3
 
 
 @dataclass(frozen=True)
 class PointWall:
-    """A point before its wall."""
+    """A point and its wall: distance in m, and the motion of both."""
 
     distance: Scalar
     wall: WallMotion
@@ -38,13 +38,13 @@ class PointWall:
 
     @property
     def rows(self) -> list[list[Scalar]]:
-        """The velocity along the normal and both tangents, as rows that v is multiplied with."""
+        """Jacobian rows of the velocity along the normal and both tangents."""
         columns = [Vec3.of(column) for column in zip(*self.point.J, strict=True)]
         return [[axis.dot(column) for column in columns] for axis in self.wall.frame]
 
 
 class PointWallPairs:
-    """The pairs of points and walls of a run, and its stops, for formulas."""
+    """The pairs of points and walls of a rollout, and its joint stops."""
 
     def __init__(
         self,
@@ -52,50 +52,51 @@ class PointWallPairs:
         contacts: Contact | Iterable[Contact] | None = None,
         stops: float | Mapping[str, float] | None = None,
     ):
-        self.known = Contacts(dyn, () if contacts is None else contacts, stops)
-        self.pairs = self.known.pairs.pairs
+        self.contacts = Contacts(dyn, () if contacts is None else contacts, stops)
+        self.pairs = self.contacts.pairs.pairs
         of_walls = slice(len(self.pairs))
-        self.restitution: list[float] = self.known.restitution.tolist()[of_walls]
-        self.friction: list[float] = self.known.friction.tolist()[of_walls]
-        points = self.known.names[of_walls]
-        self.names = tuple(  # a point before several walls bears their numbers
+        self.restitution: list[float] = self.contacts.restitution.tolist()[of_walls]
+        self.friction: list[float] = self.contacts.friction.tolist()[of_walls]
+        points = self.contacts.names[of_walls]
+        self.names = tuple(  # the name of a point with several walls is followed by the number of the wall
             name if points.count(name) == 1 else f"{name}_{wall + 1}"
             for name, (_, wall) in zip(points, self.pairs, strict=True)
         )
 
     @property
     def timed(self) -> bool:
-        """Whether walls come and go."""
-        return bool(self.known.edges)
+        """Whether walls appear or disappear."""
+        return bool(self.contacts.switch_times)
 
     @cached_property
     def _tapes(self) -> list[tuple[Tape, Tape, Tape]]:
-        return [surface.derivatives() for surface in self.known.pairs.surfaces]
+        return [surface.derivatives() for surface in self.contacts.pairs.surfaces]
 
     def at(self, equations: Equations, q: Vector, v: Vector, t: Scalar | None = None) -> list[PointWall]:
-        """All pairs at a state."""
+        """Return all pairs at a state; `t` is required if walls appear or disappear."""
         if self.timed and t is None:
-            raise ArgumentError("a wall is there at times only, and the time is not given.", hint="give t")
-        points = equations.point_motions(self.known.frames, q, v)
-        found = []
-        for (p, w), spans in zip(self.pairs, self.known.windows, strict=False):
+            raise ArgumentError("a wall exists at some times only, and the time is not given.", hint="Pass t")
+        points = equations.point_motions(self.contacts.frames, q, v)
+        pairs = []
+        for (p, w), spans in zip(self.pairs, self.contacts.spans, strict=False):
             gap, gradient = (inline(tape, points[p].position)[0] for tape in self._tapes[w][:2])
             g = Vec3.of(gradient)
-            seen = wall_motion(gap, Vec3(select(g.dot(g) - FLAT, g.x, 1.0), g.y, g.z), NO_BEND, points[p].velocity)
-            distance = seen.gap / seen.slope
-            found.append(PointWall(distance if spans == ALWAYS else _present(t, spans, distance), seen, points[p]))
-        return found
+            normal = Vec3(select(g.dot(g) - MIN_GRADIENT_SQUARED, g.x, 1.0), g.y, g.z)
+            wall = wall_motion(gap, normal, ZERO_HESSIAN, points[p].velocity)
+            distance = wall.gap / wall.slope
+            pairs.append(PointWall(distance if spans == ALWAYS else _present(t, spans, distance), wall, points[p]))
+        return pairs
 
 
 def _present(t: Scalar, spans: Sequence[tuple[float, float]], distance: Scalar) -> Scalar:
-    """The distance from a wall that is there from low on and gone at high."""
-    found: Scalar = FAR
+    """Return the distance from a wall that exists for low ≤ t < high of each span."""
+    timed: Scalar = ABSENT_DISTANCE_M
     for low, high in spans:
-        within = distance if math.isinf(high) else select(high - t, distance, found)
-        found = within if math.isinf(low) else select(low - t, found, within)
-    return found
+        within = distance if math.isinf(high) else select(high - t, distance, timed)
+        timed = within if math.isinf(low) else select(low - t, timed, within)
+    return timed
 
 
 def is_zero(row: Vector) -> bool:
-    """Whether a row is zero whatever the state is."""
+    """Return whether a row is zero at all states."""
     return all(is_number(x) and x == 0.0 for x in row)

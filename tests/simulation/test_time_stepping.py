@@ -1,4 +1,4 @@
-"""Crowds of events: chains and random trees that fall with friction end, lose energy only, and stay out of walls."""
+"""Many events in a short time: falling chains and trees with friction end, gain no energy, do not penetrate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from appell.simulation.contact.geometry import Geometry
 from appell.simulation.contact.time_stepping import TimeStepping
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs
-from drops import KINDS, deepest, random_start, roomy_wall
+from drops import KINDS, deepest, random_start, wall_around
 from free_bodies import free_body
 from robots import random_tree
 
@@ -27,8 +27,10 @@ def chain(rods=6, length=0.2, mass=0.1):
     builder.root_body(mass, (length / 2, 0, 0), inertia)
     builder.frame("tail", on="rod1", xyz=(0, 0, 0))
     for k in range(2, rods + 1):
-        place = {"parent": f"rod{k - 1}", "xyz": (length, 0, 0)}
-        builder.link(f"rod{k}", ap.Revolute((0, 1, 0)), **place, mass=mass, com=(length / 2, 0, 0), inertia=inertia)
+        attachment = {"parent": f"rod{k - 1}", "xyz": (length, 0, 0)}
+        builder.link(
+            f"rod{k}", ap.Revolute((0, 1, 0)), **attachment, mass=mass, com=(length / 2, 0, 0), inertia=inertia
+        )
     builder.frame("tip", on=f"rod{rods}", xyz=(length, 0, 0))
     return builder.build()
 
@@ -40,7 +42,7 @@ def crooked(robot, height=0.5, seed=0):
 
 
 def rise(motion):
-    """By how much energy ever grows, of its largest size."""
+    """Return the largest growth of the energy, relative to its largest value."""
     latest = np.maximum.accumulate(motion.energy[::-1])[::-1]
     return (latest - motion.energy).max() / max(1.0, np.abs(motion.energy).max())
 
@@ -70,7 +72,7 @@ def test_ten_drops_with_friction_end_and_neither_gain_energy_nor_penetrate(seed)
     base = ("floating", "fixed")[seed % 2]
     robot = random_tree(1000 + seed, links, base=base, kinds=KINDS).with_gravity((0, 0, -G))
     dyn = ap.Dynamics(robot)
-    surface, seen = roomy_wall(robot, 0.6 * (links + 1), rng)
+    surface, seen = wall_around(robot, 0.6 * (links + 1), rng)
     for _ in range(10):
         e, mu = float((0.0, 0.3, 0.6, rng.uniform(0, 0.9))[rng.integers(4)]), float(rng.uniform(0.05, 1.2))
         q0, v0 = random_start(robot, seen.gaps, rng), rng.normal(size=robot.nv)
@@ -105,7 +107,7 @@ def brick(slope=0.0):
 
 
 @pytest.mark.parametrize("h", [2e-3, 5e-4])
-def test_a_brick_slides_to_a_stop_as_far_as_it_must(h):
+def test_a_brick_slides_to_a_stop_at_the_distance_of_coulombs_law(h):
     robot, mu = brick(), 0.3
     q, v = stepped(robot, robot.neutral, [1.0, 0, 0, 0, 0, 0], h, 0.5, [ap.Contact("all", ap.Plane(), 0.0, mu)])
     assert q[-1, 0] == pytest.approx(1.0 / (2 * mu * G), abs=0.5 * mu * G * h * h)  # the last step stops within itself
@@ -113,7 +115,7 @@ def test_a_brick_slides_to_a_stop_as_far_as_it_must(h):
     assert np.abs(q[:, 2]).max() < 1e-12
 
 
-def test_a_brick_on_a_slope_holds_still_or_slides_by_its_friction():
+def test_a_brick_on_a_slope_sticks_or_slides_by_its_friction():
     slope, h = 0.3, 1e-3
     robot = brick(slope)
     floor = [ap.Contact("all", ap.Plane(), 0.0, 1.2 * np.tan(slope))]
@@ -151,7 +153,7 @@ def test_dry_joints_stick_and_slip_in_steps():
     assert q[-1, 0] == pytest.approx(1 / 3, abs=1e-6)
 
 
-# ---- when a run falls back, and when not
+# ---- when a run changes to time stepping, and when not
 
 
 def test_a_lively_ball_bounces_event_by_event_to_its_rest():
@@ -170,7 +172,7 @@ def test_a_lively_ball_bounces_event_by_event_to_its_rest():
 def test_a_rod_that_jams_catches_or_is_stepped_through_its_paradox(mu, catches, monkeypatch):
     """Dragged with its tip ahead, no finite force keeps it from the floor (Painlevé); an impulse does."""
     if not catches:
-        monkeypatch.setattr("appell.simulation.events.reaction.catch", lambda *given: None)
+        monkeypatch.setattr("appell.simulation.events.effects.catch", lambda *given: None)
     rod = free_body([(0, 0, -0.5), (0, 0, 0.5)], 1.0, (1 / 12, 1 / 12, 1e-3))
     q, lean = rod.neutral, 0.3
     q[2], q[3:7] = 0.5 * np.cos(lean), [0, np.sin(lean / 2), 0, np.cos(lean / 2)]
@@ -188,12 +190,12 @@ def test_a_rod_that_jams_catches_or_is_stepped_through_its_paradox(mu, catches, 
 
 
 @pytest.mark.slow
-def test_ticks_and_wanted_times_are_kept_in_a_crowd():
+def test_ticks_and_requested_times_are_kept_during_time_stepping():
     robot = chain()
-    asked, floor = [], ap.Contact("all", ap.Plane(), 0.3, 0.3)
+    times_of_calls, floor = [], ap.Contact("all", ap.Plane(), 0.3, 0.3)
 
     def law(t, q, v):
-        asked.append(t)
+        times_of_calls.append(t)
         return np.zeros(robot.nv)
 
     times = np.linspace(0.0, 0.65, 66)
@@ -201,24 +203,24 @@ def test_ticks_and_wanted_times_are_kept_in_a_crowd():
     motion = ap.simulate(ap.Dynamics(robot), crooked(robot), **given)
     assert motion.finished, motion.message
     assert "time stepping" in kinds(motion)
-    assert asked == [0.001 * k for k in range(650)]
+    assert times_of_calls == [0.001 * k for k in range(650)]
     assert (motion.t == times).all()
     assert rise(motion) < 1e-9
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA"])
-def test_a_run_that_all_but_stands_still_ends_by_name(method):
+def test_a_run_that_almost_stops_advancing_ends_as_stalled(method):
     """A torque that jumps at v = 0 holds a joint there by ever smaller steps."""
     builder = ap.Builder("slider", gravity=(0, 0, 0))
     builder.link("cart", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(1, 1, 1))
     motion = ap.simulate(builder.build(), v0=[1.0], torque=lambda t, q, v: -10.0 * np.sign(v), solver=method)
     assert motion.status == Status.STALLED.name
-    assert "'cart_joint' is accelerated most" in motion.message
+    assert "'cart_joint' has the largest acceleration" in motion.message
     assert motion.t[-1] == pytest.approx(0.2, abs=1e-4)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
-def test_a_floor_of_progress_is_a_positive_time(value):
+def test_least_progress_is_a_positive_time(value):
     with pytest.raises(ap.ArgumentError, match="least_progress"):
         ap.simulate(ap.load("pendulum"), solver=ap.Solver(least_progress=value))
 

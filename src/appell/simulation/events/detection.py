@@ -1,0 +1,174 @@
+"""Detection of the first event on a step: a free point reaches its wall, a drive stops, or a phase ends.
+
+The first zero crossing of the gaps of free points and of the speeds of sliding drives is isolated. Resting contacts and
+stuck drives are checked at a few times of a step; if a check fails, the first failure is located by bracketing. Forces
+on stuck drives under a torque that is a function of time are isolated like gaps, because there no motion limits the
+length of a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.motion.curve import Piece, nodes
+from appell.simulation.events.isolate import first_crossing
+from appell.simulation.events.phase import Phase
+from appell.simulation.events.phase_changes import FRICTION_MARGIN, PhaseCheck, check_phase
+from appell.simulation.options import Solver
+from appell.simulation.status import Status, Stop
+
+CHECK_FRACTIONS = (0.1, 0.25, 0.45, 0.7, 1.0)  # parts of a step at which a phase is checked
+MAX_BISECTIONS = 60
+TIME_RESOLUTION = 1e-15  # s, relative to times above 1 s: width at which the search for a failure ends
+BACKWARD_SPEED = 1e-10  # rad/s or m/s: integration error allowed to a drive that has just started to slip
+FORCE_SEARCH_WIDTH = 2.0**-4  # of a step: narrowest interval in the search for forces on stuck drives
+MIN_REPEATED_STEP_S = 1e-9  # shorter steps are not repeated to end at an event
+END_FRACTION = 0.02  # of a step: an event in this last part of a step is at its end
+ROUGH_ACCURACY = 2e-4  # of a step: sufficient for a failure in the middle, because the step is repeated
+
+
+@dataclass(frozen=True)
+class DetectedEvent:
+    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), and the check."""
+
+    time: float
+    contact: int | None
+    check: PhaseCheck
+
+
+def crossing_levels(phase: Phase, y: np.ndarray) -> np.ndarray:
+    """Return the levels below which free points are inside their walls and sliding drives move backwards.
+
+    A level is zero, or the (negative) current gap of a point that has just left its wall, or a small negative speed for
+    a drive that has just started to slip.
+    """
+    sliding = np.where(_sliding_speeds(phase, y[None])[0] <= 1e-9, -BACKWARD_SPEED, 0.0)
+    return np.concatenate([np.minimum(_gaps(phase, y[None])[0], 0.0), sliding])
+
+
+def first_event(piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver) -> DetectedEvent | None:
+    """Return the first event on a piece, or None."""
+    if phase.still and not phase.flow.inputs.varies:
+        return None
+    crossing = _crossing(piece, phase, levels)
+    if len(phase.rows):
+        failure = _phase_failure(piece, phase, solver, crossing.time if crossing else piece.end)
+        if failure is not None:
+            return failure
+    return crossing
+
+
+def is_mid_step(t: float, piece: Piece) -> bool:
+    """Return whether an event is not near the end of a step, so that the step is repeated to end just after it.
+
+    The interpolant is least accurate in the middle of a step, and near the start of a long step it has the rounding
+    errors of the complete step.
+    """
+    return piece.end - t > END_FRACTION * (piece.end - piece.start) and t - piece.start > MIN_REPEATED_STEP_S
+
+
+def _gaps(phase: Phase, states: np.ndarray) -> np.ndarray:
+    """Return the gaps of the free contacts, (states, contacts)."""
+    if not len(phase.free):
+        return np.zeros((len(states), 0))
+    return phase.geometry.contacts.gaps(states[:, : phase.flow.nq])[:, phase.free]
+
+
+def _sliding_speeds(phase: Phase, states: np.ndarray) -> np.ndarray:
+    """Return the speeds of the sliding drives in their directions of sliding, (states, drives)."""
+    moving = np.flatnonzero(phase.directions)
+    if not len(moving):
+        return np.zeros((len(states), 0))
+    nq = phase.flow.nq
+    return (phase.geometry.drives.rates(states[:, :nq], states[:, nq:]) * phase.directions)[:, moving]
+
+
+def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent | None:
+    """Return the first time at which a gap closes or a drive stops."""
+    if not len(levels):
+        return None
+    free, slides = phase.free, phase.directions.any()
+
+    def values(states: np.ndarray) -> np.ndarray:
+        gaps = _gaps(phase, states)
+        return (np.concatenate([gaps, _sliding_speeds(phase, states)], axis=1) if slides else gaps) - levels
+
+    def sample(low: float, high: float, degree: int) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            samples = values(piece.over(low, high, degree))
+        if not np.isfinite(samples[:, : len(free)]).all():
+            bad = free[int(np.argmin(np.isfinite(samples[:, : len(free)]).all(axis=0)))]
+            names = phase.geometry.contacts.describe(bad)
+            raise Stop(Status.INPUT, f"The gap between {names} is not a number near t = {low:.9g}.")
+        return samples
+
+    def value(t: float, k: int) -> float:
+        return float(values(piece.at(t)[None])[0, k])
+
+    crossing = first_crossing(sample, value, piece.start, piece.end)
+    if crossing is None:
+        return None
+    time, k = crossing
+    if k < len(free):
+        return DetectedEvent(time, int(free[k]), PhaseCheck())
+    drive = np.flatnonzero(phase.directions)[k - len(free)]
+    return DetectedEvent(time, None, PhaseCheck(stopped=frozenset([int(drive)])))
+
+
+def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float) -> DetectedEvent | None:
+    """Return the time at which the phase first fails a check, between the last check passed and the first failed."""
+    times = [piece.start + part * (high - piece.start) for part in CHECK_FRACTIONS]
+    if len(phase.stuck) and phase.flow.inputs.varies and not phase.redundant and high > piece.start:
+        times += _break_away(piece, phase, high)
+    good, passed = piece.start, PhaseCheck()
+    for t in sorted(times):
+        check = check_phase(phase, t, piece.at(t), solver)
+        if not check.holds:
+            return _first_failure(piece, phase, solver, (good, passed), (t, check))
+        good, passed = t, check
+    return None
+
+
+TimedCheck = tuple[float, PhaseCheck]
+
+
+def _first_failure(piece: Piece, phase: Phase, solver: Solver, good: TimedCheck, bad: TimedCheck) -> DetectedEvent:
+    """Locate the first failed check: by the margins at both ends if they are known (Illinois), else by bisection.
+
+    In the middle of a step ROUGH_ACCURACY is sufficient, because the step is repeated to end just after the failure.
+    """
+    low, high = good[1].margin, bad[1].margin
+    for step in range(MAX_BISECTIONS):
+        width = bad[0] - good[0]
+        part = low / (low - high) if low > 0.0 > high and step % 4 != 3 else 0.5
+        t = good[0] + min(max(part, 1e-3), 1.0 - 1e-3) * width
+        if t in (good[0], bad[0]) or width <= TIME_RESOLUTION * max(1.0, abs(t)):
+            break
+        narrow = not phase.still and width <= ROUGH_ACCURACY * (piece.end - piece.start)
+        if narrow and is_mid_step(good[0], piece) and is_mid_step(bad[0], piece):
+            break
+        check = check_phase(phase, t, piece.at(t), solver)
+        if check.holds:
+            good, low, high = (t, check), check.margin, 0.5 * high
+        else:
+            bad, low, high = (t, check), 0.5 * low, check.margin
+    return DetectedEvent(bad[0], None, bad[1])
+
+
+def _break_away(piece: Piece, phase: Phase, high: float) -> list[float]:
+    """Return the first time at which the force on a stuck drive reaches its static friction, if there is one."""
+    level = phase.geometry.drives.level[phase.stuck] * (1.0 + 2.0 * FRICTION_MARGIN)
+    nq, count = phase.flow.nq, len(phase.stuck)
+
+    def margins(t: float) -> np.ndarray:
+        y = piece.at(t)
+        held = phase.reaction(y, phase.flow(t, y, phase.directions)[nq:]).forces[-count:]
+        return np.concatenate([level - held, level + held])
+
+    def sample(low: float, high: float, degree: int) -> np.ndarray:
+        return np.array([margins(low + (high - low) * 0.5 * (1.0 + x)) for x in nodes(degree)])
+
+    crossing = first_crossing(sample, lambda t, k: float(margins(t)[k]), piece.start, high, FORCE_SEARCH_WIDTH)
+    return [] if crossing is None else [crossing[0]]
