@@ -1,7 +1,7 @@
-"""Group `commands`: what command lines print, their exit codes and the files they write, in one temporary folder.
+"""Group `commands`: output, exit codes and files of command lines, in one temporary folder.
 
-Commands run in this process, one after the other: later ones read what earlier ones wrote. Remarks on stderr are left
-out, because some of them say how long a compilation took; the message of a command that fails is stored.
+Commands run in this process, one after the other; later ones read files of earlier ones. Remarks on stderr are left out,
+because some of them contain the duration of a compilation; the message of a command that fails is stored.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ LINES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("simulate puma --q 1,2 --json", ()),
     ("simulate puma --wall cube:1 --json", ()),
     ("convert puma puma.toml.txt", ()),
-    ("trajectory ramp puma --to 0.5,-0.5,0,1,0.5,0.8 --output ramp.csv --json", ()),  # refuses to overwrite
+    ("trajectory ramp puma --to 0.5,-0.5,0,1,0.5,0.8 --output ramp.csv --json", ()),  # does not overwrite
 )
 
 
 def cases() -> Iterator[Entry]:
-    """Yield every command line and every file of it."""
+    """Yield every command line and each of its files."""
     with tempfile.TemporaryDirectory(prefix="appell-commands-") as folder, chdir(folder):
         _inputs()
         commands = Commands(folder)
@@ -141,7 +141,7 @@ class Commands:
 
 
 def _inputs() -> None:
-    """Write what the commands read: robots, way-points and a study."""
+    """Write the inputs of the commands: robots, way-points and a study."""
     Path("arm.urdf").write_text(ap.to_urdf(ap.load("planar-2r")), encoding="utf-8")
     Path("hand.xml").write_text(HAND, encoding="utf-8")
     Path("study.py").write_text(STUDY, encoding="utf-8")
@@ -156,8 +156,8 @@ def answer(line: str, folder: str) -> Any:
     result = CliRunner().invoke(command_line(), shlex.split(line), env={"COLUMNS": "100", "NO_COLOR": "1"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    told = masked(result.stdout, folder)
-    data = without_clocks(json.loads(told)) if "--json" in line and told else told
+    output = masked(result.stdout, folder)
+    data = without_clocks(json.loads(output)) if "--json" in line and output else output
     return [result.exit_code, data, masked(result.stderr, folder) if result.exit_code == 1 else ""]
 
 
@@ -169,7 +169,7 @@ def without_clocks(data: Any) -> Any:
 
 
 def content(path: Path, folder: str) -> Any:
-    """Return what a file holds: arrays of an .npz by name, other files as text."""
+    """Return the content of a file: arrays of an .npz by name, other files as text."""
     if path.suffix == ".npz":
         with zipfile.ZipFile(path) as archive:
             arrays = {name: np.load(io.BytesIO(archive.read(name)), allow_pickle=False) for name in archive.namelist()}

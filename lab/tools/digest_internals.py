@@ -1,6 +1,6 @@
-"""Names of appell and of its tests that are not public, all in one place: adapt this file when they are renamed.
+"""Names of appell and of its tests that are not public, collected in one module; update it when they are renamed.
 
-Everything else in this folder uses public names only (`ap.…`, `Function.fused`, `Function.tape`, the command line).
+The other modules of this folder use public names only (`ap.…`, `Function.fused`, `Function.tape`, the command line).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def reference_case(name: str) -> Any:
 
 
 def numbers_of_formula(formula: Any) -> Iterator[Any]:
-    """Yield everything that decides what a formula computes: plain numbers, texts and tuples of them.
+    """Yield everything that determines the results of a formula: numbers, texts and tuples of them.
 
     A formula is a tape (straight-line code: `nodes`) or a program (loops: `stages` of tapes on one frame of numbers).
     Names of tapes are left out, names and shapes of arguments and results are not.

@@ -1,6 +1,6 @@
-"""Group `pages`: HTML pages, frames of a film, drawings and plots of fixed robots and motions.
+"""Group `pages`: HTML pages, frames of movies, drawings and plots of fixed robots and motions.
 
-Pictures are stored by their pixels. An SVG has its ids made from a fixed salt and its date masked.
+Images are compared by their pixels. The ids of an SVG are derived from a fixed salt, and its date is masked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Group `reproduce`: every section of `appell reproduce`, by its JSON, what it shows, and the pixels of its figures.
+"""Group `reproduce`: every section of `appell reproduce`: its JSON, its content, and the pixels of its figures.
 
-Some sections measure times. What is masked is listed below, and nothing else: columns and rows of tables, one sentence
-of a note, and the figure `crossover`, half of which shows times.
+Some sections measure times. Only the items listed below are masked: columns and rows of tables, one sentence of a note,
+and the figure `crossover`, half of which shows times.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def parts(section: str) -> dict[str, Any]:
             with Image.open(path) as image:
                 drawn = np.array(image.convert("RGBA"))
             figures[path.name] = drawn.shape if path.name in CLOCK_FIGURES else drawn
-        told = without_clocks(json.loads(masked(result.stdout, folder)))
+        data = without_clocks(json.loads(masked(result.stdout, folder)))
         shown = {key: value for key, value in kept.items() if key not in OF_THE_RUN}
         shown["shown"] = [without_times(each) for each in shown["shown"]]
-        return {"json": [result.exit_code, told], "shown": shown, "figures": figures}
+        return {"json": [result.exit_code, data], "shown": shown, "figures": figures}
 
 
 def without_times(shown: dict[str, Any]) -> dict[str, Any]:

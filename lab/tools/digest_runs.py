@@ -399,8 +399,8 @@ def kinematics() -> dict[str, Callable[[], Any]]:
         system = five_bar.system
         names = system.coordinate_names
         axes = {name: np.linspace(x - 0.1, x + 0.1, 7) for name, x in zip(names, system.start, strict=True)}
-        found = ap.kinematics.workspace(five_bar, axes)
-        return [found.names, plain(found.values), found.margin, found.condition]
+        workspace = ap.kinematics.workspace(five_bar, axes)
+        return [workspace.names, plain(workspace.values), workspace.margin, workspace.condition]
 
     return {
         "spherical wrist": lambda: ap.kinematics.inverse.spherical_wrist(puma)(
@@ -596,8 +596,14 @@ def identification() -> dict[str, Callable[[], Any]]:
     }
 
 
-def base(found: Any) -> Any:
-    return [found.columns, found.matrix, found.rank, found.structural, masked(str(found.describe()))]
+def base(parameters: Any) -> Any:
+    return [
+        parameters.columns,
+        parameters.matrix,
+        parameters.rank,
+        parameters.structural,
+        masked(str(parameters.describe())),
+    ]
 
 
 # ---- sweeps, learning, files

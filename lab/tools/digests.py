@@ -162,26 +162,26 @@ def results(
 
     With `match`, only keys that contain this text are computed.
     """
-    found: dict[str, str] = {}
+    computed: dict[str, str] = {}
     start = time.process_time()
     for name, compute in entries:
         key = f"{group}/{name}"
         if match not in key:
             continue
-        if key in found:
+        if key in computed:
             raise ValueError(f"the key {key} occurs twice")
         begin = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found[key] = digest(reduce(compute()))
+                computed[key] = digest(reduce(compute()))
             except (Exception, SystemExit) as error:
-                found[key] = digest(reduce(str(error))) if reduce is numbers_of else error_text(error)
+                computed[key] = digest(reduce(str(error))) if reduce is numbers_of else error_text(error)
         seconds = time.process_time() - begin
-        if len(found) % 100 == 0 or seconds > 2.0:
-            report(f"  {time.process_time() - start:7.1f} s  {len(found):5d}  {key}  {seconds:.1f} s")
-    report(f"{group}: {len(found)} keys in {time.process_time() - start:.0f} s of processor time")
-    return found
+        if len(computed) % 100 == 0 or seconds > 2.0:
+            report(f"  {time.process_time() - start:7.1f} s  {len(computed):5d}  {key}  {seconds:.1f} s")
+    report(f"{group}: {len(computed)} keys in {time.process_time() - start:.0f} s of processor time")
+    return computed
 
 
 # ---- files
@@ -226,16 +226,16 @@ def write(path: Path, groups: Iterable[str], digests: Mapping[str, str]) -> None
     path.write_text(json.dumps(content, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def differences(stored: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+def differences(stored: Mapping[str, str], computed: Mapping[str, str]) -> list[str]:
     """Return one line for every key that differs, appeared or disappeared."""
     lines = []
-    for key in sorted(stored.keys() | found.keys()):
-        if key not in found:
+    for key in sorted(stored.keys() | computed.keys()):
+        if key not in computed:
             lines.append(f"disappeared  {key}: {stored[key]}")
         elif key not in stored:
-            lines.append(f"appeared     {key}: {found[key]}")
-        elif stored[key] != found[key]:
-            lines.append(f"differs      {key}: {stored[key]} -> {found[key]}")
+            lines.append(f"appeared     {key}: {computed[key]}")
+        elif stored[key] != computed[key]:
+            lines.append(f"differs      {key}: {stored[key]} -> {computed[key]}")
     return lines
 
 
@@ -264,13 +264,13 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory(prefix="appell-digests-") as folder:
         _prepare(str(options.cache.resolve() if options.cache else folder))
-        found: dict[str, str] = {}
+        computed: dict[str, str] = {}
         reduce = numbers_of if options.numbers else lambda value: value
         for group in groups:
-            found |= results(group, cases(group), options.match, report, reduce)
+            computed |= results(group, cases(group), options.match, report, reduce)
     if options.action == "write":
-        write(options.file, groups, found)
-        report(f"wrote {len(found)} digests to {options.file}")
+        write(options.file, groups, computed)
+        report(f"wrote {len(computed)} digests to {options.file}")
         return 0
     content = read(options.file)
     here = header()
@@ -282,8 +282,8 @@ def main() -> int:
         for key, value in content["digests"].items()
         if key.partition("/")[0] in groups and options.match in key
     }
-    lines = differences(stored, found)
-    print("\n".join([*lines, f"{len(lines)} of {len(stored.keys() | found.keys())} digests differ"]))
+    lines = differences(stored, computed)
+    print("\n".join([*lines, f"{len(lines)} of {len(stored.keys() | computed.keys())} digests differ"]))
     return 1 if lines else 0
 
 

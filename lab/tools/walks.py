@@ -1,4 +1,4 @@
-"""Count the source files of appell that a call passes through, for six standard walks.
+"""Count the source files of appell that a call enters, for six standard calls ("walks").
 
     python lab/tools/walks.py                     table of all walks
     python lab/tools/walks.py --json              the same as JSON
@@ -6,7 +6,7 @@
 
 Counting rule: a file counts if a function defined in it is entered while no module of appell is being imported.
 Module level, class bodies and functions that run during an import do not count, and neither does `import appell`
-itself. Every walk runs in a fresh process, once with an empty kernel cache (cold) and once more with the cache that the
+itself. Every walk runs in a new process, once with an empty kernel cache (cold) and once more with the cache that the
 first run filled (warm).
 
 This rule comes closest to the numbers of the two reviews of commit 63e07b5: 97, 108, 116 and 82 files for the first
@@ -43,7 +43,7 @@ WALKS = {  # name -> title, and which of both runs the limits of issue 27 are ab
 }
 
 
-# ---- walks; each runs in a process of its own, with arm.urdf and loop.toml in the current folder
+# ---- walks; each runs in its own process, with arm.urdf and loop.toml in the current folder
 
 
 def torque() -> None:
@@ -78,7 +78,7 @@ def simulate() -> None:
     """Run the command line until the page is served, then interrupt it as Ctrl-C would."""
     from importlib.metadata import entry_points
 
-    [command] = [found for found in entry_points(group="console_scripts") if found.name == "appell"]
+    [command] = [point for point in entry_points(group="console_scripts") if point.name == "appell"]
     sys.argv = ["appell", "simulate", "tree10", "--wall", "circle:2.5", "--view", "--no-browser"]
     sys.stdout = Interrupting()  # type: ignore[assignment]
     try:
@@ -97,7 +97,7 @@ def rollout() -> None:
 
 
 class Interrupting:
-    """A stream that interrupts the main thread once the viewer says how to end it."""
+    """A stream that interrupts the main thread when the viewer prints how to stop it."""
 
     encoding = "utf-8"
 
@@ -109,7 +109,7 @@ class Interrupting:
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing; what is written is dropped."""
+        """Do nothing; output is discarded."""
 
     def isatty(self) -> bool:
         return False
@@ -119,7 +119,7 @@ def version() -> list[str]:
     """Return the modules of appell that the command `appell --version` loads."""
     from importlib.metadata import entry_points
 
-    [command] = [found for found in entry_points(group="console_scripts") if found.name == "appell"]
+    [command] = [point for point in entry_points(group="console_scripts") if point.name == "appell"]
     sys.argv = ["appell", "--version"]
     sys.stdout = Interrupting()  # type: ignore[assignment]
     try:
@@ -158,7 +158,7 @@ def files_entered(walk: Callable[[], Any]) -> list[str]:
 
 
 def during_import(frame: FrameType | None) -> bool:
-    """Whether a module of appell is being imported in this stack."""
+    """Return whether a module of appell is being imported in this stack."""
     while frame is not None:
         if is_module_level(frame.f_code):
             return True
@@ -216,12 +216,16 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sources))
     sys.path.insert(0, sources[0])
     if options.child:
-        own = {"version": version, "inputs": write_inputs}
-        print(json.dumps(own[options.child]() if options.child in own else files_entered(globals()[options.child])))
+        special = {"version": version, "inputs": write_inputs}
+        print(
+            json.dumps(
+                special[options.child]() if options.child in special else files_entered(globals()[options.child])
+            )
+        )
         return
     if options.files:
-        found = child("version") if options.files == "version" else None
-        print("\n".join(found or measured([options.files])[options.files][WALKS[options.files][1]]))
+        modules = child("version") if options.files == "version" else None
+        print("\n".join(modules or measured([options.files])[options.files][WALKS[options.files][1]]))
         return
     modules = len(child("version"))
     results = measured(list(WALKS))
@@ -229,7 +233,7 @@ def main() -> None:
     if options.json:
         print(json.dumps({"walks": counts, "modules of appell --version": modules}, indent=1))
         return
-    print(f"{'walk':52} {'cold':>6} {'warm':>6}   files entered; * the number that counts")
+    print(f"{'walk':52} {'cold':>6} {'warm':>6}   files entered; * marks the relevant number")
     for name, (title, counted) in WALKS.items():
         cells = [f"{count}{'*' if state == counted else ' '}" for state, count in counts[name].items()]
         print(f"{title:52} {cells[0]:>6} {cells[1]:>6}")
