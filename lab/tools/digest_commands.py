@@ -1,7 +1,7 @@
 """Group `commands`: output, exit codes and files of command lines, in one temporary folder.
 
-Commands run in this process, one after the other; later ones read files of earlier ones. Remarks on stderr are left out,
-because some of them contain the duration of a compilation; the message of a command that fails is stored.
+Commands run in this process, one after the other; later ones read files of earlier ones. Remarks on stderr are left
+out, because some of them contain the duration of a compilation; the message of a command that fails is stored.
 """
 
 from __future__ import annotations

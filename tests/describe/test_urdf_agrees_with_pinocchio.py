@@ -17,7 +17,7 @@ from appell.describe.load import load, load_text
 from appell.describe.write import to_urdf
 from appell.errors import ModelError, ModelWarning
 from appell.model.robot import Joint, Robot
-from places import homogeneous, link_poses, same_configuration
+from link_poses import homogeneous, link_poses, same_configuration
 from robots import example_cases, example_urdfs
 
 # Both multiply the same numbers in a different order: some tens of roundings of entries of order 1.

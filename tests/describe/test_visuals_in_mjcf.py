@@ -8,7 +8,7 @@ import pytest
 
 import appell as ap
 from appell.errors import ModelWarning
-from places import visual_places
+from link_poses import visual_poses
 
 # a tetrahedron that MuJoCo moves to its centre of mass; joints off the origin; fixed bodies, also on the world
 ARM = """<mujoco><asset><mesh name="t" vertex="0 0 0  1 0 0  0 1 0  0 0 1" scale="0.2 0.3 0.4"/>
@@ -44,7 +44,7 @@ def test_every_geom_has_the_pose_of_mujoco(rng):
         1:
     ]  # without the plane
     assert len(visible) == len(robot.visuals) == 7
-    for k, pose in zip(visible, visual_places(robot, q), strict=True):
+    for k, pose in zip(visible, visual_poses(robot, q), strict=True):
         np.testing.assert_allclose(pose[:3, 3], data.geom_xpos[k], atol=1e-12)
         np.testing.assert_allclose(pose[:3, :3].ravel(), data.geom_xmat[k], atol=1e-12)
 
@@ -96,8 +96,8 @@ def test_shapes_without_a_file_are_written_as_geoms_and_do_not_affect_motion(rng
     sizes = [sorted(visual.size for visual in visuals) for visuals in (again.visuals, kept)]
     np.testing.assert_allclose(*map(np.concatenate, sizes), rtol=1e-12)
     q = robot.random_configuration(rng)
-    ours = [pose for visual, pose in zip(robot.visuals, visual_places(robot, q), strict=True) if visual in kept]
-    theirs = visual_places(again, q)
+    ours = [pose for visual, pose in zip(robot.visuals, visual_poses(robot, q), strict=True) if visual in kept]
+    theirs = visual_poses(again, q)
     for pose in ours:
         assert min(np.abs(pose - other).max() for other in theirs) < 1e-12
     bare = mujoco.MjModel.from_xml_string(ap.to_mjcf(ap.Robot(robot.name, robot.links, robot.frames)))

@@ -7,7 +7,7 @@ import pytest
 
 import appell as ap
 from appell.errors import ModelWarning
-from places import visual_places
+from link_poses import visual_poses
 
 MASS = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
 MODEL = f"""<sdf version="1.9"><model name="m"><pose>0 0 1 0 0 0</pose>
@@ -43,7 +43,7 @@ def test_all_shapes_have_the_poses_of_the_text():
     assert visuals["foot"].color == (1.0, 0.0, 0.0, 0.75)
     assert visuals["foot"].body is None
     assert visuals["mesh"].file == "model://m/a.dae"
-    poses = dict(zip(visuals, visual_places(robot, np.array([np.pi / 2])), strict=True))
+    poses = dict(zip(visuals, visual_poses(robot, np.array([np.pi / 2])), strict=True))
     # the joint is at (0.5, 0, 1): a rotation by 90° about z takes (x, y) to (0.5 - y, x - 0.5)
     expected = {
         "foot": (0.0, 0.0, 1.1),

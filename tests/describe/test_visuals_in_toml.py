@@ -8,7 +8,7 @@ import pytest
 import appell as ap
 from appell.describe.write import to_toml
 from appell.errors import DescriptionError, ModelWarning
-from places import visual_places
+from link_poses import visual_poses
 
 UNIT = (1.0, 1.0, 1.0)
 
@@ -33,7 +33,7 @@ def with_visuals() -> ap.Robot:
 def test_shapes_are_attached_to_the_moving_link_that_carries_them():
     robot = with_visuals()
     assert [visual.body for visual in robot.visuals] == ["upper", "lower", "lower", None, "lower", None]
-    positions = [tuple(np.round(pose[:3, 3], 12)) for pose in visual_places(robot, np.zeros(2))]
+    positions = [tuple(np.round(pose[:3, 3], 12)) for pose in visual_poses(robot, np.zeros(2))]
     assert positions == [(0.5, 0, 0), (2, 0.2, 0), (2, 0, 0.1), (0, 0, -0.5), (1, 0, 0), (0, 0, 0)]
     assert robot.visuals[0].color == (0.2, 0.4, 0.8, 1.0)
     assert robot.visuals[1].name == "thumb"

@@ -14,7 +14,7 @@ import pytest
 import appell as ap
 from appell.describe.write import to_urdf
 from appell.errors import ModelWarning
-from places import same_configuration, visual_places
+from link_poses import same_configuration, visual_poses
 from robots import example_cases, example_urdfs
 
 SHARE = next((path.parents[4] for path in example_urdfs()), Path())
@@ -64,7 +64,7 @@ def assert_same_visuals(robot, model, geometry, text) -> None:
     )
     pin.updateGeometryPlacements(model, data, geometry, geometry_data, same_configuration(robot, model, q))
     assert len(robot.visuals) == geometry.ngeoms == len(names)
-    for name, visual, pose in zip(names, robot.visuals, visual_places(robot, q), strict=True):
+    for name, visual, pose in zip(names, robot.visuals, visual_poses(robot, q), strict=True):
         k = geometry.getGeometryId(name)
         expected = geometry.geometryObjects[k]
         np.testing.assert_allclose(pose, geometry_data.oMg[k].homogeneous, atol=TOLERANCE)
@@ -188,7 +188,7 @@ def test_visuals_survive_a_round_trip(tmp_path):
     key = lambda visual: (visual.body or "", visual.file, visual.shape, visual.size, visual.color)  # noqa: E731
     assert sorted(map(key, again.visuals)) == sorted(map(key, robot.visuals))
     poses = [
-        np.array(sorted(np.round(pose, 9).ravel().tolist() for pose in visual_places(one, robot.start)))
+        np.array(sorted(np.round(pose, 9).ravel().tolist() for pose in visual_poses(one, robot.start)))
         for one in (robot, again)
     ]
     np.testing.assert_allclose(*poses, atol=1e-8)

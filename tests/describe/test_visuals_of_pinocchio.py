@@ -11,7 +11,7 @@ import pytest
 
 import appell as ap
 from appell.errors import DescriptionError
-from places import visual_places
+from link_poses import visual_poses
 from robots import example_urdfs
 
 
@@ -25,7 +25,7 @@ def test_shapes_of_a_geometry_model_have_the_poses_of_pinocchio():
     q, data, geometry_data = np.array([0.3, -0.8]), model.createData(), geometry.createData()
     pin.updateGeometryPlacements(model, data, geometry, geometry_data, q)
     assert len(robot.visuals) == geometry.ngeoms == 5
-    for ours, theirs in zip(visual_places(robot, q), geometry_data.oMg, strict=True):
+    for ours, theirs in zip(visual_poses(robot, q), geometry_data.oMg, strict=True):
         np.testing.assert_allclose(ours, theirs.homogeneous, atol=1e-13)
     assert [visual.size for visual in robot.visuals[3:]] == [(0.1, 0.4), (0.2,)]
     from_urdf = ap.load(path)
