@@ -47,6 +47,7 @@ class Hint(str):
 
     @staticmethod
     def in_python(name: str, value: Any) -> str:
+        """Return a parameter as a Python keyword argument."""
         return name if value is ... else f"{name}={value!r}"
 
 

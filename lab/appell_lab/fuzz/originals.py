@@ -65,6 +65,7 @@ def record() -> Record:
 
 
 def journal_header() -> dict:
+    """Return the header of a log, without its columns."""
     return {"robot": "r", "period": 0.001, "words": {"state": {"0": "READY", "1": "RUNNING"}}}
 
 
@@ -86,6 +87,7 @@ def journal(header: bytes | None = None) -> bytes:
 
 
 def header_text() -> bytes:
+    """Return the complete header of a log as text."""
     return json.dumps({"columns": ["t", "state", "q_a", "tau_a", "checksum"], **journal_header()}).encode()
 
 
@@ -103,6 +105,7 @@ def archive(text: str) -> bytes:
 
 
 def archive_text() -> bytes:
+    """Return the description inside an NPZ archive as text."""
     about = {"format": 1, "columns": record().columns, "about": '{"robot": "r"}', "units": '{"t": "s"}'}
     return json.dumps(about | {"events": '[{"time": 0.1, "kind": "stop"}]', "quaternions": [[0, 4]]}).encode()
 

@@ -32,7 +32,7 @@ def pinocchio() -> Any:
 
 
 class Oracle:
-    """The equations of motion of a robot according to Pinocchio.
+    """The equations of motion of a robot according to Pinocchio, with the names and layouts of `Dynamics`.
 
     Parameters
     ----------
