@@ -1,4 +1,4 @@
-"""The base regressor: the same torques from as many columns as the regressor has rank, and not one more."""
+"""The base regressor gives the same torques, and its columns are independent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_base_columns_times_base_parameters_are_the_torques(system):
     dyn, motion = ap.Dynamics(system), motions(system)
     beta = np.array([parameter.value for parameter in dyn.base_parameters])
     tau = dyn.inverse_dynamics(*motion)
-    # the largest share of a single parameter bounds the terms that cancel
+    # the largest contribution of a single parameter bounds the terms that cancel
     np.testing.assert_allclose(dyn.base_regressor(*motion) @ beta, tau, atol=1e-11 * np.abs(tau).max())
 
 
@@ -37,26 +37,26 @@ def test_no_base_column_is_a_combination_of_others(system):
 
 @pytest.mark.parametrize("options", [{}, {"friction": True, "rotors": True}], ids=["bodies", "drives too"])
 @pytest.mark.parametrize("system", [ap.load("puma"), ap.load("tree10"), ap.load("five-bar")], ids=str)
-def test_the_base_matrix_gives_the_whole_regressor_back(system, options):
+def test_the_base_regressor_times_the_base_matrix_is_the_full_regressor(system, options):
     dyn, motion = ap.Dynamics(system, **options), motions(system, 40)
-    whole = np.asarray(dyn.regressor(*motion))
+    full = np.asarray(dyn.regressor(*motion))
     folded = np.asarray(dyn.base_regressor(*motion)) @ dyn.base_matrix
-    np.testing.assert_allclose(folded, whole, atol=1e-10 * np.abs(whole).max())
+    np.testing.assert_allclose(folded, full, atol=1e-10 * np.abs(full).max())
     assert [parameter.value for parameter in dyn.base_parameters] == pytest.approx(
         dyn.base_matrix @ dyn.parameter_values
     )
 
 
-def test_only_the_columns_that_are_kept_are_computed():
+def test_only_the_base_columns_are_computed():
     dyn = ap.Dynamics(ap.load("puma"))
     assert len(dyn.base_parameters) == 36  # the published number
     assert dyn.base_regressor.count().total < 0.85 * dyn.regressor.count().total
-    whole = np.asarray(dyn.regressor(*motions(dyn.system, 5)))
+    full = np.asarray(dyn.regressor(*motions(dyn.system, 5)))
     names = [parameter.name for parameter in dyn.parameters]
-    kept = [names.index(parameter.name) for parameter in dyn.base_parameters]
-    # fewer columns share fewer products, and what is not shared is fused: the last bits differ
-    atol = 1e-14 * np.abs(whole).max()
-    np.testing.assert_allclose(dyn.base_regressor(*motions(dyn.system, 5)), whole[..., kept], atol=atol)
+    columns = [names.index(parameter.name) for parameter in dyn.base_parameters]
+    # fewer columns share fewer products, and products that are not shared are fused: the last bits differ
+    atol = 1e-14 * np.abs(full).max()
+    np.testing.assert_allclose(dyn.base_regressor(*motions(dyn.system, 5)), full[..., columns], atol=atol)
 
 
 @pytest.mark.warns("massless")

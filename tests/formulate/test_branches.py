@@ -1,4 +1,4 @@
-"""A tree taken branch by branch is the tree."""
+"""The equations of the branches of a tree add up to those of the tree."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from appell_lab.references.oracle import relative_error
 from robots import random_motion, random_tree
 
 
-def test_the_papers_robot_has_four_branches_with_shared_links_massless():
-    found = branches(Tree.of(load("tree10")))
-    assert len(found) == 4
-    masses = [sum(link.inertia.mass > 0 for link in branch.links) for branch in found]
-    assert sum(masses) == 10  # every link carries its matter once
-    for branch in found:
+def test_the_robot_of_the_paper_has_four_branches_with_massless_shared_links():
+    chains = branches(Tree.of(load("tree10")))
+    assert len(chains) == 4
+    masses = [sum(link.inertia.mass > 0 for link in branch.links) for branch in chains]
+    assert sum(masses) == 10  # every link has its inertia in one branch
+    for branch in chains:
         names = [link.name for link in branch.links]
         assert [link.parent for link in branch.links] == [None, *names[:-1]]
 

@@ -1,4 +1,4 @@
-"""Every method gives Pinocchio's numbers: on the zoo, on random trees, and those for chains on random chains."""
+"""Every method agrees with Pinocchio: on the zoo, on random trees and, for methods for chains, on random chains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from appell.formulate.tree import Tree, regroup
 from appell_lab.references.oracle import Oracle, relative_error
 from robots import ALL_KINDS, random_chain, random_motion, random_tree, random_trees, zoo
 
-# Rounding alone: sums of some hundred terms at 1e-16. Forward dynamics loses digits with the condition of M, < 1e5.
+# Rounding errors of sums of some hundred terms; forward dynamics loses digits by the condition number of M, < 1e5.
 TOLERANCE = 1e-11
 ROBOTS = [*zoo(), *random_trees(20, links=8), *(random_chain(100 + seed, 3 + seed % 8) for seed in range(20))]
 
@@ -27,7 +27,7 @@ def sample(robot, seed=0):
 
 
 def trees(robot, method):
-    """The bodies as they are, and base parameters where the method takes them."""
+    """The tree with its bodies and, if the method supports them, with base parameters."""
     tree = Tree.of(robot)
     return [tree, regroup(tree)] if method.regroup else [tree]
 
@@ -66,12 +66,12 @@ def test_every_forward_dynamics_agrees_with_pinocchio(robot):
 
 
 @pytest.mark.parametrize("robot", [random_tree(seed, 6, kinds=ALL_KINDS) for seed in range(4)], ids=str)
-def test_every_method_takes_wrenches_from_outside(robot):
-    """Pinocchio takes the same wrenches: one a joint, in the joint's own axes, force first."""
+def test_every_method_supports_external_wrenches(robot):
+    """Pinocchio takes the same wrenches: one per joint, in the joint's own axes, force first."""
     oracle, q, v, a, tau = sample(robot)
     rng = np.random.default_rng(5)
     loads = {link.name: rng.normal(size=6) for link in robot.links[1:4]}
-    outside = {name: (Vec3.of(w[:3].tolist()), Vec3.of(w[3:].tolist())) for name, w in loads.items()}
+    external = {name: (Vec3.of(w[:3].tolist()), Vec3.of(w[3:].tolist())) for name, w in loads.items()}
     forces = [pin.Force.Zero() for _ in range(oracle.model.njoints)]
     for name, w in loads.items():
         forces[oracle.ids[name]] = pin.Force(w)
@@ -79,11 +79,11 @@ def test_every_method_takes_wrenches_from_outside(robot):
     expected = oracle.G.T @ full
     tree = Tree.of(robot)
     for method in INVERSE_DYNAMICS.values():
-        found = method(tree, q.tolist(), v.tolist(), a.tolist(), outside)
-        assert relative_error(found, expected) < TOLERANCE, method.name
+        result = method(tree, q.tolist(), v.tolist(), a.tolist(), external)
+        assert relative_error(result, expected) < TOLERANCE, method.name
     bias = oracle.G.T @ pin.rnea(oracle.model, oracle.data, oracle.q(q), oracle.G @ v, 0 * (oracle.G @ a), forces)
     expected = np.linalg.solve(oracle.mass_matrix(q), tau - bias)
     for method in FORWARD_DYNAMICS.values():
         if suits(method, robot):
-            found = method(tree, q.tolist(), v.tolist(), tau.tolist(), outside)
-            assert relative_error(found, expected) < TOLERANCE, method.name
+            result = method(tree, q.tolist(), v.tolist(), tau.tolist(), external)
+            assert relative_error(result, expected) < TOLERANCE, method.name

@@ -1,4 +1,4 @@
-"""Formulations by name in Dynamics: compiled, they agree; what they cannot do, they say."""
+"""Compiled formulations agree with each other and report robots that they do not support."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ def test_a_compiled_formulation_agrees_with_the_default(name, robot):
 
 
 @pytest.mark.parametrize("inertia", MASS_MATRIX)
-def test_the_inertia_matrix_can_be_chosen_apart(inertia):
+def test_the_inertia_matrix_can_be_chosen_separately(inertia):
     robot, q = load("planar-2r"), [0.3, -0.7]
     assert relative_error(Dynamics(robot, inertia=inertia).mass_matrix(q), Dynamics(robot).mass_matrix(q)) < 1e-12
 
 
 @pytest.mark.parametrize("forward", [*SOLVERS, *FORWARD_DYNAMICS])
-def test_forward_dynamics_can_be_chosen_apart(forward):
+def test_forward_dynamics_can_be_chosen_separately(forward):
     robot, state = load("planar-2r"), ([0.3, -0.7], [1.0, 2.0], [0.5, -0.5])
-    found = Dynamics(robot, "kane", forward=forward).forward_dynamics(*state)
-    assert relative_error(found, Dynamics(robot).forward_dynamics(*state)) < 1e-12
+    result = Dynamics(robot, "kane", forward=forward).forward_dynamics(*state)
+    assert relative_error(result, Dynamics(robot).forward_dynamics(*state)) < 1e-12
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_links_with_free_parameters_suit_every_formulation(name):
+def test_every_formulation_supports_free_parameters(name):
     robot = load("planar-2r").with_free("lower")
     parameters = np.array(robot.link("lower").body.parameters)
     state = ([0.3, -0.7], [1.0, 2.0], [0.5, -0.5])
@@ -62,7 +62,7 @@ def test_links_with_free_parameters_suit_every_formulation(name):
     assert relative_error(Dynamics(robot, name).inverse_dynamics(*state, parameters), fixed) < 1e-12
 
 
-def test_a_link_without_matter_suits_methods_with_centres_of_mass():
+def test_methods_with_centres_of_mass_support_links_without_mass():
     robot = load("planar-2r").with_bodies({"upper": None})
     state = ([0.3, -0.7], [1.0, 2.0], [0.5, -0.5])
     expected = Dynamics(robot).inverse_dynamics(*state), Dynamics(robot).mass_matrix(state[0])
@@ -72,7 +72,7 @@ def test_a_link_without_matter_suits_methods_with_centres_of_mass():
         assert relative_error(dyn.mass_matrix(state[0]), expected[1]) < 1e-12
 
 
-# ---- what users get wrong
+# ---- invalid choices
 
 
 def test_an_unknown_formulation_lists_the_known_ones():
@@ -93,7 +93,7 @@ def test_an_unknown_forward_dynamics_lists_the_known_ones():
     assert all(name in str(caught.value) for name in (*SOLVERS, *FORWARD_DYNAMICS))
 
 
-def test_a_tree_given_to_a_method_for_chains_names_the_joint_that_branches_off():
+def test_the_error_of_a_method_for_chains_names_the_joint_that_branches_off():
     order = [link.name for link in BRANCHED.links]
     culprit = next(link for i, link in enumerate(BRANCHED.links) if i and link.parent != order[i - 1])
     with pytest.raises(ModelError, match=f"joint '{culprit.joint.name}' branches off") as caught:
@@ -102,21 +102,21 @@ def test_a_tree_given_to_a_method_for_chains_names_the_joint_that_branches_off()
     assert "inertia='gibbs-appell'" in str(caught.value)
 
 
-def test_a_joint_of_many_axes_given_to_a_method_for_one_is_named():
+def test_the_error_of_a_method_for_one_axis_names_the_joint_with_several_axes():
     robot = random_tree(1, 1, base="floating", kinds=("revolute",), branching=False)
     with pytest.raises(ModelError, match="joint 'root_joint' has more than one axis"):
         Dynamics(robot, inertia="hessian-loops")
 
 
 @pytest.mark.parametrize("forward", FORWARD_DYNAMICS)
-def test_a_mimic_joint_given_to_articulated_bodies_is_named(forward):
+def test_the_error_of_articulated_bodies_names_the_mimic_joint(forward):
     culprit = next(link.joint.name for link in MIMIC.links if link.joint.mimic)
     with pytest.raises(ModelError, match=f"joint '{culprit}' mimics another") as caught:
         Dynamics(MIMIC, forward=forward)
     assert "forward='ldl'" in str(caught.value)
 
 
-def test_newton_euler_takes_mimic_joints_with_another_forward_dynamics():
+def test_newton_euler_supports_mimic_joints_with_another_forward_dynamics():
     q, v, a = random_motion(MIMIC, np.random.default_rng(0))
     dyn = Dynamics(MIMIC, "newton-euler", forward="ldl")
     assert relative_error(dyn.forward_dynamics(q, v, dyn.inverse_dynamics(q, v, a)), a) < 1e-11

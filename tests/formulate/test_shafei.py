@@ -1,4 +1,4 @@
-"""The Appendix of Shafei 2018: its steps are what their symbols say, and its branches are the papers'."""
+"""The Appendix of Shafei 2018: its steps agree with their definitions, and its branches with the paper."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from appell.formulate.shafei import (
     rate,
     spins,
     split,
-    velocity_term,
     velocity_second_rates,
+    velocity_term,
 )
 from appell.formulate.tree import Tree
 from appell_lab.references.oracle import relative_error
@@ -54,7 +54,7 @@ def test_the_branches_and_their_coordinates_are_those_of_the_paper(motion):
         np.testing.assert_allclose(M, M.T, atol=1e-14)
 
 
-def test_joints_of_different_branches_do_not_meet_in_the_matrix_of_the_robot(motion):
+def test_entries_of_the_inertia_matrix_for_joints_in_different_branches_are_zero(motion):
     tree = Tree.of(TREE10)
     M = np.array(assembled_matrix(tree, branch_equations(tree, *motion[:2])))
     together = {(a + 1, b + 1) for links in LINKS.values() for a in links for b in links}
@@ -63,7 +63,7 @@ def test_joints_of_different_branches_do_not_meet_in_the_matrix_of_the_robot(mot
     assert all(M[pair] == 0.0 for pair in apart)
 
 
-def test_compound_transformations_are_products_of_the_way_between_two_links(branch):
+def test_compound_transformations_are_products_of_those_between_two_links(branch):
     compound, n = Compound(branch), len(branch.links)
     poses = [np.eye(4)]
     for link in branch.links:
@@ -78,8 +78,8 @@ def test_compound_transformations_are_products_of_the_way_between_two_links(bran
                 np.testing.assert_allclose(numbers(compound.R(j, i)), turn.T, atol=1e-14)
 
 
-def test_derivatives_of_a_joint_are_those_of_its_matrix_over_time():
-    """Ȧ and Ä at constant q̇, by central differences in steps that leave 6 and 4 digits."""
+def test_derivatives_of_a_joint_are_the_time_derivatives_of_its_matrix():
+    """Ȧ and Ä at constant q̇, by central differences with errors of 1e-6 and 1e-4."""
     tree = branches(Tree.of(random_tree(3, 5, kinds=ONE_AXIS)))[0]
     q, v, _ = (x.tolist() for x in random_motion(tree.robot, np.random.default_rng(3)))
     along = [chain(tree, [x + t * y for x, y in zip(q, v, strict=True)], v) for t in (-1e-4, 0.0, 1e-4)]
@@ -89,7 +89,7 @@ def test_derivatives_of_a_joint_are_those_of_its_matrix_over_time():
         np.testing.assert_allclose(numbers(velocity_term(at)), (high - 2 * here + low) / 1e-8, atol=1e-4)
 
 
-def test_the_velocity_parts_are_those_of_links_that_move_with_constant_rates():
+def test_velocity_terms_are_second_derivatives_at_constant_rates():
     robot = random_tree(5, 6, kinds=ONE_AXIS)
     tree = branches(Tree.of(robot))[0]
     q, v, _ = (x.tolist() for x in random_motion(robot, np.random.default_rng(5)))
@@ -98,15 +98,15 @@ def test_the_velocity_parts_are_those_of_links_that_move_with_constant_rates():
         compound = Compound(chain(tree, [x + t * y for x, y in zip(q, v, strict=True)], v))
         poses.append([numbers(compound.T(i)) for i in range(1, len(compound.chain.links) + 1)])
     at = chain(tree, q, v)
-    gains, turning = velocity_second_rates(at, Compound(at)), spins(at, Compound(at))
-    for low, here, high, gain, (omega, _) in zip(*poses, gains, turning, strict=True):
-        np.testing.assert_allclose(numbers(gain), (high - 2 * here + low) / 1e-8, atol=1e-3)
+    second_rates, turning = velocity_second_rates(at, Compound(at)), spins(at, Compound(at))
+    for low, here, high, second_rate, (omega, _) in zip(*poses, second_rates, turning, strict=True):
+        np.testing.assert_allclose(numbers(second_rate), (high - 2 * here + low) / 1e-8, atol=1e-3)
         tilde = here[:3, :3].T @ (high - low)[:3, :3] / 2e-4
         np.testing.assert_allclose([tilde[2, 1], tilde[0, 2], tilde[1, 0]], list(omega), atol=1e-6)
 
 
-def test_a_rod_of_the_paper_is_split_as_the_paper_does():
-    """B₁ of a line of 1 kg and 1 m along x; B₂ is that of Table 2, whose 5.89 is not quite 2 · 2.94."""
+def test_a_rod_of_the_paper_is_split_as_in_the_paper():
+    """B₁ of a rod of 1 kg and 1 m along x; B₂ is that of Table 2, whose 5.89 is not exactly 2 · 2.94."""
     B1, B2 = split(TREE10.link("rod1").body.about_origin)
     line = np.zeros((4, 4))
     line[0, 0], line[0, 3], line[3, 0], line[3, 3] = 1 / 3, 1 / 2, 1 / 2, 1.0
@@ -115,7 +115,7 @@ def test_a_rod_of_the_paper_is_split_as_the_paper_does():
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_the_appendix_is_every_other_formulation_on_random_trees(seed):
+def test_the_appendix_agrees_with_every_other_formulation_on_random_trees(seed):
     robot = random_tree(seed, 4 + seed % 6)
     tree = Tree.of(robot)
     q, v, a = (x.tolist() for x in random_motion(robot, np.random.default_rng(seed)))
@@ -129,7 +129,7 @@ def test_the_appendix_is_every_other_formulation_on_random_trees(seed):
             assert relative_error(matrix, method(tree, q)) < 1e-12, method.name
 
 
-def test_the_appendix_is_a_formulation_like_any_other():
+def test_the_appendix_can_be_used_as_a_formulation():
     one, other = (Dynamics(TREE10, name) for name in ("shafei", "gibbs-appell"))
     q, v, a = random_motion(TREE10, np.random.default_rng(2))
     for name, arguments in (("bias", (q, v)), ("mass_matrix", (q,)), ("forward_dynamics", (q, v, a))):
@@ -137,8 +137,8 @@ def test_the_appendix_is_a_formulation_like_any_other():
 
 
 @pytest.mark.parametrize("free", [("rod1", "rod3"), ("slide_y", "rod2")])
-def test_links_whose_parameters_are_free_may_be_anywhere_in_a_branch(free):
-    """A slide whose matter is not known is no part of the base."""
+def test_links_with_free_parameters_can_be_anywhere_in_a_branch(free):
+    """A prismatic link with free parameters does not belong to the base."""
     robot, rng = TREE10.with_free(*free), np.random.default_rng(1)
     motion, parameters = random_motion(robot, rng), rng.normal(size=20)
     one, other = (Dynamics(robot, name).inverse_dynamics(*motion, parameters) for name in ("shafei", "gibbs-appell"))

@@ -1,4 +1,4 @@
-"""Bodies that are less than solid: massless links, point masses, ideal and slender rods, in every formulation."""
+"""Massless links, point masses, ideal and slender rods in every formulation."""
 
 from __future__ import annotations
 
@@ -22,32 +22,36 @@ TOLERANCE = 1e-11
 
 
 def gimbal(**middle) -> ap.Robot:
-    """Two crossing axes, nothing between them, and a heavy body: a universal joint."""
-    made = ap.Builder("gimbal", root=None)
-    made.link("cross", ap.Revolute((1, 0, 0)), **middle)
-    made.link("camera", ap.Revolute((0, 1, 0)), parent="cross", body=ap.Body(2.0, (0.1, 0.2, -0.4), (0.1, 0.2, 0.25)))
-    return made.build()
+    """Two perpendicular axes with a massless link between them, and a heavy body: a universal joint."""
+    builder = ap.Builder("gimbal", root=None)
+    builder.link("cross", ap.Revolute((1, 0, 0)), **middle)
+    builder.link(
+        "camera", ap.Revolute((0, 1, 0)), parent="cross", body=ap.Body(2.0, (0.1, 0.2, -0.4), (0.1, 0.2, 0.25))
+    )
+    return builder.build()
 
 
 def strings() -> ap.Robot:
     """Two point masses on strings."""
-    made = ap.Builder("strings", root=None)
-    made.link("upper", ap.Revolute((0, 1, 0)), body=shapes.point(1.0, (0.3, 0, -0.5)))
-    made.link("lower", ap.Revolute((1, 0, 0)), parent="upper", xyz=(0.3, 0, -0.5), body=shapes.point(2.0, (0, 0.2, -1)))
-    return made.build()
+    builder = ap.Builder("strings", root=None)
+    builder.link("upper", ap.Revolute((0, 1, 0)), body=shapes.point(1.0, (0.3, 0, -0.5)))
+    builder.link(
+        "lower", ap.Revolute((1, 0, 0)), parent="upper", xyz=(0.3, 0, -0.5), body=shapes.point(2.0, (0, 0.2, -1))
+    )
+    return builder.build()
 
 
 def rods() -> ap.Robot:
-    made = ap.Builder("rods", root=None)
-    made.link("a", ap.Revolute((0, 1, 0)), body=shapes.rod(1.0, 0.6, "x", (0.3, 0, 0)))
-    made.link("b", ap.Revolute((0, 0, 1)), parent="a", xyz=(0.6, 0, 0), body=shapes.plate(1.0, 0.4, 0.2, "z"))
-    made.link("c", ap.Prismatic((1, 0, 0)), parent="b", body=shapes.point(0.3))
-    return made.build()
+    builder = ap.Builder("rods", root=None)
+    builder.link("a", ap.Revolute((0, 1, 0)), body=shapes.rod(1.0, 0.6, "x", (0.3, 0, 0)))
+    builder.link("b", ap.Revolute((0, 0, 1)), parent="a", xyz=(0.6, 0, 0), body=shapes.plate(1.0, 0.4, 0.2, "z"))
+    builder.link("c", ap.Prismatic((1, 0, 0)), parent="b", body=shapes.point(0.3))
+    return builder.build()
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 @pytest.mark.parametrize("make", [lambda: gimbal(mass=0), strings, rods], ids=["gimbal", "strings", "rods"])
-def test_thin_bodies_move_as_pinocchio_says(make, name):
+def test_dynamics_of_thin_bodies_agree_with_pinocchio(make, name):
     robot = make()
     oracle, (q, v, a) = Oracle(robot), random_motion(robot, np.random.default_rng(4))
     dyn = ap.Dynamics(robot, name)
@@ -57,7 +61,7 @@ def test_thin_bodies_move_as_pinocchio_says(make, name):
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_random_chains_with_a_massless_link_between_joints(name):
+def test_random_chains_with_a_massless_link_agree_with_pinocchio(name):
     robot = random_tree(7, 5, kinds=("revolute",), branching=False)
     robot = robot.with_bodies({robot.link_names[2]: None})
     oracle, (q, v, a) = Oracle(robot), random_motion(robot, np.random.default_rng(1))
@@ -66,10 +70,10 @@ def test_random_chains_with_a_massless_link_between_joints(name):
 
 
 def with_tip(physical: bool = True, **tip) -> ap.Robot:
-    made = ap.Builder("arm", root=None, physical=physical)
-    made.link("upper", ap.Revolute(), mass=1, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
-    made.link("tip", ap.Revolute((0, 1, 0)), parent="upper", xyz=(1, 0, 0), **tip)
-    return made.build()
+    builder = ap.Builder("arm", root=None, physical=physical)
+    builder.link("upper", ap.Revolute(), mass=1, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    builder.link("tip", ap.Revolute((0, 1, 0)), parent="upper", xyz=(1, 0, 0), **tip)
+    return builder.build()
 
 
 IDLE = {
@@ -81,7 +85,7 @@ IDLE = {
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 @pytest.mark.parametrize("tip", IDLE.values(), ids=IDLE)
-def test_a_joint_that_moves_nothing_is_named_by_every_formulation(tip, name):
+def test_the_joint_that_moves_no_inertia_is_named_by_every_formulation(tip, name):
     dyn = ap.Dynamics(with_tip(**tip), name)
     with pytest.raises(ModelError, match=r"joint 'tip_joint' of robot 'arm' can move without moving any inertia"):
         _ = dyn.forward_dynamics
@@ -90,47 +94,47 @@ def test_a_joint_that_moves_nothing_is_named_by_every_formulation(tip, name):
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 @pytest.mark.parametrize("tip", IDLE.values(), ids=IDLE)
-def test_without_physical_its_accelerations_are_not_numbers(tip, name):
+def test_with_physical_false_its_accelerations_are_nan(tip, name):
     dyn = ap.Dynamics(with_tip(physical=False, **tip), name)
     with np.errstate(invalid="ignore"):
-        found = dyn.forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
-    assert not np.isfinite(found).any()
+        result = dyn.forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    assert not np.isfinite(result).any()
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_bodies_that_cannot_exist_never_divide_by_zero(name):
-    """Masses that cancel leave constant pivots of zero, and negative ones that have no root."""
-    made = ap.Builder("odd", root=None, physical=False)
-    made.link("a", ap.Prismatic((1, 0, 0)), body=ap.Body(1.0))
-    made.link("b", ap.Prismatic((1, 0, 0)), parent="a", body=ap.Body(-1.0))
+def test_impossible_bodies_do_not_cause_division_by_zero(name):
+    """Masses that cancel give constant pivots that are zero or negative."""
+    builder = ap.Builder("odd", root=None, physical=False)
+    builder.link("a", ap.Prismatic((1, 0, 0)), body=ap.Body(1.0))
+    builder.link("b", ap.Prismatic((1, 0, 0)), parent="a", body=ap.Body(-1.0))
     with pytest.warns(ModelWarning, match="mass -1 kg"):
-        robot = made.build()
+        robot = builder.build()
     with np.errstate(invalid="ignore"):
         ap.Dynamics(robot, name).forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
 
 
-def test_rotors_can_be_all_that_a_joint_moves():
-    """M = J_rotor n² about the tip, so that a = τ / (J n²) there: gravity does not reach a massless tip."""
+def test_a_rotor_suffices_as_the_inertia_of_a_joint():
+    """M = J_rotor n² at the tip, so that a = τ / (J n²): gravity does not act on a massless tip."""
     dyn = ap.Dynamics(with_tip(mass=0, actuator=ap.Actuator(gear=10.0, rotor_inertia=2e-4)), rotors=True)
     assert dyn.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.5])[1] == pytest.approx(0.5 / 0.02, rel=1e-12)
 
 
-def test_joints_that_move_nothing_together_are_named_together():
-    made = ap.Builder("coaxial", root=None)
-    made.link("a", ap.Revolute(), mass=0)
-    made.link("b", ap.Revolute(), parent="a", mass=1, inertia=(1, 1, 1))
+def test_joints_that_together_move_no_inertia_are_all_named():
+    builder = ap.Builder("coaxial", root=None)
+    builder.link("a", ap.Revolute(), mass=0)
+    builder.link("b", ap.Revolute(), parent="a", mass=1, inertia=(1, 1, 1))
     with pytest.raises(ModelError, match=r"joints 'a_joint', 'b_joint' of robot 'coaxial' can move together"):
-        _ = ap.Dynamics(made.build()).forward_dynamics
+        _ = ap.Dynamics(builder.build()).forward_dynamics
 
 
-def test_a_ball_joint_cannot_turn_a_point_mass_about_the_way_to_it():
-    made = ap.Builder("pendulum", root=None)
-    made.link("mass", ap.Spherical(), body=shapes.point(1.0, (0, 0, -1)))
+def test_a_spherical_joint_with_a_point_mass_is_singular():
+    builder = ap.Builder("pendulum", root=None)
+    builder.link("mass", ap.Spherical(), body=shapes.point(1.0, (0, 0, -1)))
     with pytest.raises(ModelError, match="joint 'mass_joint' of robot 'pendulum'"):
-        _ = ap.Dynamics(made.build()).forward_dynamics
+        _ = ap.Dynamics(builder.build()).forward_dynamics
 
 
-def test_parameters_that_stay_inputs_count_as_matter():
+def test_free_parameters_count_as_inertia():
     robot = gimbal(mass=0).with_free("camera")
     dyn = ap.Dynamics(robot)
     fixed = ap.Dynamics(gimbal(mass=0)).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
@@ -140,16 +144,16 @@ def test_parameters_that_stay_inputs_count_as_matter():
         _ = ap.Dynamics(with_tip(mass=0).with_free("upper")).forward_dynamics
 
 
-def test_a_link_whose_mass_was_not_given_counts_as_massless_between_joints_with_a_warning():
+def test_a_link_without_a_mass_between_joints_is_treated_as_massless_with_a_warning():
     with pytest.warns(ModelWarning, match="link 'cross' has no inertia and is treated as massless"):
         robot = gimbal()
-    found = ap.Dynamics(robot).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    result = ap.Dynamics(robot).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
     np.testing.assert_array_equal(
-        found, ap.Dynamics(gimbal(mass=0)).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+        result, ap.Dynamics(gimbal(mass=0)).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
     )
 
 
-def test_a_tip_whose_mass_was_not_given_is_asked_for():
+def test_a_tip_without_a_mass_is_named():
     with pytest.raises(ModelError, match="moving links without inertia: tip"):
         _ = ap.Dynamics(with_tip()).inverse_dynamics
 
@@ -157,10 +161,10 @@ def test_a_tip_whose_mass_was_not_given_is_asked_for():
 @pytest.mark.parametrize("small", [1e-8, 1e-10])
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_a_slender_rod_keeps_its_moment_about_itself(small, name):
-    """1e6 kg m² across, next to nothing about its own axis, which is the joint's; Pinocchio is exact there."""
-    made = ap.Builder("rod", root=None)
-    made.link("rod", ap.Revolute((0, 0, 1)), rpy=(0.3, 0.2, 0.1), mass=3.0, com=(0, 0, 2), inertia=(1e6, 1e6, small))
-    dyn = ap.Dynamics(made.build(), name)
+    """1e6 kg m² across, and a tiny moment about its own axis, which is that of the joint; Pinocchio is exact there."""
+    builder = ap.Builder("rod", root=None)
+    builder.link("rod", ap.Revolute((0, 0, 1)), rpy=(0.3, 0.2, 0.1), mass=3.0, com=(0, 0, 2), inertia=(1e6, 1e6, small))
+    dyn = ap.Dynamics(builder.build(), name)
     model = pin.Model()
     joint = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "rod")
     model.appendBodyToJoint(
@@ -177,7 +181,7 @@ def test_a_slender_rod_keeps_its_moment_about_itself(small, name):
 @pytest.mark.parametrize("small", [1e-8, 1e-10])
 @pytest.mark.parametrize("axis", range(3))
 def test_a_slender_body_whose_parameters_are_arguments_keeps_its_small_moment(name, small, axis):
-    """A rod of 1e6 kg m² across is turned about itself alone: nothing but the small moment is felt."""
+    """A rod of 1e6 kg m² across rotates about its own axis only, so that only the small moment matters."""
     moments = [1e6] * 3
     moments[axis] = small
     robot = ap.Builder("slender", root=None).link("rod", ap.Spherical(), mass=1.0, inertia=moments).build()
@@ -188,20 +192,20 @@ def test_a_slender_body_whose_parameters_are_arguments_keeps_its_small_moment(na
     expected = pin.rnea(model, model.createData(), q / np.linalg.norm(q), v, a)
     assert expected[axis] == pytest.approx(small, rel=1e-14, abs=0.0)
     dyn, parameters = ap.Dynamics(robot.with_free(), name), robot.bodies["rod"].parameters
-    found = dyn.inverse_dynamics(q, v, a, parameters)[axis]
-    assert found == pytest.approx(expected[axis], rel=1e-14, abs=0.0)
+    result = dyn.inverse_dynamics(q, v, a, parameters)[axis]
+    assert result == pytest.approx(expected[axis], rel=1e-14, abs=0.0)
     assert dyn.forward_dynamics(q, v, expected, parameters)[axis] == pytest.approx(1.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("axis", range(3))
-def test_every_entry_of_a_second_moment_is_right_to_its_last_digits(axis):
-    """For bodies of which two or three moments are of one size, and all the triangle inequality allows."""
+def test_second_moments_are_accurate_to_the_last_digits(axis):
+    """For all moments that satisfy the triangle inequality."""
     rng = np.random.default_rng(axis)
     for _ in range(200):
         second = 10.0 ** rng.uniform(-10, 6, 3)
         moments = [Fraction(second[(k + 1) % 3]) + Fraction(second[(k + 2) % 3]) for k in range(3)]
         given = [float(x) for x in moments]
-        found = second_moments(Mat3.symmetric(given[0], 0.0, 0.0, given[1], 0.0, given[2]))[axis, axis]
+        result = second_moments(Mat3.symmetric(given[0], 0.0, 0.0, given[1], 0.0, given[2]))[axis, axis]
         others = [given[(axis + k) % 3] for k in (1, 2)]
         exact = (sum(map(Fraction, others)) - Fraction(given[axis])) / 2
-        assert abs(Fraction(found) - exact) <= abs(exact) * Fraction(1, 2**51)
+        assert abs(Fraction(result) - exact) <= abs(exact) * Fraction(1, 2**51)

@@ -1,4 +1,4 @@
-"""What nobody should hand to the names people look for, and is told so by name."""
+"""Invalid arguments of frequently used functions raise errors that name the argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ with pytest.warns(ap.ModelWarning, match="massless"):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: ap.simulate(PENDULUM, contacts=5), "contacts is 5"),
         (lambda: ap.simulate(PENDULUM, until="soon"), "until, in s, is 'soon'"),
@@ -26,7 +26,10 @@ with pytest.warns(ap.ModelWarning, match="massless"):
         (lambda: ap.Pin("crank", (0, 1)), "the point of a pin on body 'crank'"),
         (lambda: ap.Pin("crank", (0, 1, 0), "rod", "here"), "the other point of a pin"),
         (lambda: PENDULUM.locked({"hinge": "x"}), "joint 'hinge' of robot 'pendulum' cannot be locked at x"),
-        (lambda: TURNING.locked({"root_joint": [0.0] * 7}), "'root_joint' of .* held at a quaternion of zeros"),
+        (
+            lambda: TURNING.locked({"root_joint": [0.0] * 7}),
+            "'root_joint' of .* cannot be locked at a quaternion of zeros",
+        ),
         (lambda: replace(BALL, home=(0.0,) * 7), "the home of robot 'ball' contains a quaternion of zeros"),
         (lambda: PENDULUM.random_configuration("x"), "rng is 'x'"),
         (lambda: ap.load("delta").random_configuration(-1), "rng is -1"),
@@ -35,6 +38,6 @@ with pytest.warns(ap.ModelWarning, match="massless"):
         (lambda: ap.shapes.rod(True, 1.0), "a rod has mass True"),
     ],
 )
-def test_it_is_named(call, told):
-    with pytest.raises(ap.AppellError, match=told):
+def test_an_invalid_argument_is_named(call, message):
+    with pytest.raises(ap.AppellError, match=message):
         call()

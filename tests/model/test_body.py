@@ -1,4 +1,4 @@
-"""Bodies: the ten parameters, moving them, adding them, and what none of them can have."""
+"""Bodies: the ten parameters, transforming and adding bodies, and values that are physically impossible."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def array(matrix: Mat3) -> np.ndarray:
     return np.array([list(row) for row in matrix.rows])
 
 
-def assert_same(found: Body, expected: Body) -> None:
-    np.testing.assert_allclose(found.parameters, expected.parameters, atol=1e-14)
+def assert_same(body: Body, expected: Body) -> None:
+    np.testing.assert_allclose(body.parameters, expected.parameters, atol=1e-14)
 
 
 @SEEDS
-def test_the_ten_parameters_say_all_of_a_body(seed):
+def test_the_ten_parameters_determine_a_body(seed):
     body = random_body(np.random.default_rng(seed))
     assert_same(Body.from_parameters(body.parameters), body)
 
 
 @SEEDS
-def test_the_inertia_about_the_origin_follows_from_the_parallel_axes(seed):
+def test_the_inertia_about_the_origin_follows_from_the_parallel_axis_theorem(seed):
     body = random_body(np.random.default_rng(seed))
     c = np.array(list(body.com))
     expected = array(body.inertia) + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -37,7 +37,7 @@ def test_the_inertia_about_the_origin_follows_from_the_parallel_axes(seed):
 
 
 @SEEDS
-def test_a_moved_body_is_the_same_matter_seen_from_elsewhere(seed):
+def test_a_body_and_its_inertia_transform_alike(seed):
     rng = np.random.default_rng(seed)
     body, pose = random_body(rng), random_pose(rng)
     assert_same(body.moved(pose), Body.from_inertia(body.about_origin.moved(pose)))
@@ -47,15 +47,15 @@ def test_a_moved_body_is_the_same_matter_seen_from_elsewhere(seed):
     )
 
 
-def test_two_halves_make_a_whole():
+def test_inertias_of_two_halves_add_up_to_that_of_the_body():
     half = Body(1.0, Vec3(0.5, 0.0, 0.0), IDENTITY)
     other = Body(1.0, Vec3(-0.5, 0.0, 0.0), IDENTITY)
-    whole = Body.from_inertia(half.about_origin + other.about_origin)
-    assert_same(whole, Body(2.0, Vec3(0.0, 0.0, 0.0), Mat3.symmetric(2.0, 0.0, 0.0, 2.5, 0.0, 2.5)))
+    combined = Body.from_inertia(half.about_origin + other.about_origin)
+    assert_same(combined, Body(2.0, Vec3(0.0, 0.0, 0.0), Mat3.symmetric(2.0, 0.0, 0.0, 2.5, 0.0, 2.5)))
 
 
 @SEEDS
-def test_a_body_that_exists_has_no_flaw(seed):
+def test_a_possible_body_has_no_flaw(seed):
     assert random_body(np.random.default_rng(seed)).flaw() == ""
 
 
@@ -70,23 +70,22 @@ TEXTBOOK = {
 
 
 @pytest.mark.parametrize("moments", TEXTBOOK.values(), ids=TEXTBOOK)
-def test_bodies_from_textbooks_are_bodies(moments):
+def test_textbook_bodies_are_accepted(moments):
     body = Body(1.0, (1.0, 0.0, 0.0), moments)
     assert body.flaw() == ""
     assert body.rounding_warning() == ""
 
 
-def test_an_excess_of_printed_digits_is_doubted_with_its_size():
+def test_an_excess_due_to_rounded_digits_gives_a_warning_with_its_size():
     body = Body(1.0, (0.0, 0.0, 0.05165), PLATE)
     assert body.flaw() == ""
-    assert (
-        "exceeds the sum of the other two by 0.041 %" in body.rounding_warning()
-    )  # (4.5 - 2 * 2.24907) / 4.5 = 4.13e-4
+    warning = "exceeds the sum of the other two by 0.041 %"  # (4.5 - 2 * 2.24907) / 4.5 = 4.13e-4
+    assert warning in body.rounding_warning()
 
 
-def test_what_no_rounding_excuses_is_refused_with_its_excess():
+def test_an_excess_that_rounding_cannot_explain_is_rejected_with_its_size():
     assert "the smallest is negative" in Body(1.0, (1, 0, 0), (-0.1, 1.0, 1.0)).flaw()
-    assert "2 % above" in Body(1.0, (1, 0, 0), (1.0, 0.96, 2.0)).flaw()
+    assert "by 2 %" in Body(1.0, (1, 0, 0), (1.0, 0.96, 2.0)).flaw()
     assert "negative" in Body(1.0, (1, 0, 0), (-1.0, -1.0, -1.0)).flaw()
 
 
@@ -100,7 +99,7 @@ def test_what_no_rounding_excuses_is_refused_with_its_excess():
         np.array([1, 2, 2.5]),
     ],
 )
-def test_a_body_is_made_of_plain_sequences(inertia):
+def test_a_body_accepts_plain_sequences(inertia):
     expected = Body(2.0, Vec3(0.1, 0.2, 0.3), Mat3.symmetric(1.0, 0.0, 0.0, 2.0, 0.0, 2.5))
     for com in ((0.1, 0.2, 0.3), [0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3])):
         assert Body(2.0, com, inertia) == expected
@@ -117,12 +116,12 @@ def test_a_body_is_made_of_plain_sequences(inertia):
         (("heavy", (0, 0, 0), (1, 1, 1)), "mass 'heavy'"),
     ],
 )
-def test_what_is_no_body_is_refused_by_name(given, message):
+def test_invalid_arguments_of_a_body_are_named(given, message):
     with pytest.raises(ModelError, match=message):
         Body(*given)
 
 
-def test_ten_parameters_without_mass_are_no_body():
+def test_parameters_with_zero_mass_are_rejected():
     with pytest.raises(ModelError, match="mass 0 has no centre"):
         Body.from_parameters([0.0] * 10)
 
@@ -137,7 +136,7 @@ def test_a_slender_body_keeps_its_small_moment(small, axis):
     assert Body.from_parameters(body.parameters).inertia[axis, axis] == small
 
 
-def test_a_flaw_quotes_the_numbers():
+def test_a_flaw_states_the_numbers():
     assert "has mass -2 kg" in Body(-2.0, UNITS[0], IDENTITY).flaw()
     assert "not symmetric" in Body(1.0, UNITS[0], Mat3.of([[1, 1, 0], [0, 1, 0], [0, 0, 1]])).flaw()
     assert "moments of inertia 1, 1, 3 kg m²" in Body(1.0, UNITS[0], Mat3.symmetric(1, 0, 0, 1, 0, 3)).flaw()

@@ -1,4 +1,4 @@
-"""Configurations of any system: their limits, random ones, and the way from one to another."""
+"""Configurations of any system: limits, random configurations, integration and differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 import appell as ap
-from appell_lab.judges.oracle import Oracle
+from appell_lab.references.oracle import Oracle
 from robots import random_tree, random_trees
 
 
@@ -24,7 +24,7 @@ def test_limits_are_arrays_in_the_order_of_q_and_tau():
 
 
 @pytest.mark.warns("massless")
-def test_what_is_not_known_is_infinite():
+def test_unknown_limits_are_infinite():
     limits = ap.load("puma", base="floating").limits
     np.testing.assert_array_equal(limits.upper[:7], np.inf)
     np.testing.assert_array_equal(limits.lower[:7], -np.inf)
@@ -32,7 +32,7 @@ def test_what_is_not_known_is_infinite():
     assert limits.coordinate_names[3] == "root_joint_qx"
 
 
-def test_a_mechanism_has_limits_too():
+def test_a_mechanism_has_limits():
     delta = ap.load("delta")
     np.testing.assert_array_equal(delta.limits.lower, [low for low, _ in delta.ranges])
     assert delta.limits.torque.shape == (3,)
@@ -41,23 +41,23 @@ def test_a_mechanism_has_limits_too():
 
 
 @pytest.mark.parametrize("name", ap.zoo_names())
-def test_random_configurations_need_nothing_and_keep_to_the_limits(name):
+def test_random_configurations_are_within_the_limits_and_reproducible(name):
     system = ap.load(name)
-    found = np.array([system.random_configuration() for _ in range(20)])
-    assert system.limits.contain(found).all()
-    assert np.ptp(found, axis=0).min() > 0.0
+    samples = np.array([system.random_configuration() for _ in range(20)])
+    assert system.limits.contain(samples).all()
+    assert np.ptp(samples, axis=0).min() > 0.0
     np.testing.assert_array_equal(system.random_configuration(7), system.random_configuration(np.random.default_rng(7)))
 
 
 @pytest.mark.parametrize("limits", [(0.5, 0.7), (2.0, None), (None, -5.0)])
 @pytest.mark.parametrize("kind", [ap.Revolute, ap.Prismatic])
-def test_a_joint_with_one_limit_is_drawn_near_it(kind, limits):
+def test_random_positions_of_a_joint_with_one_limit_are_near_it(kind, limits):
     arm = ap.Builder("r", root=None)
     arm.link("a", kind(), mass=1.0, inertia=(1, 1, 1), limits=limits)
     robot = arm.build()
-    found = np.array([robot.random_configuration(seed) for seed in range(50)])
-    assert robot.limits.contain(found).all()
-    assert 0.1 < np.ptp(found) < 7.0
+    samples = np.array([robot.random_configuration(seed) for seed in range(50)])
+    assert robot.limits.contain(samples).all()
+    assert 0.1 < np.ptp(samples) < 7.0
 
 
 @pytest.mark.parametrize("robot", random_trees(8, 8, first_seed=40), ids=str)
@@ -75,7 +75,7 @@ def test_the_difference_undoes_integration(robot):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_difference_is_pinocchios(seed):
+def test_the_difference_agrees_with_pinocchio(seed):
     robot = random_tree(seed, 6, base=("floating", "planar", "spherical")[seed % 3])
     judge, rng = Oracle(robot), np.random.default_rng(seed)
     q0, q1 = robot.random_configuration(rng), robot.random_configuration(rng)
@@ -84,7 +84,7 @@ def test_the_difference_is_pinocchios(seed):
 
 
 @pytest.mark.warns("massless")
-def test_small_and_half_turns_keep_their_digits():
+def test_differences_of_tiny_and_half_rotations_are_accurate():
     body = ap.load("puma", base="floating")
     for size in (1e-12, 1e-6, 1e-3, 3.0, np.pi - 1e-9):
         step = np.zeros(body.nv)
@@ -95,7 +95,7 @@ def test_small_and_half_turns_keep_their_digits():
 
 @pytest.mark.warns("massless")
 @pytest.mark.parametrize("size", [1e-200, 3.0, 1e200])
-def test_quaternions_of_any_length_lead_to_the_same_place(size):
+def test_the_length_of_a_quaternion_has_no_effect(size):
     robot = ap.load("puma", base="floating")
     q, step = robot.random_configuration(1), np.linspace(-1.0, 1.0, robot.nv)
     scaled = q * np.where([3 <= k < 7 for k in range(robot.nq)], size, 1.0)
@@ -103,7 +103,7 @@ def test_quaternions_of_any_length_lead_to_the_same_place(size):
     np.testing.assert_allclose(robot.difference(scaled, robot.integrate(q, step)), step, atol=1e-12)
 
 
-def test_a_mechanism_goes_straight():
+def test_differences_of_a_mechanism_are_those_of_its_coordinates():
     delta = ap.load("delta")
     q = np.array([delta.random_configuration(seed) for seed in range(3)])
     np.testing.assert_array_equal(delta.difference(delta.start, q), q - delta.start)

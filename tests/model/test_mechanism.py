@@ -1,4 +1,4 @@
-"""Everything that a mechanism refuses, by name."""
+"""Invalid mechanisms and poses: each error names the part that causes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def one_body(pose=lambda q: Pose(translation=Vec3(q[0], 0.0, 0.0)), body=None, *
     return Mechanism("probe", ("x",), [MovingBody("block", pose, body or disc(1.0, 0.1))], **options)
 
 
-def test_a_pose_out_of_reach_is_nan_in_a_batch_and_in_no_other_sample():
+def test_an_unreachable_pose_in_a_batch_is_nan_and_affects_no_other_sample():
     robot = Dynamics(five_bar())
     q = np.array([[0.0, 0.4], [3.0, 0.0], [0.05, 0.35]])
     with np.errstate(invalid="ignore"):
@@ -55,7 +55,7 @@ def test_a_pose_out_of_reach_is_nan_in_a_batch_and_in_no_other_sample():
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_single_pose_helpers_name_the_leg_and_by_how_much(robot, q, sentence):
+def test_functions_of_one_pose_name_the_leg_that_does_not_reach_and_its_error(robot, q, sentence):
     for helper in (check_pose, draw):
         with pytest.raises(ArgumentError, match=sentence):
             helper(Dynamics(robot), q)
@@ -72,7 +72,7 @@ def test_a_singular_pose_is_reported_with_its_condition_number():
         check_pose(robot, robot.system.home, limit=1.0)
 
 
-def test_one_pose_has_one_shape():
+def test_the_shape_of_a_pose_is_checked():
     with pytest.raises(ArgumentError, match=r"q has shape \(3,\); its last axis must be 2 for mechanism 'five-bar'"):
         check_pose(Dynamics(five_bar()), [0.0, 0.4, 0.0])
     with pytest.raises(ArgumentError, match=r"one pose has shape \(4, 2\)"):
@@ -106,12 +106,12 @@ def test_an_impossible_platform_of_the_wrist_is_named():
 
 @pytest.mark.parametrize("make", [agile_wrist, three_rrr, delta])
 @pytest.mark.parametrize("branches", [(1, 1), (1, 1, 2), (1, 1, 1, 1), "up", 1, (1.5, 1, 1)])
-def test_branches_are_one_sign_a_leg(make, branches):
+def test_branches_must_be_one_sign_per_leg(make, branches):
     with pytest.raises(ArgumentError, match=r"has branches .*\n.*3 numbers, each 1 or -1"):
         make(branches=branches)
 
 
-def test_a_pose_that_branches_on_a_traced_value_is_told_to_use_select():
+def test_the_error_of_a_pose_that_branches_on_a_traced_value_recommends_select():
     def pose(q):
         return Pose(translation=Vec3(q[0] if q[0] > 0 else -q[0], 0.0, 0.0))
 
@@ -134,13 +134,13 @@ def test_a_pose_must_be_a_rotation():
         one_body(lambda q: 3)
 
 
-def test_reach_is_not_known_without_being_told():
+def test_the_reach_of_a_mechanism_without_reach_conditions_is_unknown():
     with pytest.raises(ModelError, match="has legs of unknown reach"):
         _ = Dynamics(one_body()).survey
     assert workspace(Dynamics(one_body()), {"x": [0.0, 1.0]}).share == 1.0
 
 
-def test_wrong_parts_are_named():
+def test_invalid_parts_are_named():
     block = MovingBody("block", lambda q: Pose(translation=Vec3(q[0], 0.0, 0.0)), disc(1.0, 0.1))
     with pytest.raises(ModelError, match="more than one body named 'block'"):
         Mechanism("probe", ("x",), [block, block], SLIDER, home=(0.0,))
@@ -177,17 +177,17 @@ def test_wrong_parts_are_named():
         (lambda: delta(arm=0.1, forearm=0.05), "cannot reach"),
     ],
 )
-def test_dimensions_that_make_no_robot_are_named(make, words):
+def test_invalid_dimensions_are_named(make, words):
     with pytest.raises(AppellError, match=words):
         make()
 
 
-def test_equations_for_spherical_robots_refuse_others():
-    with pytest.raises(ModelError, match="'explicit' does not suit mechanism 'delta'"):
+def test_explicit_equations_are_rejected_for_mechanisms_that_are_not_spherical():
+    with pytest.raises(ModelError, match="'explicit' does not support mechanism 'delta'"):
         Dynamics(delta(), "explicit")
 
 
-def test_a_tree_says_why_it_has_no_legs():
+def test_functions_of_mechanisms_are_rejected_for_a_tree():
     import appell as ap
 
     dyn = Dynamics(ap.load("planar-2r"))
@@ -210,14 +210,14 @@ def test_fewer_actuators_than_coordinates_cannot_drive_every_motion():
         home=(0.0, 0.0),
     )
     robot = Dynamics(mechanism)
-    with pytest.raises(ModelError, match="1 actuators for 2 freedoms"):
+    with pytest.raises(ModelError, match="1 actuators for 2 degrees of freedom"):
         _ = robot.inverse_dynamics
     assert np.isfinite(robot.generalized_forces([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])).all()
     assert np.isfinite(robot.forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0])).all()
 
 
 def test_a_published_platform_that_is_flat_to_its_printed_digits_passes_with_a_warning():
-    """38.29e-4 - 1.351 · 0.05165² = 2.24907e-4 kg m² twice, against 4.5e-4: 4e-4 of it too much."""
+    """38.29e-4 - 1.351 · 0.05165² = 2.24907e-4 kg m² twice, against 4.5e-4: a relative excess of 4e-4."""
     with pytest.warns(ModelWarning, match=r"body 'platform' has principal moments .* by 0\.041 %"):
         wrist = agile_wrist(platform_com=(0.0, 0.0, 0.05165))
     assert np.isfinite(Dynamics(wrist).inverse_dynamics([0.1] * 3, [0.2] * 3, [0.3] * 3)).all()
@@ -235,27 +235,27 @@ IMPOSSIBLE = Body(0.5, (0, 0, 0), (1e-3, 1e-3, 3e-3))
         (stewart_gough, {"platform": IMPOSSIBLE}, "platform"),
     ],
 )
-def test_every_maker_takes_bodies_that_cannot_exist_on_request(make, options, culprit):
+def test_functions_of_the_zoo_accept_impossible_bodies_on_request(make, options, culprit):
     with pytest.raises(ModelError, match=rf"(?s)body '{culprit}' .*physical=False to accept"):
         make(**options)
     with pytest.warns(ModelWarning, match=f"body '{culprit}'"):
         assert not make(**options, physical=False).physical
 
 
-def test_a_maker_whose_numbers_make_sound_bodies_takes_others_later():
+def test_a_mechanism_created_without_checks_accepts_impossible_bodies_later():
     with pytest.warns(ModelWarning, match="body 'first_link_left'"):
         five_bar(physical=False).with_bodies({"first_link_left": IMPOSSIBLE})
 
 
-def test_an_inertia_that_only_rounding_excuses_is_warned_of_once():
+def test_an_inertia_with_an_excess_due_to_rounding_gives_one_warning():
     with pytest.warns(ModelWarning) as warned:
         agile_wrist(platform_com=(0.0, 0.0, 0.05165))
     assert len(warned) == 1
 
 
-def test_bodies_that_cannot_exist_are_taken_on_request_with_a_warning():
+def test_impossible_bodies_are_accepted_on_request_with_a_warning():
     wrong = Body(1.0, (0, 0, 0), (1, 1, 3))
-    with pytest.raises(ModelError, match=r"here it is 33\.3 % above"):
+    with pytest.raises(ModelError, match=r"by 33\.3 %"):
         one_body(body=wrong)
     with pytest.warns(ModelWarning, match="body 'block' has principal moments of inertia 1, 1, 3"):
         assert one_body(body=wrong, physical=False).bodies["block"] == wrong

@@ -1,4 +1,4 @@
-"""A robot as its users see it: coordinates, names, configurations and variations."""
+"""Interface of a robot: coordinates, names, configurations and variations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hand() -> Robot:
     return Robot("hand", links, (Frame("tip", "left"),))
 
 
-def test_coordinates_stand_in_the_order_of_the_links_and_mimics_have_none():
+def test_coordinates_are_in_the_order_of_the_links_and_mimic_joints_have_none():
     robot = hand()
     assert (robot.nq, robot.nv) == (9, 8)
     assert robot.joint_names == ("sea", "shoulder", "right")
@@ -44,7 +44,7 @@ def test_a_mimic_follows_its_leader():
     assert robot.joint_velocity(robot.joint("left"), v) == [-2.0 * 7.0]
 
 
-def test_links_and_frames_are_known_by_name_and_strangers_are_not():
+def test_links_and_frames_are_found_by_name_and_unknown_names_are_rejected():
     robot = hand()
     assert robot.frame_names == ("ship", "arm", "left", "right", "tip")
     assert robot.frame("arm") == Frame("arm", "arm")
@@ -53,12 +53,12 @@ def test_links_and_frames_are_known_by_name_and_strangers_are_not():
             find("rigt")
 
 
-def test_a_robot_shows_itself_in_a_line():
+def test_the_text_of_a_robot_is_one_line():
     assert str(load("puma")) == "puma (6 links, nq=6, nv=6)"
     assert repr(load("puma")) == "<Robot puma (6 links, nq=6, nv=6)>"
 
 
-def test_a_run_starts_at_home_or_at_the_neutral_configuration():
+def test_the_start_is_home_or_the_neutral_configuration():
     assert load("pendulum").start == pytest.approx(np.pi / 4)
     np.testing.assert_array_equal(hand().start, [0, 0, 0, 0, 0, 0, 1, 0, 0])
 
@@ -75,11 +75,11 @@ def test_integrating_forth_and_back_returns(robot):
 def test_integration_broadcasts_batches_and_refuses_wrong_sizes():
     robot = hand()
     assert robot.integrate(robot.neutral, np.zeros((3, 1, robot.nv))).shape == (3, 1, robot.nq)
-    with pytest.raises(ArgumentError, match=r"step has shape .* last axis of robot 'hand' is 8"):
+    with pytest.raises(ArgumentError, match=r"step has shape .* its last axis must be 8 for robot 'hand'"):
         robot.integrate(robot.neutral, np.zeros(9))
 
 
-def test_variations_change_what_they_say_and_nothing_else():
+def test_variations_change_only_the_given_parts():
     robot = random_tree(1, 4)
     other = random_body(np.random.default_rng(9))
     assert robot.with_free().free == frozenset(robot.link_names)
@@ -88,8 +88,8 @@ def test_variations_change_what_they_say_and_nothing_else():
     assert robot.with_bodies({"link1": other}).link("link2") == robot.link("link2")
     assert robot.with_frames([Frame("tip", "link1")]).frame_names == (*robot.frame_names, "tip")
     assert robot.with_gravity((0, 0, 1)).gravity == Vec3(0, 0, 1)
-    with pytest.raises(ModelError, match="no body 'nobody'"):
-        robot.with_free("nobody")
+    with pytest.raises(ModelError, match="no body 'unknown'"):
+        robot.with_free("unknown")
 
 
 def test_equal_robots_have_equal_hashes():
@@ -105,7 +105,7 @@ def test_gravity_may_be_given_as_any_three_numbers(gravity):
 
 
 @pytest.mark.parametrize("gravity", [None, 9.81, "down", (0, 0), [0, 0, "g"]])
-def test_gravity_that_is_no_vector_is_named(gravity):
+def test_gravity_that_is_not_a_vector_is_named(gravity):
     with pytest.raises(ModelError, match="the gravity of robot 'random1' is"):
         random_tree(1, 3).with_gravity(gravity)
 
@@ -119,6 +119,6 @@ def test_gravity_that_is_no_vector_is_named(gravity):
         (Actuator(friction=Friction(viscous="much")), "viscous 'much', which is not a number"),
     ],
 )
-def test_what_is_no_actuator_is_named_with_its_joint(actuator, words):
+def test_an_invalid_actuator_is_named_with_its_joint(actuator, words):
     with pytest.raises(ModelError, match=f"joint 'joint0' of robot 'random1' has .*{words}"):
         random_tree(1, 3).with_actuators({"joint0": actuator})

@@ -1,4 +1,4 @@
-"""Textbook bodies against the integral over their matter, taken on a grid of points."""
+"""Textbook bodies against integrals over their volume on a grid of points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import appell as ap
 from appell.errors import ArgumentError
 from appell.model import shapes
 
-N = 60  # points a side: the midpoint rule is exact to 1 / N² of the moment
+N = 60  # points per side: the relative error of the midpoint rule is 1 / N²
 
 
 def moments(points: np.ndarray, mass: float) -> np.ndarray:
@@ -47,17 +47,17 @@ CASES = {
 
 
 @pytest.mark.parametrize(("body", "points", "error"), CASES.values(), ids=CASES)
-def test_a_shape_has_the_moments_of_its_matter(body, points, error):
-    found = np.array([list(row) for row in body.inertia.rows])
-    np.testing.assert_allclose(found, moments(points, 3.0), atol=error * max(1e-12, np.abs(found).max()))
+def test_the_moments_of_a_shape_agree_with_integrals_over_its_volume(body, points, error):
+    inertia = np.array([list(row) for row in body.inertia.rows])
+    np.testing.assert_allclose(inertia, moments(points, 3.0), atol=error * max(1e-12, np.abs(inertia).max()))
     assert body.flaw() == ""
 
 
-def test_a_shape_stands_where_it_is_put():
+def test_a_shape_has_the_given_centre_of_mass():
     assert tuple(shapes.rod(1.0, 2.0, com=[1.0, 0.0, 0.0]).com) == (1.0, 0.0, 0.0)
 
 
-def test_a_pendulum_of_a_point_mass_swings_like_one():
+def test_a_point_mass_on_a_string_moves_like_a_mathematical_pendulum():
     """A mass on a string of 0.5 m: θ̈ = -g sin θ / l."""
     arm = ap.Builder("pendulum", root=None)
     arm.link("mass", ap.Revolute((0, 1, 0)), body=ap.shapes.point(2.0, (0.0, 0.0, -0.5)))
@@ -73,6 +73,6 @@ def test_a_pendulum_of_a_point_mass_swings_like_one():
         (lambda: shapes.rod(1.0, 1.0, "w"), "axis of a body is 'w'"),
     ],
 )
-def test_a_shape_that_is_none_is_refused(make, message):
+def test_an_invalid_shape_is_rejected(make, message):
     with pytest.raises(ArgumentError, match=message):
         make()

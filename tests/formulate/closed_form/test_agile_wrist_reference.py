@@ -1,4 +1,4 @@
-"""The Agile Wrist against reference numbers found by three independent methods, by both of its formulations."""
+"""Both formulations of the Agile Wrist against reference values from three independent methods."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def both():
     return [Dynamics(agile_wrist(platform_com=(0.005, -0.004, 0.03)), name) for name in CLOSED_FORMS]
 
 
-def test_the_trajectory_is_the_papers():
+def test_the_trajectory_is_that_of_the_paper():
     for ours, theirs in zip(paper_trajectory(column("t")), MOTION, strict=True):
         assert np.abs(ours - theirs).max() < 1e-14
 
 
-def test_joint_angles_and_rates_are_the_reference(wrist):
+def test_joint_angles_and_rates_agree_with_the_reference(wrist):
     for part, theta, psi in zip(
         wrist.joint_motion(*MOTION), ("theta", "theta_d", "theta_dd"), ("psi", "psi_d", "psi_dd"), strict=True
     ):
@@ -59,7 +59,7 @@ def test_joint_angles_and_rates_are_the_reference(wrist):
         ("inverse_dynamics", 3, "tau"),
     ],
 )
-def test_forces_are_the_reference(wrist, function, arguments, reference):
+def test_forces_agree_with_the_reference(wrist, function, arguments, reference):
     ours = getattr(wrist, function)(*MOTION[:arguments])
     assert np.abs(ours - column(reference)).max() < 1e-12
 
@@ -79,16 +79,16 @@ def test_both_formulations_agree_along_the_trajectory(both):
         assert np.abs(one - other).max() < 1e-12 * max(1.0, np.abs(one).max()), name
 
 
-def test_the_inertia_rate_less_twice_coriolis_is_skew_along_the_trajectory(both):
+def test_the_inertia_rate_minus_twice_the_coriolis_matrix_is_skew_along_the_trajectory(both):
     q, v, _ = paper_trajectory(np.linspace(0.0, 4.0, 401))
     for wrist in both:
         rate = np.einsum("tijk,tk->tij", wrist.mass_matrix.jacobian("q")(q), v)
         rest = rate - 2 * wrist.coriolis(q, v)
         assert np.abs(rest + rest.swapaxes(1, 2)).max() < 1e-10
-        assert np.abs(rest).max() > 1e-4  # it is not zero: there is something to be skew
+        assert np.abs(rest).max() > 1e-4  # it is not zero
 
 
-def test_the_two_coriolis_matrices_differ_by_a_skew_matrix_that_gives_nothing_along_v(both):
+def test_the_two_coriolis_matrices_differ_by_a_skew_matrix_that_vanishes_along_v(both):
     q, v, _ = paper_trajectory(np.linspace(0.1, 3.9, 50))
     one, other = (wrist.coriolis(q, v) for wrist in both)
     difference = other - one
@@ -99,8 +99,8 @@ def test_the_two_coriolis_matrices_differ_by_a_skew_matrix_that_gives_nothing_al
 
 @pytest.mark.parametrize("assembly", PLATE["branches"], ids=lambda row: str(row["branch"]))
 @pytest.mark.parametrize("formulation", CLOSED_FORMS)
-def test_torques_of_a_flat_platform_are_the_reference_in_every_branch(assembly, formulation):
-    """The numbers come from Lagrange's equations in 50 digits; ours are of the size of 1 N m."""
+def test_torques_of_a_flat_platform_agree_with_the_reference_in_every_branch(assembly, formulation):
+    """The reference is from Lagrange's equations with 50 digits; torques are of the order of 1 N m."""
     with pytest.warns(ModelWarning, match="platform.*by 0.041 %, possibly because of rounding"):
         wrist = agile_wrist(PLATE["radius"], PLATE["platform_com"], assembly["branch"])
     dyn, motion = Dynamics(wrist, formulation), paper_trajectory(np.array(PLATE["times"]))
@@ -109,15 +109,15 @@ def test_torques_of_a_flat_platform_are_the_reference_in_every_branch(assembly, 
 
 
 def halves(wrist):
-    """The paper's C, in numbers."""
+    """Numeric function for the Coriolis matrix of the paper."""
     robot = SphericalRobot.of(wrist.design, [body.about_origin for body in wrist.bodies.values()], wrist.gravity)
     return lambda q, v: np.array(
         [robot.coriolis(a, b, HALVES) for a, b in zip(q.tolist(), v.tolist(), strict=True)], float
     )
 
 
-def test_the_papers_halves_give_the_same_forces_and_no_skew_matrix(both):
-    """C v is the same and so vᵀ(Ṁ - 2C)v is nothing; for another x it is not, as it is for ours."""
+def test_the_coriolis_matrix_of_the_paper_gives_the_same_forces_but_no_skew_matrix(both):
+    """C v is the same and so vᵀ(Ṁ - 2C)v = 0; for other x, xᵀ(Ṁ - 2C)x is zero only with our C."""
     q, v, _ = paper_trajectory(np.linspace(0.1, 3.9, 40))
     explicit = both[1]
     ours, theirs = explicit.coriolis(q, v), halves(explicit.system)(q, v)
@@ -147,8 +147,8 @@ LOPSIDED = {
 }
 
 
-def test_legs_of_different_angles_and_a_full_platform_inertia_agree_by_both_ways():
-    """Each leg its own arcs, no symmetry left; the loops are closed by an independent tree."""
+def test_both_formulations_agree_for_different_legs_and_a_full_platform_inertia():
+    """Each leg has different arcs, without symmetry; an independent tree closes the loops."""
     from appell_lab.references.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 
     wrist = agile_wrist(platform_com=(0.005, -0.004, 0.02), **LOPSIDED)
@@ -160,13 +160,13 @@ def test_legs_of_different_angles_and_a_full_platform_inertia_agree_by_both_ways
         assert np.abs(tau - other.inverse_dynamics(q, v, a)).max() < 1e-12
         position, velocity, _ = one.joint_motion(q, v, a)
         state = tree_state(position, velocity, q, v)
-        gain = tree.forward_dynamics(state[:10], state[10:], tau)
-        assert np.abs(np.array(platform_motion(state[6:10], state[16:], gain[6:])) - (q, v, a)).max() < 1e-9
+        acceleration = tree.forward_dynamics(state[:10], state[10:], tau)
+        assert np.abs(np.array(platform_motion(state[6:10], state[16:], acceleration[6:])) - (q, v, a)).max() < 1e-9
 
 
 @pytest.mark.parametrize("formulation", CLOSED_FORMS)
 def test_a_moment_on_the_platform_is_carried_by_the_motors(formulation):
-    """Eq. (22): a wrench on the platform works through its Jacobian, so that the motors feel J⁻ᵀ Jₚᵀ w."""
+    """Eq. (22): a wrench on the platform acts through its Jacobian, so that the motors carry J⁻ᵀ Jₚᵀ w."""
     wrist = agile_wrist(platform_com=(0.0, 0.0, 0.02))
     dyn = Dynamics(wrist, formulation, wrenches=["platform"], reference="WORLD")
     q, v, a = (x[3] for x in MOTION)
@@ -174,5 +174,5 @@ def test_a_moment_on_the_platform_is_carried_by_the_motors(formulation):
     free, loaded = (dyn.inverse_dynamics(q, v, a, [0, 0, 0, *m]) for m in (0.0 * moment, moment))
     (c1, c2, _), (s1, s2, _) = np.cos(q), np.sin(q)
     E = np.array([[0.0, -s1, c1 * c2], [0.0, c1, s1 * c2], [1.0, 0.0, -s2]])  # Ω = E v, in the world
-    felt = np.linalg.solve(dyn.actuator_jacobian(q).T, E.T @ moment)
-    assert np.abs(free - loaded - felt).max() < 1e-12
+    carried = np.linalg.solve(dyn.actuator_jacobian(q).T, E.T @ moment)
+    assert np.abs(free - loaded - carried).max() < 1e-12

@@ -1,8 +1,8 @@
-"""General loops on a tree give what the closed forms of the zoo's mechanisms give.
+"""Trees with loops agree with the closed forms of the mechanisms of the zoo.
 
-The tree is that of the judge in Pinocchio, read from its model: its first joints are the coordinates of the mechanism,
-so both have the same q, v and a, and the legs follow. Nothing of a closed form enters but the pose of the legs, which
-the judge's Newton steps make their own.
+The tree is that of the reference in Pinocchio, read from its model: its first joints are the coordinates of the
+mechanism, so that both have the same q, v and a. Only the initial pose of the legs comes from the closed form; it is
+refined by Newton steps of the reference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from appell.describe.pinocchio.read import from_pinocchio
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from appell.model.constraint import Point
-from formulate.closed_form.judges import JUDGES
+from formulate.closed_form.reference_trees import JUDGES
 from formulate.closed_form.test_against_closed_loops import states
 from robots import random_body
 
@@ -24,7 +24,7 @@ COUNT = 20
 
 
 class Pair:
-    """A mechanism in closed form, the same as a tree with loops, and states of both."""
+    """A mechanism in closed form, the same mechanism as a tree with loops, and states of both."""
 
     def __init__(self, name: str):
         rng = np.random.default_rng(2015)
@@ -61,40 +61,40 @@ def close(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=CLOSE * np.abs(theirs).max())
 
 
-def test_torques(pair):
+def test_torques_agree(pair):
     ours = [answer(pair.open.inverse_dynamics, *state) for state in pair.samples(pair.v, pair.a)]
     close(ours, pair.closed.inverse_dynamics(pair.q, pair.v, pair.a))
 
 
-def test_accelerations(pair):
+def test_accelerations_agree(pair):
     ours = [answer(pair.open.forward_dynamics, *state) for state in pair.samples(pair.v, pair.tau)]
     close(ours, pair.closed.forward_dynamics(pair.q, pair.v, pair.tau))
 
 
-def test_inertia_bias_and_energy(pair):
+def test_inertia_matrix_bias_and_energy_agree(pair):
     close([answer(pair.open.mass_matrix, y) for y in pair.y], pair.closed.mass_matrix(pair.q))
     close([answer(pair.open.bias, *state) for state in pair.samples(pair.v)], pair.closed.bias(pair.q, pair.v))
     ours = [answer(pair.open.energy, *state) for state in pair.samples(pair.v)]
     close(ours, np.stack(pair.closed.energy(pair.q, pair.v), axis=-1))
 
 
-def test_actuators_move_as_in_closed_form(pair):
+def test_actuator_jacobians_agree(pair):
     ours = [answer(pair.open.actuator_jacobian, y) for y in pair.y]
     close(ours, pair.closed.actuator_jacobian(pair.q))
 
 
-def test_forces_in_the_loops(pair):
-    """Kᵀλ = rnea - Sᵀτ at the motion that torques bring about: the judge's own terms, in Pinocchio."""
+def test_constraint_forces_agree_with_pinocchio(pair):
+    """Kᵀλ = rnea - Sᵀτ at the motion that the torques cause, with rnea from Pinocchio."""
     import pinocchio as pin
 
     loops, model = pair.judge.loops, pair.judge.loops.model
     driven = [loops.index(name) for name in loops.actuators]
     for y, v, tau in pair.samples(pair.v, pair.tau):
         a = answer(pair.open.forward_dynamics, y, v, tau)
-        rate, gain = loops.motion(y, v, a)
-        wanted = pin.rnea(model, model.createData(), y, rate, gain)
-        size = np.abs(wanted).max()
-        wanted[driven] -= tau
+        rate, acceleration = loops.motion(y, v, a)
+        expected = pin.rnea(model, model.createData(), y, rate, acceleration)
+        size = np.abs(expected).max()
+        expected[driven] -= tau
         K = answer(pair.open.row_rates.jacobian("w"), y, rate)
         ours = K.T @ answer(pair.open.constraint_forces, y, v, tau)
-        np.testing.assert_allclose(ours, wanted, rtol=0, atol=CLOSE * size)
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=CLOSE * size)

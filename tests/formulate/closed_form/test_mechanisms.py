@@ -1,4 +1,4 @@
-"""What the laws of motion leave to say of mechanisms, on every one of the zoo."""
+"""Properties of the mechanisms of the zoo that the tests of physical laws do not cover."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
-from systems import SPREAD
+from systems import MAX_FROM_START
 
 
 @pytest.fixture(params=list(MECHANISMS), scope="module")
@@ -17,11 +17,11 @@ def case(request):
     system = MECHANISMS[request.param](gravity=(1.0, -2.0, -9.0))
     rng = np.random.default_rng(7)
     shape = (50, system.nq)
-    q = system.start + rng.uniform(-1, 1, shape) * SPREAD[request.param]
+    q = system.start + rng.uniform(-1, 1, shape) * MAX_FROM_START[request.param]
     return Dynamics(system), q, rng.normal(size=shape), rng.normal(size=shape)
 
 
-def test_derivatives_are_those_of_finite_differences(case):
+def test_derivatives_agree_with_finite_differences(case):
     mechanism, q, v, a = case
     exact = mechanism.inverse_dynamics.jacobian("q")(q, v, a)
     step = 1e-5
@@ -32,15 +32,15 @@ def test_derivatives_are_those_of_finite_differences(case):
         assert error.max() < 1e-5 * np.abs(exact).max()  # O(step²) of a third derivative in the hundreds
 
 
-def test_a_batch_is_its_samples_bit_for_bit(case):
+def test_a_batch_equals_its_samples_bit_for_bit(case):
     mechanism, q, v, a = case
-    whole = mechanism.inverse_dynamics(q, v, a)
-    assert np.array_equal(whole[3], mechanism.inverse_dynamics(q[3], v[3], a[3]))
+    batch = mechanism.inverse_dynamics(q, v, a)
+    assert np.array_equal(batch[3], mechanism.inverse_dynamics(q[3], v[3], a[3]))
     again = pickle.loads(pickle.dumps(mechanism.inverse_dynamics))
-    assert np.array_equal(whole, again(q, v, a))
+    assert np.array_equal(batch, again(q, v, a))
 
 
-def test_poses_are_rotations_wherever_the_robot_reaches(case):
+def test_poses_are_rotations_at_all_reachable_configurations(case):
     mechanism, q, _, _ = case
     for name in mechanism.system.body_names:
         pose = mechanism.pose(name)(q)
@@ -49,7 +49,7 @@ def test_poses_are_rotations_wherever_the_robot_reaches(case):
         assert np.linalg.det(R).min() > 0.999
 
 
-def test_other_bodies_and_drives_leave_the_kind_of_the_mechanism(case):
+def test_variations_keep_class_design_and_recipe_of_a_mechanism(case):
     dyn, *_ = case
     changed = (
         dyn.system.with_bodies({})

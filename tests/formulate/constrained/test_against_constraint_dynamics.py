@@ -1,4 +1,4 @@
-"""Accelerations and forces against Pinocchio's `constraintDynamics`: what is measured, and a leg of Cassie."""
+"""Accelerations and forces against Pinocchio's `constraintDynamics`: robots of the benchmarks and a leg of Cassie."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLES = 5
 
 
 def cassie() -> LoopRobot:
-    """With its foot crank turned, because its plantar rod lies flat in the pose that its file prints."""
+    """The leg with its foot crank rotated, because its plantar rod is in a singular position in the printed pose."""
     robot, closures = cassie_leg()
     robot = framed(robot, closures)
     bent = dict(
@@ -48,7 +48,7 @@ def close(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=CLOSE * np.abs(theirs).max())
 
 
-def test_loops_are_closed_where_it_is_compared(case):
+def test_loops_are_closed_at_the_samples(case):
     dyn, _, states = case
     assert max(np.abs(answer(dyn.gap, q)).max() for q, *_ in states) < 1e-12
 
@@ -72,7 +72,7 @@ def test_forces_of_the_constraints_along_the_velocities(case):
 
 
 def test_forces_at_the_frames(case):
-    """Pinocchio's are on the first frame, in its axes; a force that others could bear instead is not compared."""
+    """Pinocchio's forces are on the first frame, in its axes. Forces of redundant constraints are not compared."""
     dyn, peer, states = case
     shared = {name.rpartition(".")[0] for name in dyn.system.idle_rows}
     for q, v, w, force in states:

@@ -1,4 +1,4 @@
-"""What is particular to constrained robots: their velocities, actuators and variations."""
+"""Velocities, actuators and variations of constrained robots."""
 
 import pickle
 
@@ -16,32 +16,32 @@ def moving(name: str):
     return system, given["q"], given["v"][[names.index(each) for each in system.velocity_names]], given
 
 
-def test_velocities_of_ones_own_give_the_same_motion():
+def test_custom_independent_velocities_give_the_same_motion():
     system, q, v, given = moving("diff-drive-caster")
     tree = system.tree
 
     def forward_and_turn(q):
         rows = [[0.0] * tree.nv, [0.0] * tree.nv]
-        rows[0][0], rows[1][2] = 2.0 * ap.cos(q[2]), 1.0  # no unit vectors, and their rates count
+        rows[0][0], rows[1][2] = 2.0 * ap.cos(q[2]), 1.0  # not unit vectors, and their rates matter
         rows[0][2] = ap.sin(q[2])
         return rows, [0.0, 0.0]
 
-    mine = tree.with_loops(
+    custom = tree.with_loops(
         *system.constraints, independent=Velocities(forward_and_turn, ("go", "turn"), ("m", "rad")), home=q
     )
-    assert mine.velocity_names == ("go", "turn")
-    dyn, usual = ap.Dynamics(mine), ap.Dynamics(system)
-    w = usual.tree_velocity(q, v)
+    assert custom.velocity_names == ("go", "turn")
+    dyn, default = ap.Dynamics(custom), ap.Dynamics(system)
+    w = default.tree_velocity(q, v)
     u = dyn.independent_velocity(q, w)
     np.testing.assert_allclose(dyn.tree_velocity(q, u), w, rtol=1e-12, atol=1e-12)
     a = dyn.tree_acceleration(q, u, dyn.forward_dynamics(q, u, given["tau"]))
     np.testing.assert_allclose(a, given["a"], rtol=1e-11, atol=1e-11 * np.abs(given["a"]).max())
-    gains = np.array([0.3, -0.7])
-    slope = dyn.gibbs_function.gradient("a")(q, u, gains)
-    np.testing.assert_allclose(dyn.generalized_forces(q, u, gains), slope, rtol=1e-11, atol=1e-11)
+    accelerations = np.array([0.3, -0.7])
+    slope = dyn.gibbs_function.gradient("a")(q, u, accelerations)
+    np.testing.assert_allclose(dyn.generalized_forces(q, u, accelerations), slope, rtol=1e-11, atol=1e-11)
 
 
-def test_actuators_share_a_motion_by_their_weights():
+def test_redundant_actuators_share_forces_by_their_weights():
     system, q, v, _ = moving("five-bar")
     a = np.array([0.4, -1.1])
     forces = ap.Dynamics(system).generalized_forces(q, v, a)
@@ -51,21 +51,21 @@ def test_actuators_share_a_motion_by_their_weights():
     tau, J = dyn.inverse_dynamics(q, v, a), dyn.actuator_jacobian(q)
     np.testing.assert_allclose(J.T @ tau, forces, rtol=1e-11, atol=1e-12)
     W = np.diag(list(weights.values()))
-    null = np.linalg.svd(J.T)[2][-1]  # the torques that move nothing
-    assert abs(null @ W @ tau) < 1e-12 * np.abs(tau).max()  # so no smaller ones do
+    null = np.linalg.svd(J.T)[2][-1]  # torques without effect
+    assert abs(null @ W @ tau) < 1e-12 * np.abs(tau).max()  # the weighted norm is minimal
 
 
 def test_too_few_actuators_are_named():
     system, q, v, _ = moving("five-bar")
     driven = system.tree.with_loops(*system.constraints, actuated=["left1"], home=q)
-    with pytest.raises(ap.ModelError, match="1 actuators for 2 freedoms"):
+    with pytest.raises(ap.ModelError, match="1 actuators for 2 degrees of freedom"):
         ap.Dynamics(driven).inverse_dynamics(q, v, v)
 
 
-def test_friction_and_rotors_of_joints_without_a_motor_count():
+def test_friction_and_rotors_of_joints_without_a_motor_are_included():
     system, q, v, _ = moving("fourbar-grashof")
     rubbing = system.with_actuators(
-        lambda name, own: ap.Actuator(rotor_inertia=0.02, gear=3.0, friction=ap.Friction(viscous=0.5))
+        lambda name, actuator: ap.Actuator(rotor_inertia=0.02, gear=3.0, friction=ap.Friction(viscous=0.5))
     )
     dyn, bare = ap.Dynamics(rubbing, friction=True, rotors=True), ap.Dynamics(system)
     N, w = bare.basis(q), bare.tree_velocity(q, v)
@@ -79,7 +79,7 @@ def test_friction_and_rotors_of_joints_without_a_motor_count():
 
 
 @pytest.mark.parametrize("name", ["fourbar-grashof", "rolling-disk"])
-def test_it_travels_with_its_functions(name):
+def test_dynamics_of_a_constrained_robot_can_be_pickled(name):
     system, q, v, given = moving(name)
     again = pickle.loads(pickle.dumps(ap.Dynamics(system)))
     np.testing.assert_array_equal(
@@ -87,17 +87,17 @@ def test_it_travels_with_its_functions(name):
     )
 
 
-def test_a_gear_travels():
+def test_a_gear_can_be_pickled():
     gear = Gear({"a": 1.0, "b": -2.0})
     assert pickle.loads(pickle.dumps(gear)) == gear
 
 
-def test_it_moves_by_its_independent_velocities_and_back():
+def test_integration_and_difference_use_independent_velocities():
     system, q, _, _ = moving("five-bar")
     step = np.array([0.02, -0.03])
     there = system.integrate(q, step)
     assert np.abs(ap.Dynamics(system).gap(there)).max() < 1e-12
-    # along the tangent and back onto the loops: the same to second order
+    # integration moves along the tangent and then back to the constraints, which agree to second order
     np.testing.assert_allclose(system.difference(q, there), step, atol=2e-3)
 
 
@@ -116,27 +116,27 @@ def test_free_parameters_of_a_constrained_robot_enter_linearly():
     a = np.array([1.3])
     dyn = ap.Dynamics(system.with_free("coupler"))
     coupler = np.array(system.bodies["coupler"].parameters)
-    whole = ap.Dynamics(system)
-    np.testing.assert_allclose(dyn.generalized_forces(q, v, a, coupler), whole.generalized_forces(q, v, a), rtol=1e-12)
-    Y = whole.regressor(q, v, a)
-    np.testing.assert_allclose(Y @ whole.parameter_values, whole.inverse_dynamics(q, v, a), rtol=1e-10, atol=1e-12)
+    full = ap.Dynamics(system)
+    np.testing.assert_allclose(dyn.generalized_forces(q, v, a, coupler), full.generalized_forces(q, v, a), rtol=1e-12)
+    Y = full.regressor(q, v, a)
+    np.testing.assert_allclose(Y @ full.parameter_values, full.inverse_dynamics(q, v, a), rtol=1e-10, atol=1e-12)
 
 
-def test_a_joint_that_is_held_takes_its_freedom_away():
+def test_locking_a_joint_removes_one_degree_of_freedom():
     system = constrained("five-bar")
     held = system.locked("left1")
     assert held.nv == 1
     assert held.tree.nv == system.tree.nv - 1
 
 
-def test_functions_of_constraints_are_refused_by_name_elsewhere():
+def test_functions_of_constrained_robots_are_rejected_for_trees():
     dyn = ap.Dynamics(ap.load("puma"))
     for name in ("tree_velocity", "gap", "constrained_acceleration", "mobility"):
         with pytest.raises(ap.ModelError, match=f"{name} is for constrained robots"):
             getattr(dyn, name)
 
 
-def test_impossible_choices_are_named():
+def test_invalid_options_are_named():
     system, q, _, _ = moving("fourbar-grashof")
     tree, loops = system.tree, system.constraints
     with pytest.raises(ap.ModelError, match=r"has no velocity 'cramk'.*Did you mean 'crank'"):
@@ -153,7 +153,7 @@ def test_impossible_choices_are_named():
     "given",
     [{"actuated": 5}, {"independent": 5}, {"actuated": [1, 2]}, {"independent": [0]}, {"actuated": {"crank": "x"}}],
 )
-def test_choices_that_are_no_names_are_named(given):
+def test_options_that_are_not_names_are_rejected(given):
     system = constrained("fourbar-grashof")
     with pytest.raises((ap.ArgumentError, ap.ModelError), match=r"is 5\.|is \[|weight 'x'"):
         system.tree.with_loops(*system.constraints, home=system.home, **given)

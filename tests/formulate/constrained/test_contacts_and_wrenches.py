@@ -1,4 +1,4 @@
-"""Points of contact against a search for them, and wrenches against the powers they stand for."""
+"""Contact points compared with numerical optimisation, and wrenches with the power of their multipliers."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def state(name):
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_a_wheel_touches_where_its_rim_is_nearest(name):
-    """SciPy searches the rim, to half the digits in angle; the rows are the velocity of the wheel there."""
+def test_the_contact_of_a_wheel_is_the_point_of_its_rim_nearest_to_the_wall(name):
+    """SciPy minimises the gap along the rim, to half the digits in angle; rows are the velocity of the wheel there."""
     wall = SURFACES[name]
     robot, q, w, R, x = state(name)
     gap = getattr(wall, "distance", None) or wall.gap
@@ -49,39 +49,39 @@ def test_a_wheel_touches_where_its_rim_is_nearest(name):
     angles = np.linspace(0.0, 2.0 * np.pi, 100)
     start = angles[np.argmin([gap(*rim(angle)) for angle in angles])]
     best = minimize_scalar(lambda angle: gap(*rim(angle)), bracket=(start - 0.1, start, start + 0.1), tol=1e-12)
-    place, step = rim(best.x), 1e-6
-    slope = np.array([gap(*(place + e)) - gap(*(place - e)) for e in step * np.eye(3)]) / (2.0 * step)
+    point, step = rim(best.x), 1e-6
+    slope = np.array([gap(*(point + e)) - gap(*(point - e)) for e in step * np.eye(3)]) / (2.0 * step)
     n = slope / np.linalg.norm(slope)
     t = np.cross(R[:, 1], n)
     t /= np.linalg.norm(t)
-    velocity = R @ w[:3] + np.cross(R @ w[3:], place - x)
-    found = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, on=wall)], q.tolist(), w.tolist())
-    rates = [float(np.dot(row.jacobian, w)) for row in found]
+    velocity = R @ w[:3] + np.cross(R @ w[3:], point - x)
+    contact_rows = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, on=wall)], q.tolist(), w.tolist())
+    rates = [float(np.dot(row.jacobian, w)) for row in contact_rows]
     np.testing.assert_allclose(rates, [velocity @ t, velocity @ np.cross(n, t), velocity @ n], atol=1e-7)
-    assert found[2].gap == pytest.approx(gap(*place) / np.linalg.norm(slope), abs=1e-8)
+    assert contact_rows[2].gap == pytest.approx(gap(*point) / np.linalg.norm(slope), abs=1e-8)
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_a_ball_touches_at_the_nearest_point_of_a_surface(name):
+def test_the_contact_of_a_ball_is_the_nearest_point_of_the_surface(name):
     wall = SURFACES[name]
     robot, q, w, R, x = state(name)
     walls = {"type": "eq", "fun": lambda c: wall.gap(*c)}
     best = minimize(lambda c: (c - x) @ (c - x), x - [0.0, 0.0, 2.0], constraints=[walls], options={"ftol": 1e-15})
     distance = np.linalg.norm(best.x - x)
     n = (x - best.x) / distance
-    found = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, on=wall, ball=True)], q.tolist(), w.tolist())
+    contact_rows = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, on=wall, ball=True)], q.tolist(), w.tolist())
     velocity = R @ w[:3] + np.cross(R @ w[3:], -RADIUS * n)
-    rates = [float(np.dot(row.jacobian, w)) for row in found]
-    assert found[2].gap == pytest.approx(distance - RADIUS, abs=1e-7)
+    rates = [float(np.dot(row.jacobian, w)) for row in contact_rows]
+    assert contact_rows[2].gap == pytest.approx(distance - RADIUS, abs=1e-7)
     assert rates[2] == pytest.approx(velocity @ n, abs=1e-6)
     assert np.hypot(*rates[:2]) == pytest.approx(np.linalg.norm(velocity - n * (velocity @ n)), abs=1e-6)
 
 
-def test_a_wheel_that_lies_has_no_point_of_contact():
+def test_a_wheel_that_lies_flat_has_no_contact_point():
     robot = free_wheel()
     flat = [0.0, 0.0, 0.1, np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]
-    found = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, axis="z")], [0.0] * 6 + [1.0], [0.1] * 6)
-    assert all(np.isnan(row.drift) for row in found)
+    contact_rows = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, axis="z")], [0.0] * 6 + [1.0], [0.1] * 6)
+    assert all(np.isnan(row.drift) for row in contact_rows)
     upright = rows(Tree.of(robot), [con.Rolling("wheel", RADIUS, axis="z")], flat, [0.1] * 6)
     assert all(np.isfinite(row.drift) for row in upright)
 
@@ -105,25 +105,25 @@ def jacobian(robot, frame, q):
     return ap.Dynamics(robot).jacobian(frame, q, reference="LOCAL_WORLD_ALIGNED")
 
 
-def multipliers(robot, held, q, rng):
-    """Any multipliers, the generalised forces Kᵀλ they are, and the wrench."""
-    K = np.array([row.jacobian for row in rows(Tree.of(robot), [held], q.tolist(), [0.0] * robot.nv)], float)
-    sizes = rng.normal(size=held.rows)
-    force, moment = wrench(Tree.of(robot), held, q.tolist(), sizes.tolist())
+def multipliers(robot, constraint, q, rng):
+    """Random multipliers λ, their generalised forces Kᵀλ, and their wrench."""
+    K = np.array([row.jacobian for row in rows(Tree.of(robot), [constraint], q.tolist(), [0.0] * robot.nv)], float)
+    sizes = rng.normal(size=constraint.rows)
+    force, moment = wrench(Tree.of(robot), constraint, q.tolist(), sizes.tolist())
     return sizes, K.T @ sizes, np.array([*force, *moment], float)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_a_wrench_has_the_power_of_its_multipliers(kind, base):
-    """Kᵀλ = Jᵀ (force, moment) of frame a, side b being the world; where points are tied, at one where they meet."""
+    """Kᵀλ = Jᵀ (force, moment) of frame a, with the world as side b, and with closed gaps for constraints on points."""
     rng = np.random.default_rng(5)
     robot = random_tree(4, 6, base=base)
     q = robot.random_configuration(rng, within_limits=False)
-    place, other = pose_of(robot, "frame0", q), random_pose(rng)
+    point, other = pose_of(robot, "frame0", q), random_pose(rng)
     meets = "x" in KINDS[kind]("frame0", None).row_labels
-    held = KINDS[kind]("frame0", Pose(other.rotation, (place if meets else other).translation))
-    _, forces, acting = multipliers(robot, held, q, rng)
+    constraint = KINDS[kind]("frame0", Pose(other.rotation, (point if meets else other).translation))
+    _, forces, acting = multipliers(robot, constraint, q, rng)
     J = jacobian(robot, "frame0", q)
     np.testing.assert_allclose(forces, J.T @ acting, atol=1e-12 * np.abs(J).max())
 
@@ -143,7 +143,7 @@ def test_the_force_of_a_point_acts_on_both_sides():
     np.testing.assert_allclose(np.linalg.norm(acting), np.linalg.norm(sizes), rtol=1e-14)
 
 
-def test_what_is_no_tie_between_frames_has_no_wrench():
+def test_a_constraint_that_does_not_act_between_frames_has_no_wrench():
     robot = random_tree(4, 6)
     joint = next(link.joint.name for link in robot.links if link.joint.motion.nv == 1)
     with pytest.raises(ap.ModelError, match=f"gear '{joint}' has no wrench"):

@@ -1,4 +1,4 @@
-"""Which rows carry forces and which velocities are independent, on matrices whose answer is known."""
+"""Active rows and independent velocities of matrices with known partitions."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ import pytest
 from appell.formulate.constrained.partition import implied_rows, partition
 
 RNG = np.random.default_rng(5)
-FLAT, OWN = [0] * 5, ["loop"] * 5
+EQUAL_DEPTHS, OWNERS = [0] * 5, ["loop"] * 5
 
 
 def samples(make, count: int = 4) -> np.ndarray:
     return np.array([make(np.random.default_rng(seed)) for seed in range(count)])
 
 
-def test_a_row_that_earlier_ones_imply_at_every_sample_is_found():
+def test_rows_that_earlier_rows_imply_at_every_sample_are_redundant():
     def rows(rng):
         K = rng.normal(size=(3, 5))
         return np.vstack([K, rng.normal(size=3) @ K, np.zeros(5)])
@@ -21,23 +21,23 @@ def test_a_row_that_earlier_ones_imply_at_every_sample_is_found():
     assert implied_rows(samples(rows)) == (3, 4)
 
 
-def test_a_row_that_is_implied_at_one_sample_alone_is_kept():
+def test_a_row_that_is_implied_only_at_one_sample_is_active():
     K = samples(lambda rng: rng.normal(size=(2, 5)))
     K[0, 1] = 2.0 * K[0, 0]
     assert implied_rows(K) == ()
-    assert len(partition(K, FLAT, OWN).independent) == 3
+    assert len(partition(K, EQUAL_DEPTHS, OWNERS).independent) == 3
 
 
-def test_kept_rows_and_independent_velocities_make_a_regular_matrix_of_its_blocks():
+def test_active_rows_and_independent_velocities_form_a_regular_matrix_with_complete_blocks():
     K = samples(lambda rng: rng.normal(size=(3, 5)))
-    split = partition(K, FLAT, OWN)
+    split = partition(K, EQUAL_DEPTHS, OWNERS)
     E = np.vstack([K[0], np.eye(5)[list(split.independent)]])
     assert sorted(k for block in split.blocks for k in block.rows) == [*range(5)]
     assert sorted(k for block in split.blocks for k in block.columns) == [*range(5)]
     assert np.linalg.cond(E) < 1e3
 
 
-def test_loops_that_share_no_velocity_are_blocks_of_their_own_and_a_chain_of_them_is_ordered():
+def test_loops_form_separate_blocks_in_the_order_of_their_dependence():
     def chain(rng):
         K = np.zeros((4, 6))
         K[:2, :3] = rng.normal(size=(2, 3))  # a loop of three joints
@@ -48,27 +48,27 @@ def test_loops_that_share_no_velocity_are_blocks_of_their_own_and_a_chain_of_the
     assert [set(block.rows) for block in split.blocks[2:]] == [{0, 1}, {2, 3}]
 
 
-def test_what_is_asked_for_stays_independent():
+def test_requested_velocities_are_independent():
     K = samples(lambda rng: rng.normal(size=(2, 5)))
-    for asked in ([0, 1, 2], [2, 3, 4], [0, 4]):
-        assert set(asked) <= set(partition(K, FLAT, OWN, independent=asked).independent)
+    for requested in ([0, 1, 2], [2, 3, 4], [0, 4]):
+        assert set(requested) <= set(partition(K, EQUAL_DEPTHS, OWNERS, independent=requested).independent)
 
 
-def test_velocities_that_do_not_determine_the_others_are_refused():
+def test_requested_velocities_that_do_not_determine_the_others_are_rejected():
     K = np.zeros((3, 1, 3))
     K[:, 0, 0] = 1.0  # the first velocity is zero
-    assert partition(K, [0] * 3, OWN, independent=[0]) is None
+    assert partition(K, [0] * 3, OWNERS, independent=[0]) is None
 
 
-def test_velocities_near_the_root_are_independent_where_nothing_else_speaks():
+def test_velocities_near_the_root_are_independent_by_default():
     K = samples(lambda rng: rng.normal(size=(2, 4)))
-    assert partition(K, [1, 1, 2, 3], OWN).independent == (0, 1)
+    assert partition(K, [1, 1, 2, 3], OWNERS).independent == (0, 1)
 
 
 @pytest.mark.parametrize("preferred", [(3,), (2, 3)])
-def test_what_somebody_would_like_is_independent_where_it_can_be(preferred):
+def test_preferred_velocities_are_independent_where_possible(preferred):
     K = samples(lambda rng: rng.normal(size=(2, 4)))
-    assert set(preferred) <= set(partition(K, [1, 1, 2, 3], OWN, preferred=preferred).independent)
+    assert set(preferred) <= set(partition(K, [1, 1, 2, 3], OWNERS, preferred=preferred).independent)
 
 
 def test_a_velocity_that_all_loops_share_is_independent():

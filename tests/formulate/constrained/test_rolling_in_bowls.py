@@ -1,4 +1,4 @@
-"""Balls and wheels that roll in round walls, against the textbook.
+"""Balls and wheels that roll in round walls, compared with textbook formulas.
 
 With J the moment of inertia about the axis of rolling, a body of radius r that rolls in a wall of radius R, its centre
 at an angle θ from the lowest point and with a speed u, has
@@ -25,12 +25,12 @@ WALLS = {
 @pytest.mark.parametrize("body", SIZES)
 @pytest.mark.parametrize("speed", [0.0, 1.3])
 @pytest.mark.parametrize("angle", [0.4, -1.1])
-def test_a_round_body_in_a_round_wall(body, number, angle, speed):
+def test_acceleration_and_normal_force_of_a_body_rolling_in_a_round_wall(body, number, angle, speed):
     along, up = np.array([np.cos(angle), 0.0, np.sin(angle)]), np.array([-np.sin(angle), 0.0, np.cos(angle)])
     inertia = SIZES[body] * MASS * RADIUS**2
     made = ap.Builder("bowl", base="floating", root="body")
     made.root_body(MASS, (0.0, 0.0, 0.0), (0.6 * inertia if body == "wheel" else inertia, inertia, inertia))
-    turn = 0.7  # of the body about y, in which nothing is special
+    turn = 0.7  # rad, arbitrary rotation of the body about y
     q = np.array([*(-(R - RADIUS) * up), 0.0, np.sin(turn / 2), 0.0, np.cos(turn / 2)])
     held = ap.Rolling("body", RADIUS, on=WALLS[body][number], ball=body == "ball")
     dyn = ap.Dynamics(made.build().with_loops(held, home=q))

@@ -1,7 +1,7 @@
 """Rows on random trees, in the axes of their loops, against the same rows in world axes with Pinocchio's kinematics.
 
-Both hold the same velocities back: one set of rows is a matrix T times the other, and where the loop is closed and the
-velocity keeps it so, T turns one drift into the other.
+Both restrict the same velocities: one set of rows is a matrix T times the other and, where the loop is closed and the
+velocity satisfies the rows, T maps one drift to the other.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ TREES = 10
 
 
 def closed_trees(kind):
-    """Trees with a closure of a kind, where it is closed and its rows are of condition 100 at most."""
-    seed = found = 0
-    while found < TREES:
+    """Trees with a closed closure of a kind whose rows have a condition number of at most 100."""
+    seed = count = 0
+    while count < TREES:
         seed += 1
         rng = np.random.default_rng([seed, 17])
         links = random_links(rng, 6, ordinary=True)
@@ -39,16 +39,16 @@ def closed_trees(kind):
         judge = ConstrainedTree(PeerTree(links, GRAVITY, robot), made)
         K = judge.rows(q, np.zeros(robot.nv)).K
         _, sizes, V = np.linalg.svd(K)
-        kept = sizes > 1e-9 * sizes[0]
-        if not sizes[0] or sizes[kept][-1] < 1e-2 * sizes[0] or kept.sum() == robot.nv:
+        active = sizes > 1e-9 * sizes[0]
+        if not sizes[0] or sizes[active][-1] < 1e-2 * sizes[0] or active.sum() == robot.nv:
             continue
-        found += 1
-        w = V[kept.sum() :].T @ rng.normal(size=robot.nv - kept.sum())
+        count += 1
+        w = V[active.sum() :].T @ rng.normal(size=robot.nv - active.sum())
         yield robot, constraints(made), judge.rows(q, w), q, w
 
 
 @pytest.mark.parametrize("kind", PLACED)
-def test_rows_are_those_of_the_judge_in_other_axes(kind):
+def test_rows_agree_with_the_reference_up_to_axes(kind):
     for robot, held, theirs, q, w in closed_trees(kind):
         ours = rows(Tree.of(robot), held, q.tolist(), w.tolist())
         K, drift, offset = (

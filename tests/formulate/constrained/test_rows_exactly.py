@@ -1,7 +1,8 @@
-"""Rows and drifts at 40 digits: the derivative of the gap is K w + b, and that of K w + b at constant w the drift.
+"""Rows and drifts with 40 digits: the derivative of the gap is K w + b, and that of K w + b at constant w the drift.
 
-A central difference of a step of 1e-10 misses by 1e-20. What is left is that axes and placements are doubles: turns
-that miss orthonormality by 1e-16 have rates that miss ω × R by as much, once for every joint on the way.
+Central differences with a step of 1e-10 have errors of 1e-20. The remaining error is due to axes and placements in
+double precision: rotations with orthonormality errors of 1e-16 have rates with the same error relative to ω × R, once
+for every joint on the path.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ BASES = ("fixed", "floating", "planar")
 
 
 def loose(robot, constraints, rng, q=None):
-    """A robot anywhere, moving anyhow: neither positions nor velocities keep the constraints."""
+    """A random configuration and velocity, which do not satisfy the constraints."""
     at, w, _ = random_motion(robot, rng)
     return robot, constraints, at if q is None else q, w
 
 
 def judge(robot, constraints, q, w, moving=lambda t: (), closed=ROTATION_LABELS):
-    """Every drift and every rate against differences; `moving` gives what is prescribed as functions of time.
+    """Compare every drift and every rate with differences; `moving(t)` returns the prescribed motions.
 
-    The gaps of rows that are named in `closed` have the rate of their row only where they are closed.
+    The gaps of rows with labels in `closed` have the rate of their row only where they are closed, and are left out.
     """
     tree, w = Tree.of(robot), exact(w)
 
@@ -55,23 +56,25 @@ def judge(robot, constraints, q, w, moving=lambda t: (), closed=ROTATION_LABELS)
     def at(state):
         return rows(tree, constraints, state[:-1], w, moving(state[-1]))
 
-    def rates(found):
-        return [sum((k * x for k, x in zip(row.jacobian, w, strict=True)), start=row.offset) for row in found]
+    def rates(row_list):
+        return [sum((k * x for k, x in zip(row.jacobian, w, strict=True)), start=row.offset) for row in row_list]
 
-    def gaps(found):
-        return [0.0 if row.gap is None or row.label in closed else row.gap for row in found]
+    def gaps(row_list):
+        return [0.0 if row.gap is None or row.label in closed else row.gap for row in row_list]
 
     def measured(state):
-        found = at(state)
-        return rates(found) + gaps(found)
+        row_list = at(state)
+        return rates(row_list) + gaps(row_list)
 
     state = exact([*q, 0.0])
-    found, slopes = at(state), derivative(measured, rate, state)
-    labels = [row.label for row in found]
-    assert_near([row.drift for row in found], slopes[: len(found)], labels)
-    own = [0.0 if row.gap is None or row.label in closed else x for row, x in zip(found, rates(found), strict=True)]
-    assert_near(own, slopes[len(found) :], labels)
-    return found
+    row_list, slopes = at(state), derivative(measured, rate, state)
+    labels = [row.label for row in row_list]
+    assert_near([row.drift for row in row_list], slopes[: len(row_list)], labels)
+    expected = [
+        0.0 if row.gap is None or row.label in closed else x for row, x in zip(row_list, rates(row_list), strict=True)
+    ]
+    assert_near(expected, slopes[len(row_list) :], labels)
+    return row_list
 
 
 def assert_near(ours, theirs, labels):
@@ -82,7 +85,7 @@ def assert_near(ours, theirs, labels):
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("kind", CLOSURES, ids=lambda kind: kind.kind)
-def test_the_rows_of_closures_on_random_trees(kind, base):
+def test_rows_of_closures_on_random_trees(kind, base):
     rng = np.random.default_rng([CLOSURES.index(kind), BASES.index(base)])
     robot = random_tree(31 * BASES.index(base) + 7, 7, base=base)
     links = robot.link_names
@@ -90,45 +93,45 @@ def test_the_rows_of_closures_on_random_trees(kind, base):
     robot = robot.with_frames(frames)
     length = {"length": 0.7} if kind is con.Distance else {}
     ties = [("on link6", "on link2"), ("on link1", "on link5"), ("on link4", None), ("on link3", random_pose(rng))]
-    held = [kind(a, b, name=f"{k}", **length) for k, (a, b) in enumerate(ties)]
-    judge(*loose(robot, held, rng))
+    constraints = [kind(a, b, name=f"{k}", **length) for k, (a, b) in enumerate(ties)]
+    judge(*loose(robot, constraints, rng))
 
 
 @pytest.mark.parametrize("kind", [con.Orientation, con.Weld], ids=lambda kind: kind.kind)
-def test_the_gap_of_turns_has_the_rate_of_its_row_where_it_is_closed(kind):
-    """φ is 1e-16 there, and φ̇ misses the rate by as much."""
+def test_the_gap_of_rotations_has_the_rate_of_its_row_where_it_is_closed(kind):
+    """φ is about 1e-16 there, and φ̇ differs from the rate by as much."""
     rng = np.random.default_rng(3)
     robot = random_tree(5, 6, base="floating")
     q, w, _ = random_motion(robot, rng)
-    place = ap.Dynamics(robot).pose("link4")(q)
-    world = Pose(Mat3.of(place[:3, :3].tolist()), ap.Vec3.of(place[:3, 3].tolist()))
-    tree, held = Tree.of(robot), [kind("link4", world)]
+    pose = ap.Dynamics(robot).pose("link4")(q)
+    world = Pose(Mat3.of(pose[:3, :3].tolist()), ap.Vec3.of(pose[:3, 3].tolist()))
+    tree, constraints = Tree.of(robot), [kind("link4", world)]
 
     def gaps(at):
-        return [row.gap for row in rows(tree, held, at, exact(w))]
+        return [row.gap for row in rows(tree, constraints, at, exact(w))]
 
-    found = rows(tree, held, exact(q), exact(w))
+    row_list = rows(tree, constraints, exact(q), exact(w))
     rate = derivative(gaps, lambda at: robot.rate(at, exact(w)), exact(q))
-    for row, slope in zip(found, rate, strict=True):
-        own = sum((k * float(x) for k, x in zip(row.jacobian, w, strict=True)), start=0.0)
+    for row, slope in zip(row_list, rate, strict=True):
+        expected = sum((k * float(x) for k, x in zip(row.jacobian, w, strict=True)), start=0.0)
         assert abs(float(row.gap)) < 1e-14
-        assert float(slope) == pytest.approx(float(own), abs=1e-13)
+        assert float(slope) == pytest.approx(float(expected), abs=1e-13)
 
 
 # ---- rolling
 
 
 def carriage(rng, floating=True):
-    """A chassis with an oblique axle and a wheel that is neither centred nor straight, and a plate on an arm."""
-    made = ap.Builder("carriage", base="floating" if floating else "planar", root="chassis")
-    made.link("fork", ap.Revolute((0.3, 0.0, -0.9)), parent="chassis", at=random_pose(rng))
-    made.link("wheel", ap.Revolute((0.0, 1.0, 0.0)), parent="fork", at=random_pose(rng))
-    made.link("arm", ap.Prismatic((0.0, 0.6, 0.8)), parent=None, at=random_pose(rng))
-    made.link("plate", ap.Spherical(), parent="arm", at=random_pose(rng))
-    made.frame("skewed", on="wheel", xyz=(0.1, 0.2, 0.05), rpy=(0.2, 0.4, 0.6))
-    made.frame("table", on="plate", xyz=(0.1, 0.0, -0.2), rpy=(0.5, -0.3, 0.1))
-    made.frame("slope", on=None, xyz=(0.1, 0.0, -0.2), rpy=(0.5, -0.3, 0.1))
-    return made.build()
+    """A chassis with an oblique axle and a wheel that is neither centred nor aligned, and a plate on an arm."""
+    builder = ap.Builder("carriage", base="floating" if floating else "planar", root="chassis")
+    builder.link("fork", ap.Revolute((0.3, 0.0, -0.9)), parent="chassis", at=random_pose(rng))
+    builder.link("wheel", ap.Revolute((0.0, 1.0, 0.0)), parent="fork", at=random_pose(rng))
+    builder.link("arm", ap.Prismatic((0.0, 0.6, 0.8)), parent=None, at=random_pose(rng))
+    builder.link("plate", ap.Spherical(), parent="arm", at=random_pose(rng))
+    builder.frame("skewed", on="wheel", xyz=(0.1, 0.2, 0.05), rpy=(0.2, 0.4, 0.6))
+    builder.frame("table", on="plate", xyz=(0.1, 0.0, -0.2), rpy=(0.5, -0.3, 0.1))
+    builder.frame("slope", on=None, xyz=(0.1, 0.0, -0.2), rpy=(0.5, -0.3, 0.1))
+    return builder.build()
 
 
 def bowl(x, y, z):
@@ -142,22 +145,24 @@ WALLS = {
     "on an inclined plane": ap.Plane((0.2, -0.1, 1.0), -0.4),
     "in a bowl": ap.Implicit(bowl),
 }
-PLACES = {"on the ground": None, "on a slope": "slope", "on a plate": "table", "on a turntable": "slope", **WALLS}
+GROUNDS = {"on the ground": None, "on a slope": "slope", "on a plate": "table", "on a turntable": "slope", **WALLS}
 
 
 @pytest.mark.parametrize("ball", [False, True], ids=["wheel", "ball"])
-@pytest.mark.parametrize("where", PLACES)
-def test_a_wheel_that_leans_and_turns_and_a_ball(where, ball):
-    rng = np.random.default_rng(list(PLACES).index(where))
+@pytest.mark.parametrize("where", GROUNDS)
+def test_rows_of_leaning_wheels_and_balls(where, ball):
+    rng = np.random.default_rng(list(GROUNDS).index(where))
     robot, turning = carriage(rng), 0.7 * (where == "on a turntable")
-    held = [con.Rolling(name, 0.3, on=PLACES[where], ball=ball, turning=turning) for name in ("wheel", "skewed")]
+    constraints = [
+        con.Rolling(name, 0.3, on=GROUNDS[where], ball=ball, turning=turning) for name in ("wheel", "skewed")
+    ]
     closed = ("normal",) if where == "in a bowl" and not ball else ()
-    found = judge(*loose(robot, held, rng), closed=closed)
-    assert bool(turning) == any(float(row.offset) for row in found)
+    row_list = judge(*loose(robot, constraints, rng), closed=closed)
+    assert bool(turning) == any(float(row.offset) for row in row_list)
 
 
-def test_a_wheel_that_touches_a_surface_without_a_distance_leaves_it_at_the_rate_of_its_row():
-    """φ is lowered until it touches: by as much as its gap says, of which the slope is that of two heights."""
+def test_the_gap_of_a_wheel_on_an_implicit_surface_has_the_rate_of_its_row_where_it_is_closed():
+    """φ is lowered until the wheel touches, by linear interpolation of the gap between two heights."""
     rng = np.random.default_rng(14)
     robot = carriage(rng)
     q, w, _ = random_motion(robot, rng)
@@ -167,31 +172,31 @@ def test_a_wheel_that_touches_a_surface_without_a_distance_leaves_it_at_the_rate
         return [con.Rolling("skewed", 0.3, on=wall)]
 
     low, high = (rows(Tree.of(robot), on(height), q.tolist(), w.tolist())[2].gap for height in (0.0, 1.0))
-    found = judge(robot, on(-low / (high - low)), q, w)
-    assert abs(float(found[2].gap)) < 1e-15
+    row_list = judge(robot, on(-low / (high - low)), q, w)
+    assert abs(float(row_list[2].gap)) < 1e-15
 
 
-def test_a_disk_that_is_free_and_a_wheel_that_carries_its_ground():
+def test_rows_of_a_free_disk_and_of_a_wheel_that_carries_its_ground():
     rng = np.random.default_rng(8)
-    made = ap.Builder("disk", base="floating", root="disk")
-    made.link("plate", ap.Revolute((0.0, 0.0, 1.0)), parent="disk", at=random_pose(rng))
-    robot = made.build()
-    held = [
+    builder = ap.Builder("disk", base="floating", root="disk")
+    builder.link("plate", ap.Revolute((0.0, 0.0, 1.0)), parent="disk", at=random_pose(rng))
+    robot = builder.build()
+    constraints = [
         con.Rolling("disk", 0.3, axis="z"),
         con.Rolling("disk", 0.2, axis="x", on="plate", name="own"),
         con.Rolling("plate", 0.2, on="disk", name="back"),
     ]
-    judge(*loose(robot, held, rng))
+    judge(*loose(robot, constraints, rng))
 
 
 @pytest.mark.parametrize("across", ["x", "y", "z"])
-def test_blades(across):
+def test_rows_of_blades(across):
     rng = np.random.default_rng(11)
     robot = carriage(rng)
     judge(*loose(robot, [con.Skate("skewed", across), con.Skate("wheel", across, on="table")], rng))
 
 
-# ---- by hand, and moving
+# ---- custom rows and prescribed motions
 
 
 def by_hand(q):
@@ -200,20 +205,20 @@ def by_hand(q):
     return [first, second], [q[0] * q[1], 0.0]
 
 
-def test_velocities_that_are_written_by_hand():
+def test_custom_velocity_rows():
     rng = np.random.default_rng(12)
     robot = random_tree(2, 4, kinds=("revolute", "prismatic"))
-    held = [con.Velocities(by_hand, labels=("first", "second"))]
-    con.check_constraints(robot, held)
-    judge(*loose(robot, held, rng))
+    constraints = [con.Velocities(by_hand, labels=("first", "second"))]
+    con.check_constraints(robot, constraints)
+    judge(*loose(robot, constraints, rng))
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_motions_that_are_prescribed(base):
+def test_rows_of_prescribed_motions(base):
     rng = np.random.default_rng(13)
     robot = random_tree(9, 6, base=base, kinds=("revolute", "prismatic", "mimic"))
     joints = [link.joint.name for link in robot.links if link.joint.motion.nv == 1]
-    held = [
+    constraints = [
         con.Prescribed(con.Point("link5", "link2")),
         con.Prescribed(con.Gear({joints[0]: 1.0, joints[3]: -0.5}, 0.2)),
         con.Prescribed(con.Distance("link4", None, 0.5)),
@@ -221,7 +226,7 @@ def test_motions_that_are_prescribed(base):
         con.Prescribed(con.Skate("link4")),
         con.Prescribed(con.Rolling("link3", 0.2), ("normal",)),
     ]
-    assert [len(constraint.motions) for constraint in held] == [3, 1, 1, 2, 1, 1]
+    assert [len(constraint.motions) for constraint in constraints] == [3, 1, 1, 2, 1, 1]
 
     def moving(t):
         numbers = []
@@ -230,5 +235,5 @@ def test_motions_that_are_prescribed(base):
             numbers += [s + c * t + 0.5 * c * t * t, c + c * t, c]
         return numbers
 
-    con.check_constraints(robot, held)
-    judge(*loose(robot, held, rng), moving)
+    con.check_constraints(robot, constraints)
+    judge(*loose(robot, constraints, rng), moving)

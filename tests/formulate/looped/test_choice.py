@@ -1,4 +1,4 @@
-"""When a tree is written as loops, and how one asks for it."""
+"""Which trees use loops, and how to request loops or straight-line code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def chain(links):
 
 
 def bush(links):
-    """Every link on the ground."""
-    found = chain(links)
-    return replace(found, links=tuple(replace(link, parent=None) for link in found.links))
+    """A tree whose links are all attached to the ground."""
+    robot = chain(links)
+    return replace(robot, links=tuple(replace(link, parent=None) for link in robot.links))
 
 
-def test_long_trees_are_loops_and_short_ones_are_not():
+def test_long_trees_use_loops_and_short_ones_do_not():
     short, long = ap.Dynamics(chain(6)), ap.Dynamics(chain(MAX_STRAIGHT_LINKS + 1))
     assert short.looped == ()
     assert "inverse_dynamics" not in ap.Dynamics(chain(MAX_STRAIGHT_LINKS)).looped
@@ -37,7 +37,7 @@ def test_long_trees_are_loops_and_short_ones_are_not():
     assert "loops" not in repr(short)
 
 
-def test_one_may_ask_for_either():
+def test_loops_and_straight_line_code_can_be_requested():
     assert isinstance(ap.Dynamics(chain(3), looped=True).inverse_dynamics.formula, Program)
     assert isinstance(ap.Dynamics(chain(MAX_STRAIGHT_LINKS + 1), looped=False).inverse_dynamics.formula, Tape)
 
@@ -50,7 +50,7 @@ def test_the_code_of_a_loop_does_not_grow_with_the_robot():
     assert tapes(60) == tapes(240)
 
 
-def test_other_formulations_and_methods_are_never_replaced():
+def test_requested_formulations_and_methods_are_never_replaced_by_loops():
     robot = chain(MAX_STRAIGHT_LINKS + 1)
     assert ap.Dynamics(robot, "newton-euler").looped == ()
     by_name = ap.Dynamics(robot, forward="articulated-body").looped
@@ -64,7 +64,7 @@ def test_other_formulations_and_methods_are_never_replaced():
         ap.Dynamics(robot, looped="yes")
 
 
-def test_forward_dynamics_with_mimic_joints_stays_straight():
+def test_forward_dynamics_with_mimic_joints_uses_straight_line_code():
     robot = random_tree(0, 12, kinds=("mimic",))
     assert any(link.joint.mimic for link in robot.links)
     looped = ap.Dynamics(robot, looped=True).looped

@@ -1,7 +1,7 @@
-"""Loops in machine code: against Pinocchio on long chains and trees, against straight code with everything switched on.
+"""Compiled loops against Pinocchio on long chains and trees, and against straight-line code with all options.
 
-Errors are relative to the largest force or acceleration. Rounding grows with the number of links, and forward dynamics
-carries the condition of the inertia matrix.
+Errors are relative to the largest force or acceleration. Rounding errors grow with the number of links and, in forward
+dynamics, with the condition number of the inertia matrix.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def test_long_chains_against_pinocchio(links):
     assert relative_error(dyn.forward_dynamics(*motion), oracle.forward_dynamics(*motion)) <= SOLVED
 
 
-def test_a_thousand_links_against_the_straight_text_on_numbers():
-    """Pinocchio would take 32 GB: it makes room for second derivatives, 4 n³ numbers."""
+def test_a_thousand_links_against_straight_line_code_on_floats():
+    """Pinocchio would need 32 GB, because it allocates 4 n³ numbers for second derivatives."""
     robot = random_tree(1000, 1000, kinds=("revolute",), branching=False)
     dyn, motion, tree = Dynamics(robot), motion_of(robot), Tree.of(robot)
-    wanted = inverse_dynamics(tree, *(x.tolist() for x in motion))
-    assert relative_error(dyn.inverse_dynamics(*motion), wanted) <= EXACT
+    expected = inverse_dynamics(tree, *(x.tolist() for x in motion))
+    assert relative_error(dyn.inverse_dynamics(*motion), expected) <= EXACT
     q, v, tau = motion
     a = dyn.forward_dynamics(q, v, tau)
     bias = inverse_dynamics(tree, q.tolist(), v.tolist(), [0.0] * 1000)
@@ -64,7 +64,7 @@ def test_large_trees_with_all_kinds_of_joints_against_pinocchio(seed):
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_the_robots_of_the_zoo_do_the_same_in_loops(name):
+def test_loops_agree_with_straight_line_code_on_robots_of_the_zoo(name):
     both_forms_agree(ZOO[name], 3)
 
 
@@ -79,7 +79,9 @@ def test_the_robots_of_the_zoo_do_the_same_in_loops(name):
     free=st.integers(0, 2),
     pushed=st.integers(0, 2),
 )
-def test_whatever_is_switched_on(seed, links, base, friction, rotors, reference, free, pushed):
+def test_loops_agree_with_straight_line_code_for_all_options(
+    seed, links, base, friction, rotors, reference, free, pushed
+):
     robot = random_tree(seed, links, base=base, actuators=True)
     robot = replace(robot, free=frozenset(robot.link_names[:free]))
     frames = [frame.name for frame in robot.frames[:pushed]]
@@ -96,35 +98,35 @@ def both_forms_agree(robot, seed, **options):
     free = [1.3 * np.concatenate(bodies)] if bodies else []
     for name in ("inverse_dynamics", "forward_dynamics"):
         arguments = (q, v, a, *wrenches, *free)
-        wanted = getattr(straight, name)(*arguments)
+        expected = getattr(straight, name)(*arguments)
         limit = EXACT if name == "inverse_dynamics" else SOLVED
-        assert relative_error(getattr(loops, name)(*arguments), wanted) <= limit
+        assert relative_error(getattr(loops, name)(*arguments), expected) <= limit
 
 
-def test_a_batch_equals_its_samples_and_single_precision_is_near():
+def test_a_batch_equals_its_samples_and_single_precision_agrees_approximately():
     robot = random_tree(8, 60, base="floating", kinds=("revolute", "prismatic", "spherical"))
     dyn, rng = Dynamics(robot), np.random.default_rng(0)
     batch = [np.array(part) for part in zip(*(random_motion(robot, rng) for _ in range(9)), strict=True)]
     for function, limit in ((dyn.inverse_dynamics, 1e-4), (dyn.bias, 1e-4)):
         arguments = batch[: len(function.inputs)]
-        per_link = function(*arguments)
+        results = function(*arguments)
         for k in range(9):
-            np.testing.assert_array_equal(function(*(x[k] for x in arguments)), per_link[k])
+            np.testing.assert_array_equal(function(*(x[k] for x in arguments)), results[k])
         single = function(*(x.astype(np.float32) for x in arguments))
         assert single.dtype == np.float32
-        assert relative_error(single, per_link) <= limit
+        assert relative_error(single, results) <= limit
 
 
-def test_derivatives_of_a_loop_are_those_of_straight_code():
+def test_derivatives_of_a_loop_are_those_of_straight_line_code():
     robot = random_tree(2, 7, base="floating")
     loops, straight = Dynamics(robot, looped=True), Dynamics(robot, looped=False)
     motion = motion_of(robot)
-    found = loops.inverse_dynamics.jacobian("q", "v")(*motion)
-    for one, other in zip(found, straight.inverse_dynamics.jacobian("q", "v")(*motion), strict=True):
+    jacobians = loops.inverse_dynamics.jacobian("q", "v")(*motion)
+    for one, other in zip(jacobians, straight.inverse_dynamics.jacobian("q", "v")(*motion), strict=True):
         assert relative_error(one, other) <= 1e-11
 
 
-def test_a_nan_in_one_sample_spoils_no_other():
+def test_a_nan_in_one_sample_affects_no_other():
     robot = random_tree(4, 55, kinds=("revolute",), branching=False)
     dyn, (q, v, a) = Dynamics(robot), motion_of(robot)
     batch = np.stack([q, q, q])
@@ -134,7 +136,7 @@ def test_a_nan_in_one_sample_spoils_no_other():
     np.testing.assert_array_equal(tau[[0, 2]], dyn.inverse_dynamics(np.stack([q, q]), v, a))
 
 
-def test_angles_of_any_size_are_taken_at_their_word():
+def test_large_angles_are_accurate():
     robot = random_tree(4, 55, kinds=("revolute",), branching=False)
     dyn, oracle, (q, v, a) = Dynamics(robot), Oracle(robot), motion_of(robot)
     q[::7] *= 1e15

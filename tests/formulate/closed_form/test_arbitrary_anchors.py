@@ -1,4 +1,4 @@
-"""Robots of the zoo with joints anywhere, and loops that must close."""
+"""Mechanisms of the zoo with joints at arbitrary points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from appell.describe.load import load_text
 from appell.describe.write import to_toml
 from appell.describe.zoo.mechanisms import MECHANISMS, five_bar, stewart_gough, three_rrr
 from appell.errors import ArgumentError, ModelError
-from formulate.closed_form import judges
+from formulate.closed_form import reference_trees
 from robots import random_body
 
 BASE = ((0.5, 0.1, 0.0), (0.2, 0.45, 0.1), (-0.3, 0.4, 0.0), (-0.55, 0.0, -0.1), (-0.2, -0.5, 0.05), (0.35, -0.4, 0.0))
@@ -25,11 +25,11 @@ PLATFORM = (
 ANYWHERE = {"base_anchors": BASE, "platform_anchors": PLATFORM, "home": (0.02, -0.01, 0.7, 0.1, 0.05, -0.05)}
 
 
-def test_a_stewart_gough_platform_on_any_twelve_points_has_the_torques_of_constraint_forces():
+def test_torques_of_a_stewart_gough_platform_with_arbitrary_anchors_agree_with_the_closed_tree():
     rng = np.random.default_rng(1965)
     plain = stewart_gough(**ANYWHERE, gravity=(1.0, -2.0, -9.0))
     system = plain.with_bodies({name: random_body(rng) for name in plain.body_names})
-    judge, dyn = judges.stewart_gough(system, np.array(BASE), np.array(PLATFORM)), ap.Dynamics(system)
+    judge, dyn = reference_trees.stewart_gough(system, np.array(BASE), np.array(PLATFORM)), ap.Dynamics(system)
     for _ in range(20):
         q = system.start + rng.uniform(-0.1, 0.1, 6)
         v, a = rng.normal(size=6), rng.normal(size=6)
@@ -39,23 +39,23 @@ def test_a_stewart_gough_platform_on_any_twelve_points_has_the_torques_of_constr
         assert np.abs(dyn.inverse_dynamics(q, v, a) - theirs).max() < 1e-9
 
 
-def test_lengths_are_the_distances_of_the_points():
+def test_leg_lengths_are_the_distances_of_the_anchors():
     x, y, z, yaw, pitch, roll = ANYWHERE["home"]
-    R = judges.rot("z", yaw) @ judges.rot("y", pitch) @ judges.rot("x", roll)
+    R = reference_trees.rot("z", yaw) @ reference_trees.rot("y", pitch) @ reference_trees.rot("x", roll)
     expected = np.linalg.norm([x, y, z] + np.array(PLATFORM) @ R.T - BASE, axis=1)
-    found = ap.Dynamics(stewart_gough(**ANYWHERE)).actuator_positions(ANYWHERE["home"])
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    lengths = ap.Dynamics(stewart_gough(**ANYWHERE)).actuator_positions(ANYWHERE["home"])
+    np.testing.assert_allclose(lengths, expected, rtol=1e-14)
 
 
-def test_legs_may_lie_down():
-    """Three legs upright and three along the ground, as in a machine tool; no leg lies in its own joint's axis."""
+def test_legs_can_be_horizontal():
+    """Three vertical and three horizontal legs, as in a machine tool; no leg is along its own joint axis."""
     base = ((1, 0, 0), (-1, 1, 0), (-1, -1, 0), (3, 0, 1), (0, 3, 1), (0, 3.2, 1))
     platform = ((0.5, 0, -0.1), (-0.5, 0.5, -0.1), (-0.5, -0.5, -0.1), (0.6, 0, 0), (0.3, 0.6, 0), (-0.3, 0.6, 0))
     robot = stewart_gough(base_anchors=base, platform_anchors=platform, home=(0, 0, 1, 0, 0, 0))
     assert np.isfinite(ap.Dynamics(robot).inverse_dynamics(robot.start, np.ones(6), np.ones(6))).all()
 
 
-def test_it_is_written_and_read_again():
+def test_a_platform_with_arbitrary_anchors_is_written_to_a_file_and_read_again():
     robot = stewart_gough(**ANYWHERE)
     again = load_text(to_toml(robot), "toml")
     q = robot.start + 0.01
@@ -73,13 +73,13 @@ def test_it_is_written_and_read_again():
         ({"base_anchors": BASE, "platform_anchors": BASE, "home": (0,) * 6}, "leg 1 .* has no length at home"),
     ],
 )
-def test_points_that_are_none_are_refused(options, message):
+def test_invalid_anchors_are_rejected(options, message):
     with pytest.raises(ArgumentError, match=message):
         stewart_gough(**options)
 
 
-def test_planar_robots_stand_anywhere_too():
-    """Moved by a vector, motors and pin together, nothing changes."""
+def test_planar_robots_can_have_arbitrary_motor_positions():
+    """Translating motors and pin together does not change the torques."""
     q, v, a = np.array([0.02, 0.45]), np.array([0.3, -0.2]), np.array([1.0, 2.0])
     moved = ap.Dynamics(five_bar(motors=((0.85, 2.0), (1.15, 2.0)))).inverse_dynamics(q + np.array([1.0, 2.0]), v, a)
     np.testing.assert_allclose(moved, ap.Dynamics(five_bar()).inverse_dynamics(q, v, a), rtol=1e-12)
@@ -97,12 +97,12 @@ def test_planar_robots_stand_anywhere_too():
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_of_the_zoo_says_where_its_bodies_meet(name):
+def test_every_mechanism_of_the_zoo_has_pins(name):
     robot = MECHANISMS[name]()
     assert len(robot.pins) >= len(robot.driven)
 
 
-def test_a_home_that_no_leg_reaches_is_a_named_error():
+def test_the_error_of_an_unreachable_home_names_the_body():
     def pose(q):
         return ap.Pose(translation=ap.Vec3(ap.sqrt(1.0 - q[0] * q[0]), 0.0, 0.0))
 

@@ -1,7 +1,7 @@
-"""The ready-made robots, each built once more in Pinocchio from their dimensions alone, as trees with loops to close.
+"""The mechanisms of the zoo, built in Pinocchio from their dimensions, as trees with loops to close.
 
-`judge.loops` is the tree, `judge.guess(q, theta)` the joints of its legs by plain geometry. Bodies are taken by name
-from the mechanism, so that any inertia may be given to them.
+`judge.loops` is the tree, `judge.guess(q, theta)` gives the joints of its legs by plain geometry. Bodies are taken by
+name from the mechanism, so that they can have any inertia.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy import array, cos, sin
 
-from formulate.closed_form.loops import Loops
+from formulate.closed_form.reference_loops import Loops
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ def planar_legs(loops, bodies, names, motors, lengths, pins, platform):
 
 def planar_guess(names, motors, lengths, pin_of):
     def guess(q, theta):
-        found = {}
+        joints = {}
         for k, (name, motor) in enumerate(zip(names, motors, strict=True)):
             rest = pin_of(q, k) - array(motor) - lengths[0] * array([cos(theta[k]), sin(theta[k])])
-            found[f"theta {name}"] = theta[k]
-            found[f"elbow {name}"] = np.arctan2(rest[1], rest[0]) - theta[k]
-        return found
+            joints[f"theta {name}"] = theta[k]
+            joints[f"elbow {name}"] = np.arctan2(rest[1], rest[0]) - theta[k]
+        return joints
 
     return guess
 
@@ -96,20 +96,20 @@ def delta(mechanism, base=0.2, platform=0.05, arm=0.3, forearm=0.7):
         loops.actuators.append(f"hip{k}")
 
     def guess(q, theta):
-        found = {}
+        joints = {}
         for k, turn in enumerate(turns, start=1):
             angle = theta[k - 1]
             rest = turn.T @ q + [platform - base, 0, 0] - rot("y", angle) @ [arm, 0, 0]
-            found[f"hip{k}"] = angle
-            found[f"swing{k}"] = np.arctan2(-rest[2], rest[0]) - angle
-            found[f"hinge{k}"] = np.arcsin(rest[1] / forearm)
-        return found
+            joints[f"hip{k}"] = angle
+            joints[f"swing{k}"] = np.arctan2(-rest[2], rest[0]) - angle
+            joints[f"hinge{k}"] = np.arcsin(rest[1] / forearm)
+        return joints
 
     return Judge(loops, guess)
 
 
 def stewart_gough(mechanism, anchors=None, tips=None):
-    """Joints in pairs on circles of 0.5 and 0.3 m, 20° and 100° apart, or at six points each."""
+    """Joints in pairs on circles of 0.5 and 0.3 m, 20° and 100° apart, or at six given points each."""
     loops, bodies = Loops(mechanism.gravity), parameters(mechanism)
     for name, parent in zip(("PX", "PY", "PZ", "RZ", "RY"), (None, "PX", "PY", "PZ", "RZ"), strict=True):
         loops.add(name, parent, name)
@@ -128,13 +128,13 @@ def stewart_gough(mechanism, anchors=None, tips=None):
         loops.actuators.append(f"length{k}")
 
     def guess(q, theta):
-        found = {}
+        joints = {}
         for k, (anchor, tip, turn) in enumerate(zip(anchors, tips, axes, strict=True), start=1):
             s = turn.T @ (q[:3] + zyx(*q[3:]) @ tip - anchor)
-            found[f"tilt{k}"] = np.arctan2(-s[1], s[2])
-            found[f"nod{k}"] = np.arcsin(s[0] / np.linalg.norm(s))
-            found[f"length{k}"] = theta[k - 1]
-        return found
+            joints[f"tilt{k}"] = np.arctan2(-s[1], s[2])
+            joints[f"nod{k}"] = np.arcsin(s[0] / np.linalg.norm(s))
+            joints[f"length{k}"] = theta[k - 1]
+        return joints
 
     return Judge(loops, guess)
 
@@ -155,11 +155,11 @@ def agile_wrist(mechanism, alpha1=80.0, alpha2=70.0):
         loops.actuators.append(f"theta{k}")
 
     def guess(q, theta):
-        found = {}
+        joints = {}
         for k, (base, seat) in enumerate(zip(bases, seats, strict=True), start=1):
             x, y, _ = (base @ rot("z", theta[k - 1]) @ rot("x", a1)).T @ zyx(*q) @ seat
-            found[f"theta{k}"], found[f"psi{k}"] = theta[k - 1], np.arctan2(x, -y)
-        return found
+            joints[f"theta{k}"], joints[f"psi{k}"] = theta[k - 1], np.arctan2(x, -y)
+        return joints
 
     return Judge(loops, guess)
 

@@ -1,4 +1,4 @@
-"""A rope from end to end: simulate, energy, frames; and what is too long for one piece of code says so."""
+"""A rope of many links: simulation, energy and frames; functions that are too long to compile raise an error."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from robots import random_motion, random_tree
 
 
 def rope(links):
-    """Rods of 5 cm on joints about y and x in turn, hanging from the ground."""
-    made = []
+    """Rods of 5 cm on joints about y and x alternately, hanging from the ground."""
+    rods = []
     for k in range(links):
-        axis, place = ((1, 0, 0) if k % 2 else (0, 1, 0)), ap.Vec3(0.0, 0.0, -0.05 if k else 0.0)
-        joint = ap.Joint(f"joint{k}", ap.Revolute(axis), ap.Pose(translation=place))
+        axis, position = ((1, 0, 0) if k % 2 else (0, 1, 0)), ap.Vec3(0.0, 0.0, -0.05 if k else 0.0)
+        joint = ap.Joint(f"joint{k}", ap.Revolute(axis), ap.Pose(translation=position))
         body = ap.Body(0.02, (0.0, 0.0, -0.025), (4.3e-6, 4.3e-6, 1e-6))
-        made.append(ap.Link(f"link{k}", f"link{k - 1}" if k else None, joint, body))
-    return ap.Robot("rope", tuple(made))
+        rods.append(ap.Link(f"link{k}", f"link{k - 1}" if k else None, joint, body))
+    return ap.Robot("rope", tuple(rods))
 
 
 def test_a_rope_of_a_hundred_links_swings_and_keeps_its_energy():
@@ -35,7 +35,7 @@ def test_a_rope_of_a_hundred_links_swings_and_keeps_its_energy():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_energies_in_loops_are_pinocchios(seed):
+def test_energies_in_loops_agree_with_pinocchio(seed):
     robot = random_tree(seed, 9, base=("fixed", "floating")[seed % 2])
     dyn, oracle, (q, v, _) = (
         ap.Dynamics(robot, looped=True),
@@ -47,7 +47,7 @@ def test_energies_in_loops_are_pinocchios(seed):
 
 
 @pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
-def test_the_jacobian_of_a_frame_that_is_far_out(reference):
+def test_the_jacobian_of_a_frame_behind_many_joints_agrees_with_pinocchio(reference):
     robot = random_tree(6, 30, kinds=("revolute", "prismatic", "spherical", "mimic"), branching=False)
     dyn, oracle, (q, _, _) = ap.Dynamics(robot), Oracle(robot), random_motion(robot, np.random.default_rng(1))
     assert (
@@ -55,7 +55,7 @@ def test_the_jacobian_of_a_frame_that_is_far_out(reference):
     )
 
 
-def test_what_is_too_long_for_one_piece_of_code_says_so(monkeypatch):
+def test_a_function_with_too_many_operations_is_rejected(monkeypatch):
     monkeypatch.setattr(graph, "MAX_NODES", 3000)
     dyn = ap.Dynamics(rope(60))
     assert np.isfinite(dyn.inverse_dynamics(*np.zeros((3, 60)))).all()
@@ -63,7 +63,7 @@ def test_what_is_too_long_for_one_piece_of_code_says_so(monkeypatch):
         _ = dyn.mass_matrix
 
 
-def test_a_rope_whose_every_second_link_is_massless_has_an_answer():
+def test_forward_dynamics_of_a_rope_with_alternating_massless_links_has_a_solution():
     solid = rope(60)
     links = tuple(replace(link, body=None) if k % 2 else link for k, link in enumerate(solid.links[::-1]))[::-1]
     robot = replace(solid, links=links)

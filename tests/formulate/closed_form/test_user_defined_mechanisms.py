@@ -1,4 +1,4 @@
-"""Mechanisms that a user writes: a crank and slider, an arm that `Dynamics` knows too, and one driven twice."""
+"""User-defined mechanisms: a crank slider, one with two motors, and an arm that is compared with a tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CRANK, ROD = 0.1, 0.3
 
 
 def crank_slider(actuators=("crank",)):
-    """q = (x,), the slider's place on a line through the crank's axis; the crank is found by its inverse kinematics."""
+    """q = (x,), the position of the slider on a line through the crank's axis; the crank angle follows from it."""
 
     def theta(q):
         (x,) = q
@@ -45,7 +45,7 @@ def crank_slider(actuators=("crank",)):
     return ap.Dynamics(mechanism)
 
 
-def test_a_crank_and_slider_has_the_energy_of_the_text_book():
+def test_the_energy_of_a_crank_slider_agrees_with_textbook_formulas():
     robot = crank_slider()
     theta = np.linspace(0.3, 2.8, 40)
     omega = 3.0
@@ -74,7 +74,7 @@ def test_a_crank_and_slider_has_the_energy_of_the_text_book():
     assert np.allclose(U, potential, rtol=1e-12)
 
 
-def test_two_motors_on_one_coordinate_share_the_load_with_the_least_effort():
+def test_two_motors_on_one_coordinate_share_the_load_with_the_least_norm():
     one, two = crank_slider(), crank_slider(actuators=("crank", "slider"))
     motion = [0.33], [0.4], [1.5]
     Q, J = two.generalized_forces(*motion), two.actuator_jacobian(motion[0])
@@ -126,7 +126,7 @@ def arm():
         ("coriolis", 2),
     ],
 )
-def test_an_open_arm_has_the_dynamics_of_the_tree(arm, name, arguments):
+def test_the_dynamics_of_an_open_arm_agree_with_a_tree(arm, name, arguments):
     tree, mechanism = arm
     motion = np.random.default_rng(5).normal(size=(3, 30, 2))[:arguments]
     ours, theirs = (getattr(robot, name)(*motion) for robot in (mechanism, tree))

@@ -1,7 +1,7 @@
-"""The derivatives by recursion against the differentiated tape, which knows nothing of them.
+"""Recursive derivatives against the independently differentiated tape.
 
-Both are the same polynomials in sines and cosines, summed in another order: errors are those of rounding, 1e-16 times
-the number of terms, relative to the largest entry. Those of forward dynamics carry the condition of M besides.
+Both are the same polynomials in sines and cosines, summed in different order: errors are rounding errors, 1e-16 times
+the number of terms, relative to the largest entry. In forward dynamics they also grow with the condition number of M.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REFERENCES = ("LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED")
 
 
 def plain(function: Function) -> Function:
-    """The same function, which can only be differentiated through its tape."""
+    """The same function without a derivative rule, so that it is differentiated through its tape."""
     return Function(function.tape, tangents=function.tangents)
 
 
@@ -79,7 +79,7 @@ def test_free_parameters_stay_arguments_of_the_derivatives():
 
 
 @pytest.mark.parametrize("robot", [*zoo(), random_tree(8, 12, base="floating")], ids=str)
-def test_the_inverse_inertia_matrix_is_that_of_pinocchio(robot):
+def test_the_inverse_inertia_matrix_agrees_with_pinocchio(robot):
     q = random_motion(robot, np.random.default_rng(1))[0]
     ours = evaluate(Dynamics(robot).inverse_mass_matrix.tape, q)[0]
     assert np.array_equal(ours, ours.T)
@@ -94,13 +94,13 @@ def test_a_jacobian_is_the_shorter_of_tape_and_rule():
         assert len(function.jacobian(*wrt).fused) == min(lengths)
 
 
-def test_a_long_tape_is_not_differentiated_where_a_rule_is_known():
+def test_a_long_tape_with_a_derivative_rule_is_not_differentiated():
     function = Dynamics(random_tree(2, 30, base="floating")).inverse_dynamics
     wrt = ("q", "v", "a")
     assert function.jacobian(*wrt).tape.digest == function.rule(wrt).tape.digest
 
 
-def test_columns_that_are_solved_for_in_loops_are_those_of_straight_code():
+def test_columns_solved_for_in_loops_agree_with_straight_line_code():
     robot = random_tree(21, 10, base="floating", kinds=("revolute", "mimic", "prismatic"))
     derivatives = Dynamics(robot).forward_dynamics.jacobian("q", "v", "tau")
     assert isinstance(derivatives.formula, Program)
@@ -112,7 +112,7 @@ def test_columns_that_are_solved_for_in_loops_are_those_of_straight_code():
             assert np.abs(ours[k] - theirs).max() <= EXACT * max(1.0, np.abs(theirs).max())
 
 
-def test_what_no_rule_knows_is_differentiated_through_the_tape():
+def test_derivatives_without_a_rule_are_computed_from_the_tape():
     robot = random_tree(4, 3)
     dyn = Dynamics(robot, wrenches=["frame0"])
     assert dyn.inverse_dynamics.rule(("q", "wrench_frame0")) is None
@@ -124,7 +124,7 @@ def test_what_no_rule_knows_is_differentiated_through_the_tape():
     assert np.allclose(by_both[1], dyn.inverse_dynamics.jacobian("q")(*motion), rtol=EXACT, atol=EXACT)
 
 
-def test_derivatives_of_a_tree_without_an_answer_are_nan():
+def test_derivatives_of_a_tree_with_a_singular_inertia_matrix_are_nan():
     robot = random_tree(4, 3, kinds=("revolute",), branching=False)
     massless = replace(robot, links=tuple(replace(link, body=None) for link in robot.links), physical=False)
     function = Dynamics(massless).forward_dynamics
@@ -134,7 +134,7 @@ def test_derivatives_of_a_tree_without_an_answer_are_nan():
     assert np.isnan(Dynamics(massless).inverse_mass_matrix(np.zeros(3))).all()
 
 
-def test_a_rule_travels_with_its_function():
+def test_a_function_is_pickled_with_its_derivative_rule():
     robot = random_tree(3, 5, base="floating")
     function = Dynamics(robot, friction=True).inverse_dynamics
     assert function.rule(("v",)) is not None

@@ -1,12 +1,12 @@
-"""Pinocchio as the judge of closed loops: a tree of one-axis joints, points held together, torques by virtual work.
+"""Reference for closed loops with Pinocchio: a tree of one-axis joints, constraints on points, torques by virtual work.
 
-With y the joints of the tree, the first of them the mechanism's own coordinates, K = ∂(gap rate)/∂ẏ and
+With y the joints of the tree, of which the first are the coordinates of the mechanism, K = ∂(gap rate)/∂ẏ and
 rnea(y, ẏ, ÿ) the forces of the tree's motion,
 
     K ẏ = 0        K ÿ = -K̇ẏ        rnea = Sᵀτ + Kᵀλ                                                            (1)
 
-are solved by least squares; a loop may be closed more often than it needs. Nothing of appell enters but a first guess
-of the legs' joints, which Newton's method on the gaps may hardly change.
+are solved by least squares, since loops may be overconstrained. Only an initial guess of the joints of the legs comes
+from appell, and Newton's method on the gaps must hardly change it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pinocchio as pin
 
 
 class Loops:
-    """Joints are added by name; `hold` closes loops, `drive` names the actuators in order."""
+    """Joints are added by name; `hold` closes loops, `actuators` lists the actuators in order."""
 
     def __init__(self, gravity):
         self.model = pin.Model()
@@ -25,7 +25,7 @@ class Loops:
         self.actuators: list[str] = []
 
     def add(self, name, parent, kind, rotation=None, translation=(0.0, 0.0, 0.0), parameters=None):
-        """A joint of a kind such as RZ or PX, and a body of ten parameters in its frame."""
+        """Add a joint of a kind such as RZ or PX, and a body with ten parameters in its frame."""
         placement = pin.SE3(
             np.eye(3) if rotation is None else np.asarray(rotation, float), np.array(translation, float)
         )
@@ -35,15 +35,15 @@ class Loops:
         self.model.appendBodyToJoint(joint, body, pin.SE3.Identity())
 
     def hold(self, first, at, second, on):
-        """Hold a point of one joint's body to a point of another's."""
+        """Tie a point of one joint's body to a point of another's."""
         self.closures.append(tuple(self._frame(name, point) for name, point in ((first, at), (second, on))))
 
     def _frame(self, joint, point):
-        place = pin.SE3(np.eye(3), np.array(point, float))
+        pose = pin.SE3(np.eye(3), np.array(point, float))
         name = f"point{len(self.model.frames)}"
-        return self.model.addFrame(pin.Frame(name, self.model.getJointId(joint), 0, place, pin.FrameType.OP_FRAME))
+        return self.model.addFrame(pin.Frame(name, self.model.getJointId(joint), 0, pose, pin.FrameType.OP_FRAME))
 
-    # ---- what it says
+    # ---- kinematics and dynamics
 
     def index(self, name):
         return self.model.joints[self.model.getJointId(name)].idx_v
@@ -71,7 +71,7 @@ class Loops:
         return np.concatenate([acceleration(a) - acceleration(b) for a, b in self.closures])
 
     def assemble(self, q, guess):
-        """All joints, the legs' from a guess by name; how far Newton's method had to move them comes with them."""
+        """Positions of all joints, those of the legs refined from a guess by name, and the largest change."""
         data, y = self.model.createData(), np.zeros(self.model.nq)
         y[: len(q)] = q
         for name, value in guess.items():
@@ -88,16 +88,16 @@ class Loops:
         """ẏ and ÿ, by (1)."""
         data, n = self.model.createData(), len(v)
         K = self._jacobian(data, y)
-        rate, gain = np.zeros(self.model.nv), np.zeros(self.model.nv)
-        rate[:n], gain[:n] = v, a
+        rate, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
+        rate[:n], acceleration[:n] = v, a
         rate[n:] = -np.linalg.lstsq(K[:, n:], K[:, :n] @ v, rcond=1e-9)[0]
-        gain[n:] = -np.linalg.lstsq(K[:, n:], K[:, :n] @ a + self._drift(data, y, rate), rcond=1e-9)[0]
-        return rate, gain
+        acceleration[n:] = -np.linalg.lstsq(K[:, n:], K[:, :n] @ a + self._drift(data, y, rate), rcond=1e-9)[0]
+        return rate, acceleration
 
-    def torques(self, y, rate, gain):
+    def torques(self, y, rate, acceleration):
         """τ of (1)."""
         data = self.model.createData()
-        forces = pin.rnea(self.model, data, y, rate, gain)
+        forces = pin.rnea(self.model, data, y, rate, acceleration)
         select = np.zeros((self.model.nv, len(self.actuators)))
         for k, name in enumerate(self.actuators):
             select[self.index(name), k] = 1.0

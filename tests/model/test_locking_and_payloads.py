@@ -1,4 +1,4 @@
-"""Joints that are held, and loads that are carried: judged by Pinocchio's own reduction, and by the full robot."""
+"""Locked joints and payloads, compared with reduced models of Pinocchio and with the full robot."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ import pytest
 
 import appell as ap
 from appell.model.body import welded
-from appell_lab.judges.oracle import Oracle, relative_error, se3
+from appell_lab.references.oracle import Oracle, relative_error, se3
 from robots import random_body, random_tree
 from systems import driven
 
 EXACT = 1e-11
 
 
-def held_joints(robot, rng):
-    """Some joints, leaders of mimics among them, and a q at which they stand there."""
+def locked_joints(robot, rng):
+    """Positions of some joints, including leaders of mimic joints, and a q with these positions."""
     free = [link.joint for link in robot.moving]
     chosen = [joint for joint in free[:-1] if rng.random() < 0.5] or free[:1]
     q = robot.random_configuration(rng)
     return {joint.name: q[robot.span(joint)[0]].tolist() for joint in chosen}, q
 
 
-def kept(robot, held, size):
-    """Which entries of q (0) or v (1) are left."""
-    spans = [robot.span(link.joint)[size] for link in robot.moving if link.joint.name not in held]
+def remaining(robot, positions, size):
+    """Indices of the entries of q (0) or v (1) that remain."""
+    spans = [robot.span(link.joint)[size] for link in robot.moving if link.joint.name not in positions]
     return np.concatenate([np.arange(span.start, span.stop) for span in spans])
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_robot_with_held_joints_is_pinocchios_reduced_model(seed):
+def test_a_robot_with_locked_joints_agrees_with_the_reduced_model_of_pinocchio(seed):
     rng = np.random.default_rng(seed)
     robot = random_tree(seed, 7, base=("fixed", "floating")[seed % 2])
-    held, q = held_joints(robot, rng)
-    small, whole = robot.locked(held), Oracle(robot)
+    positions, q = locked_joints(robot, rng)
+    small, full = robot.locked(positions), Oracle(robot)
     names = [link.joint.name for link in robot.links]
-    gone = [name for name in names if name not in [link.joint.name for link in small.links]]
-    assert set(held) <= set(gone)
-    ids = [whole.model.getJointId(name) for name in gone]
-    judge = Oracle(small, pin.buildReducedModel(whole.model, ids, whole.q(q)))
-    at, (v, a) = q[kept(robot, held, 0)], rng.normal(size=(2, small.nv))
+    removed = [name for name in names if name not in [link.joint.name for link in small.links]]
+    assert set(positions) <= set(removed)
+    ids = [full.model.getJointId(name) for name in removed]
+    judge = Oracle(small, pin.buildReducedModel(full.model, ids, full.q(q)))
+    at, (v, a) = q[remaining(robot, positions, 0)], rng.normal(size=(2, small.nv))
     dyn = ap.Dynamics(small)
     assert relative_error(dyn.inverse_dynamics(at, v, a), judge.inverse_dynamics(at, v, a)) < EXACT
     assert relative_error(dyn.mass_matrix(at), judge.mass_matrix(at)) < EXACT
@@ -54,21 +54,21 @@ def test_a_robot_with_held_joints_is_pinocchios_reduced_model(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_held_joints_leave_the_forces_of_all_others_as_they_were(seed):
-    """Drives with rotors, friction and springs included; nothing of them is left at a held joint."""
+def test_locking_joints_does_not_change_the_forces_at_others(seed):
+    """Including drives with rotors, friction and springs; a locked joint has no drive."""
     rng = np.random.default_rng(seed)
     robot = driven(random_tree(seed + 20, 7, base=("fixed", "floating")[seed % 2]), seed)
-    held, q = held_joints(robot, rng)
-    small, rows = robot.locked(held), kept(robot, held, 1)
+    positions, q = locked_joints(robot, rng)
+    small, rows = robot.locked(positions), remaining(robot, positions, 1)
     on = {"friction": True, "rotors": True}
     v, a = np.zeros((2, robot.nv))
     v[rows], a[rows] = rng.normal(size=(2, len(rows)))
     expected = ap.Dynamics(robot, **on).inverse_dynamics(q, v, a)[rows]
-    ours = ap.Dynamics(small, **on).inverse_dynamics(q[kept(robot, held, 0)], v[rows], a[rows])
+    ours = ap.Dynamics(small, **on).inverse_dynamics(q[remaining(robot, positions, 0)], v[rows], a[rows])
     assert relative_error(ours, expected) < EXACT
 
 
-def test_joints_named_without_a_position_are_held_where_they_start():
+def test_joints_without_a_position_are_locked_at_the_start_configuration():
     robot = replace(ap.load("puma"), home=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
     small = robot.locked(["joint2", "joint5"])
     assert small.joint_names == ("joint1", "joint3", "joint4", "joint6")
@@ -82,18 +82,18 @@ def test_joints_named_without_a_position_are_held_where_they_start():
     assert robot.locked("joint2") == robot.locked({"joint2": 0.2})
 
 
-def test_what_is_free_or_missing_stays_so_with_the_link_that_carries_it():
+def test_free_parameters_of_a_locked_link_move_to_the_link_that_carries_it():
     robot = ap.load("puma").with_free("link3")
     assert robot.locked({"joint3": 0.0}).free == {"link2"}
     assert robot.locked({"joint1": 0.0, "joint2": 0.0, "joint3": 0.0}).free == set()
 
 
-def test_what_cannot_be_held_is_named():
+def test_joints_that_cannot_be_locked_are_named():
     arm = ap.Builder("r", root=None)
     arm.link("a", ap.Revolute(), mass=1.0, inertia=(1, 1, 1), joint_name="lead")
     arm.link("b", ap.Revolute(), parent="a", mass=1.0, inertia=(1, 1, 1), joint_name="follow", mimic="lead")
     robot = arm.build()
-    with pytest.raises(ap.ModelError, match=r"(?s)joint 'follow' of robot 'r' mimics 'lead'.*hold 'lead'"):
+    with pytest.raises(ap.ModelError, match=r"(?s)joint 'follow' of robot 'r' mimics 'lead'.*lock 'lead'"):
         robot.locked(["follow"])
     with pytest.raises(ap.ModelError, match=r"no joint 'leed'\. Did you mean 'lead'"):
         robot.locked(["leed"])
@@ -105,11 +105,11 @@ def test_what_cannot_be_held_is_named():
         ap.load("delta").locked(["arm1"])
 
 
-# ---- loads
+# ---- payloads
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_load_is_the_body_that_pinocchio_appends(seed):
+def test_a_payload_agrees_with_a_body_appended_in_pinocchio(seed):
     rng = np.random.default_rng(seed)
     robot, body = random_tree(seed, 6, kinds=("revolute", "prismatic", "spherical")), random_body(rng)
     frame = robot.frames[0]
@@ -124,8 +124,8 @@ def test_a_load_is_the_body_that_pinocchio_appends(seed):
 
 
 @pytest.mark.parametrize("name", ["puma", "delta", "stewart-gough"])
-def test_a_mass_pulls_down_where_it_hangs(name):
-    """Virtual work: m g·ṗ of its point, for trees and mechanisms."""
+def test_the_weight_of_a_payload_acts_at_its_centre_of_mass(name):
+    """Virtual work m g·ṗ of this point, for trees and mechanisms."""
     system, com = ap.load(name), np.array([0.01, -0.02, 0.03])
     frame = system.frame_names[-1]
     q = system.start + 0.02
@@ -135,8 +135,8 @@ def test_a_mass_pulls_down_where_it_hangs(name):
     np.testing.assert_allclose(loaded.gravity(q) - dyn.gravity(q), 2.0 * 9.81 * point[2], atol=1e-10)
 
 
-def test_a_slender_body_keeps_its_small_moment_when_it_is_loaded():
-    """Welding about the centres of mass loses no digits of what is small."""
+def test_a_slender_body_keeps_its_small_moment_with_a_payload():
+    """Combining bodies about their centres of mass loses no digits of small moments."""
     rod = ap.Builder("r", root=None)
     rod.link("rod", ap.Revolute(axis=(1, 0, 0)), mass=1.0, inertia=(1e-9, 1e3, 1e3))
     pebble = ap.Body.from_parameters((1.0, 0.0, 0.0, 0.0, 1e-9, 0.0, 1e-9, 0.0, 0.0, 1e-9))
@@ -145,19 +145,19 @@ def test_a_slender_body_keeps_its_small_moment_when_it_is_loaded():
 
 
 @pytest.mark.parametrize("load", [0.0, -1.0, np.nan, np.inf, "2", None])
-def test_a_load_that_cannot_be_is_refused(load):
+def test_an_invalid_payload_is_rejected(load):
     with pytest.raises(ap.ArgumentError, match="expected  a Body, or a positive mass"):
         ap.load("puma").with_payload(load, "tool")
 
 
-def test_a_load_on_the_world_or_on_a_free_body_is_refused():
+def test_a_payload_on_the_world_or_on_a_body_with_free_parameters_is_rejected():
     with pytest.raises(ap.ModelError, match="does not move"):
         ap.load("puma").with_payload(1.0, ap.load("puma").frames[0].name)
-    with pytest.raises(ap.ModelError, match="inertia of body 'link6' of robot 'puma' is free"):
+    with pytest.raises(ap.ModelError, match="body 'link6' of robot 'puma' cannot carry a load"):
         ap.load("puma").with_free().with_payload(1.0, "tool")
 
 
-def test_bodies_without_mass_are_welded_by_their_inertia_alone():
+def test_the_inertias_of_combined_bodies_without_mass_add_up():
     rotors = ap.Body(0.0, (0, 0, 0), (1, 2, 3)), ap.Body(0.0, (1, 0, 0), (1, 1, 1))
-    made = welded(*rotors)
-    assert (made.mass, made.inertia.upper) == (0.0, (2.0, 0.0, 0.0, 3.0, 0.0, 4.0))
+    body = welded(*rotors)
+    assert (body.mass, body.inertia.upper) == (0.0, (2.0, 0.0, 0.0, 3.0, 0.0, 4.0))

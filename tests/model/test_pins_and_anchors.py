@@ -1,4 +1,4 @@
-"""Mechanisms whose loops close, and platforms with anchors anywhere."""
+"""Pins check that the loops of a mechanism close; Stewart-Gough platforms with arbitrary anchors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP = np.array([0.02, -0.01, 0.03, 0.1, -0.05, 0.08])
 
 
 def crank_slider(error: float = 0.0, **options) -> ap.Mechanism:
-    """With a rod whose pose is written for another length than that at which it is pinned."""
+    """A crank slider whose slider moves 1 + `error` times as far as the rod requires."""
 
     def motor(q):
         return closing_angle(q[0], 0.0, (q[0] * q[0] + (CRANK**2 - ROD**2)) * (0.5 / CRANK), 1)
@@ -35,13 +35,13 @@ def crank_slider(error: float = 0.0, **options) -> ap.Mechanism:
     return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), **{"pins": pins, **options})
 
 
-def test_loops_that_close_are_taken():
+def test_closed_loops_are_accepted():
     assert len(crank_slider().pins) == 3
     assert crank_slider(error=0.1, pins=()).pins == ()
 
 
-def test_a_loop_that_closes_at_home_alone_is_refused_with_its_gap():
-    """The slider is written to move 1.1 times as far as it should: 1 mm at a step of 10 mm."""
+def test_a_loop_that_closes_only_at_home_is_rejected_with_its_gap():
+    """The slider moves 1.1 times as far as it should: 1 mm too far at a step of 10 mm."""
     with pytest.raises(
         ap.ModelError,
         match=r"do not close: body 'rod' and 'slider' are 0\.001 m apart at x = 0\.31",
@@ -49,7 +49,7 @@ def test_a_loop_that_closes_at_home_alone_is_refused_with_its_gap():
         crank_slider(error=0.1)
 
 
-def test_a_pin_on_the_world_and_one_on_nobody():
+def test_open_pins_on_the_world_and_pins_on_unknown_bodies_are_rejected():
     with pytest.raises(ap.ModelError, match=r"body 'crank' and the world are 0\.5 m apart at home"):
         crank_slider(pins=[ap.Pin("crank", other_point=(0.5, 0, 0))])
     with pytest.raises(ap.ModelError, match=r"no body 'crnk'. Did you mean 'crank'"):
@@ -57,29 +57,29 @@ def test_a_pin_on_the_world_and_one_on_nobody():
 
 
 @pytest.mark.parametrize("name", ["five-bar", "three-rrr", "delta", "stewart-gough"])
-def test_mechanisms_of_the_zoo_say_where_they_are_pinned_and_close_far_from_home(name):
+def test_mechanisms_of_the_zoo_have_pins_that_close_far_from_home(name):
     system = ap.load(name)
     assert system.pins
     for seed in range(5):
         q = system.random_configuration(seed).tolist()
-        places = {part.name: part.base @ part.pose(q) for part in system.parts}
+        poses = {part.name: part.base @ part.pose(q) for part in system.parts}
         for pin in system.pins:
-            one, other = pin.ends(places)
+            one, other = pin.ends(poses)
             np.testing.assert_allclose(list(one), list(other), atol=1e-12)
 
 
-def test_a_pose_that_is_a_rotation_at_home_alone_is_refused():
-    """The cosine taken as 1, as for small angles."""
+def test_a_pose_that_is_a_rotation_only_at_home_is_rejected():
+    """The cosine is approximated by 1."""
     body = ap.MovingBody("arm", lambda q: ap.Pose(Angle(1.0 + 0.0 * q[0], q[0]).about_z), disc(1.0, 0.1))
     with pytest.raises(ap.ModelError, match=r"body 'arm' of mechanism 'm' is not a rotation at phi = 0\.01"):
         ap.Mechanism("m", ("phi",), [body], [ap.LegJoint("motor", lambda q: q[0])], home=(0.0,))
 
 
-# ---- anchors anywhere
+# ---- arbitrary anchors
 
 
 def anchors(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """About the circles of the usual platform, but out of their planes."""
+    """Anchors near the circles of the default platform, but out of their planes."""
     rng, angles = np.random.default_rng(seed), np.radians([-10, 10, 110, 130, 230, 250])
     ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(6)], axis=-1)
     turned = np.stack([np.cos(angles + 0.7), np.sin(angles + 0.7), np.zeros(6)], axis=-1)
@@ -88,7 +88,7 @@ def anchors(seed: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_a_platform_with_anchors_anywhere_has_the_lengths_between_them():
+def test_leg_lengths_are_the_distances_between_arbitrary_anchors():
     below, above = anchors(0)
     system = stewart_gough(base_anchors=below, platform_anchors=above.tolist())
     dyn, q = ap.Dynamics(system), system.start + STEP
@@ -97,16 +97,16 @@ def test_a_platform_with_anchors_anywhere_has_the_lengths_between_them():
     np.testing.assert_allclose(dyn.actuator_positions(q), lengths, rtol=1e-14)
 
 
-def test_its_legs_carry_the_platform_as_statics_says():
-    """With legs without weight, forces along them balance force and moment of the platform's weight."""
+def test_leg_forces_satisfy_statics():
+    """With massless legs, forces along them balance the force and moment of the platform's weight."""
     below, above = anchors(1)
     light = {"cylinder_mass": 1e-9, "piston_mass": 1e-9, "platform": ap.load("stewart-gough").bodies["platform"]}
     system = stewart_gough(base_anchors=below, platform_anchors=above, **light)
     dyn, q = ap.Dynamics(system), system.start + STEP
     T = dyn.pose("platform", q)
     arms = above @ T[:3, :3].T
-    ways = T[:3, 3] + arms - below
-    units = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    legs = T[:3, 3] + arms - below
+    units = legs / np.linalg.norm(legs, axis=1, keepdims=True)
     weight = np.array([0.0, 0.0, -9.81 * light["platform"].mass, 0.0, 0.0, 0.0])
     forces = np.linalg.solve(np.vstack([units.T, np.cross(arms, units).T]), -weight)
     np.testing.assert_allclose(dyn.inverse_dynamics(q, np.zeros(6), np.zeros(6)), forces, rtol=1e-6)
@@ -122,6 +122,6 @@ def test_anchors_are_written_to_files_and_read_back(tmp_path):
 
 
 @pytest.mark.parametrize("given", [np.zeros((5, 3)), np.zeros((6, 2)), np.full((6, 3), np.nan)])
-def test_anchors_that_are_none_are_refused(given):
+def test_invalid_anchors_are_rejected(given):
     with pytest.raises(ap.ArgumentError, match=r"(?s)anchors.*six points \(x, y, z\)"):
         stewart_gough(base_anchors=given)
