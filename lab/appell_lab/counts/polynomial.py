@@ -1,6 +1,6 @@
 """Exact polynomials through operation counts, and their notation.
 
->>> str(through({2: 91, 3: 187, 4: 283, 5: 379}))
+>>> str(through({2: 91, 3: 187, 4: 283, 5: 379, 6: 475}))
 '96n-101'
 """
 
