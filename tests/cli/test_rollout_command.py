@@ -53,7 +53,7 @@ def test_invalid_options_are_reported(tmp_path):
         (("puma", "--dt", "-1"), "the length of a step"),
         (("puma", "--members", "0"), "--members is 0"),
         (("puma", "--spread", "nan"), "--spread is nan"),
-        (("puma", "--steps", "7"), "7 steps cannot be stored every 10 steps"),
+        (("puma", "--steps", "7"), "every is 10 and steps is 7"),
         (("puma", "--out", str(tmp_path / "a.csv")), "cannot be written"),
         (("puma", "--q", "1,2"), "--q is '1,2'"),
     ):

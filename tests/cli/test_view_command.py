@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
-from appell.describe import catalogues
+from appell.describe import robot_packages
 from appell.show.server.viewer import Viewer
 
 HOLLOW = """<robot name="look"><link name="base"/>
@@ -40,12 +40,12 @@ def shown(monkeypatch):
 @pytest.fixture
 def bare(monkeypatch):
     """Hide the package example-robot-data."""
-    monkeypatch.setattr(catalogues.sys, "path", [])
-    monkeypatch.setattr(catalogues.sys, "prefix", os.devnull)
-    catalogues.examples.cache_clear()
+    monkeypatch.setattr(robot_packages.sys, "path", [])
+    monkeypatch.setattr(robot_packages.sys, "prefix", os.devnull)
+    robot_packages.examples.cache_clear()
     yield
     monkeypatch.undo()
-    catalogues.examples.cache_clear()
+    robot_packages.examples.cache_clear()
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_a_port_in_use_is_reported_with_a_hint(shown):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         output = rejected("pendulum", "--port", port)
-    assert f"port {port} of this machine is in use" in output
+    assert f"port {port} is in use" in output
     assert "--port 0" in output
 
 
@@ -176,7 +176,7 @@ def test_an_invalid_port_is_a_usage_error(port):
 def test_an_unknown_robot_gets_a_suggestion():
     output = rejected("pumma")
     assert "The zoo has no robot 'pumma'. Did you mean 'puma'?" in output
-    assert "'talos', which is a robot of example-robot-data" in rejected("tallos")
+    assert "Load 'talos', a robot of example-robot-data" in rejected("tallos")
 
 
 def test_an_unknown_robot_gets_the_pip_command_if_the_package_is_missing(bare):
@@ -186,8 +186,8 @@ def test_an_unknown_robot_gets_the_pip_command_if_the_package_is_missing(bare):
 
 def test_a_record_of_another_robot_is_reported_with_both_lists_of_names(swing):
     output = rejected(swing, "--robot", "puma")
-    assert "the record moves 2 coordinates: shoulder, elbow" in output
-    assert "the 6 of robot 'puma': joint1, joint2" in output
+    assert "the coordinates of the record are shoulder, elbow" in output
+    assert "the 6 coordinates of robot 'puma': joint1, joint2" in output
 
 
 def test_a_record_without_a_robot_is_reported_with_a_hint(tmp_path):

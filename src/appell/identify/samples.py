@@ -24,7 +24,7 @@ CLIPPING = 10.0  # torques are clipped at this multiple of the median of |τ - m
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class FitSamples:
     """q (samples, nq), v, a (samples, nv) and tau (samples, nu), all finite."""
 
     q: np.ndarray
@@ -40,16 +40,16 @@ class Samples:
         """q, v and a."""
         return self.q, self.v, self.a
 
-    def part(self, rows) -> Samples:
-        return Samples(self.q[rows], self.v[rows], self.a[rows], self.tau[rows])
+    def part(self, rows) -> FitSamples:
+        return FitSamples(self.q[rows], self.v[rows], self.a[rows], self.tau[rows])
 
 
-def samples_of(record: Record, system: System) -> Samples:
+def samples_of(record: Record, system: System) -> FitSamples:
     """Return the motion and torques of a record, in the order of the system's names."""
-    return Samples(*(record.block(quantity, names) for quantity, names in record_names(system).items()))
+    return FitSamples(*(record.block(quantity, names) for quantity, names in record_names(system).items()))
 
 
-def checked_samples(parameter_set: ParameterSet, q, v, a, tau, unknowns: int) -> Samples:
+def checked_samples(parameter_set: ParameterSet, q, v, a, tau, unknowns: int) -> FitSamples:
     """Return the samples of a fit as arrays of floats, or raise an ArgumentError.
 
     Parameters
@@ -85,11 +85,11 @@ def checked_samples(parameter_set: ParameterSet, q, v, a, tau, unknowns: int) ->
                 f" (column {columns[0]} first, '{record_names(system)[name][columns[0]]}').",
                 hint="Remove these rows, or use motion.measured(record, ...), which reports and removes them.",
             )
-    _check_content(system, samples := Samples(**arrays), unknowns)
+    _check_content(system, samples := FitSamples(**arrays), unknowns)
     return samples
 
 
-def _check_content(system: System, samples: Samples, unknowns: int) -> None:
+def _check_content(system: System, samples: FitSamples, unknowns: int) -> None:
     if len(samples) * system.nu < unknowns:
         raise ArgumentError(
             f"{len(samples)} samples of {system.nu} actuators give {len(samples) * system.nu} equations"

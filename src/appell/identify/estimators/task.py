@@ -18,7 +18,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.triangular_factors import TriangularFactors, triangular_factors
-from appell.identify.samples import Samples
+from appell.identify.samples import FitSamples
 
 MAX_LAG = 0.1  # longest lag in (1), as a fraction of the record
 MAX_SAMPLES = 200_000  # samples from which (1) is estimated
@@ -30,7 +30,7 @@ class FitTask:
     """Samples, with known forces subtracted from tau, and the base parameters to estimate from them."""
 
     base: BaseParameters
-    samples: Samples
+    samples: FitSamples
     prior: np.ndarray  # full parameters to return where the data determine nothing
     moving: np.ndarray | None  # 1 where a joint is outside its dead zone, 0 inside; None if it has none
     method: str
