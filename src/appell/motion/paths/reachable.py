@@ -3,8 +3,8 @@
 On each interval of the grid u is constant, so that x' = 2u: x_next = x + 2 Δ u. With the rows A u + B x ≤ C of the
 interval,
 
-    backward   K_i = { x : some u keeps the rows and leads into K_{i+1} } = [0, top_i]                           (1)
-    forward    from x_0 = 0 take the largest u that keeps the rows and leads into K_{i+1}                        (2)
+    backward   K_i = { x : some u satisfies the rows and leads into K_{i+1} } = [0, top_i]                       (1)
+    forward    from x_0 = 0 take the largest u that satisfies the rows and leads into K_{i+1}                    (2)
 
 The greedy choice (2) is optimal up to terms of the order of the step: x is the largest possible at every point, except
 for the few at which A of a row changes its sign. u is eliminated from (1): a row with A < 0 bounds it from below, one
