@@ -32,7 +32,7 @@ def test_the_motion_is_along_the_line_and_at_rest_at_its_ends():
     np.testing.assert_allclose(v[1:-1], (q[2:] - q[:-2]) / (2 * h), atol=1e-5)  # h² times a third derivative near 50
     np.testing.assert_allclose(a[1:-1], (v[2:] - v[:-2]) / (2 * h), atol=1e-3)
     positions = ap.Dynamics(STUDY["PUMA"]).pose("tool")(q)[:, :3, 3]
-    start, end = np.array(STUDY["SPOTS"])
+    start, end = np.array(STUDY["ENDS"])
     aside = np.cross(positions - start, (end - start) / np.linalg.norm(end - start))
     assert np.abs(aside).max() < 1e-12
 
