@@ -133,7 +133,7 @@ class Members:
 
 
 @dataclass(frozen=True)
-class StepResult:
+class EpisodeStep:
     """The results of a step, one row per member."""
 
     observation: np.ndarray
@@ -251,7 +251,7 @@ class Episodes:
         observation, _, _ = self.readout(members.q, members.v, np.zeros(self.system.nu))
         return np.asarray(observation, np.float32)
 
-    def step(self, members: Members, action: Any) -> StepResult:
+    def step(self, members: Members, action: Any) -> EpisodeStep:
         """Advance all members in place by one action."""
         count, substeps = len(members.q), self.substeps
         actions = np.broadcast_to(
@@ -270,7 +270,7 @@ class Episodes:
         members.q, members.v = (np.where(diverged[:, None], x, y) for x, y in ((members.q, q), (members.v, v)))
         members.taken = members.taken + 1
         observation, reward, ends = self.readout(members.q, members.v, np.where(diverged[:, None], 0.0, tau))
-        return StepResult(
+        return EpisodeStep(
             np.asarray(observation, np.float32),
             np.where(diverged, 0.0, reward),
             (np.asarray(ends) > 0.0) | diverged,
