@@ -54,8 +54,8 @@ def read_visuals(tables: Tables, builder: Builder, top: TomlTable, files: MeshFi
             builder.visuals += [shape] if len(tables.errors.collected) == error_count else []
         except AppellError as error:
             tables.errors.collected.append(error)
-        for error in tables.errors.collected[error_count:]:
-            notes.append(f"{owner} ({error.source or tables.at(key_path)}): {error.problem.rstrip('.')}")
+        for part in tables.errors.collected[error_count:]:
+            notes.append(f"{owner} ({part.source or tables.at(key_path)}): {part.problem.rstrip('.')}")
         del tables.errors.collected[error_count:]
     return notes
 
