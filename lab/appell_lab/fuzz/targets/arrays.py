@@ -89,12 +89,12 @@ class Arrays(Target):
                 )
             if not np.array_equal(np.asarray(ours, dtype), samples, equal_nan=True):
                 return Verdict(f"{array.name} differs from plain samples", "differs")
-            error = np.abs(samples - slow).max(initial=0.0, where=np.isfinite(slow))
+            difference = np.abs(samples - slow).max(initial=0.0, where=np.isfinite(slow))
             bound = (1e-12 if dtype == "f8" else 1e-4) * max(
                 1.0, np.abs(slow).max(initial=0.0, where=np.isfinite(slow))
             )
-            if not error <= bound or (np.isnan(slow) != np.isnan(samples)).any():
-                return Verdict(f"{array.name} differs from the interpreter by {error:.3g}", "interpreter")
+            if not difference <= bound or (np.isnan(slow) != np.isnan(samples)).any():
+                return Verdict(f"{array.name} differs from the interpreter by {difference:.3g}", "interpreter")
         return Verdict(counts=count)
 
     def smaller(self, case: Case) -> Iterator[Case]:

@@ -57,7 +57,7 @@ class Constraints(Target):
 
     def check(self, case: Case) -> Verdict:
         tree = framed(our_robot(case["links"], case["gravity"]), case["closures"])
-        judge = ConstrainedTree(PeerTree(case["links"], case["gravity"], tree), case["closures"])
+        reference = ConstrainedTree(PeerTree(case["links"], case["gravity"], tree), case["closures"])
         if not case["closures"]:
             return Verdict(counts={"no closures": 1})
         try:
@@ -67,14 +67,14 @@ class Constraints(Target):
         if not system.nv:
             return Verdict(counts={"no degree of freedom": 1})
         rng = np.random.default_rng([case["states"], 14])
-        errors = _Comparison(Dynamics(system), judge, rng).errors(case["function"])
+        errors = _Comparison(Dynamics(system), reference, rng).errors(case["function"])
         if errors is None:
             return Verdict(counts={"near a singular configuration": 1})
         counts = dict.fromkeys([case["function"], *(closure["type"] for closure in case["closures"])], 1)
         counts |= {"rows": len(system.row_names), "implied rows": len(system.idle_rows), "compiled and compared": 1}
-        for name, error in errors.items():
-            if not error <= BOUND:
-                return Verdict(f"{name}: error {error:.3g}, bound {BOUND:.3g}", name, errors)
+        for name, value in errors.items():
+            if not value <= BOUND:
+                return Verdict(f"{name}: error {value:.3g}, bound {BOUND:.3g}", name, errors)
         return Verdict(figures=errors, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
@@ -90,14 +90,14 @@ class Constraints(Target):
 class _Comparison:
     """A constrained robot at a closed configuration, and its reference there."""
 
-    def __init__(self, dyn: Dynamics, judge: ConstrainedTree, rng: np.random.Generator):
-        self.dyn, self.judge, tree = dyn, judge, judge.peer.robot
+    def __init__(self, dyn: Dynamics, reference: ConstrainedTree, rng: np.random.Generator):
+        self.dyn, self.reference, tree = dyn, reference, reference.peer.robot
         self.q = dyn.system.random_configuration(rng, within_limits=False) if rng.random() < 0.5 else dyn.system.start
         self.v, self.a = rng.normal(size=(2, SAMPLES, dyn.system.nv))
         self.tau = rng.normal(size=(SAMPLES, tree.nv))
         self.w = dyn.tree_velocity(self.q, self.v)
-        self.M = judge.peer.mass_matrix(self.q)
-        rows = judge.rows(self.q, self.w[0])
+        self.M = reference.peer.mass_matrix(self.q)
+        rows = reference.rows(self.q, self.w[0])
         self.K, self.gap = rows.K, rows.gap[np.isfinite(rows.gap)]
 
     def errors(self, function: str) -> dict[str, float] | None:
@@ -113,7 +113,7 @@ class _Comparison:
         return errors | getattr(self, f"_{function}")()
 
     def _velocities(self) -> float:
-        rows = [self.judge.rows(self.q, w) for w in self.w]
+        rows = [self.reference.rows(self.q, w) for w in self.w]
         return max(_relative(x.K @ w + x.offset, self._size(w)) for x, w in zip(rows, self.w, strict=True))
 
     def _size(self, *rates: np.ndarray) -> float:
@@ -130,9 +130,9 @@ class _Comparison:
     def _residuals(self, name: str, accelerations: np.ndarray) -> dict[str, float]:
         of_rows = of_forces = 0.0
         for w, tau, a in zip(self.w, self.tau, accelerations, strict=True):
-            rows = self.judge.rows(self.q, w)
+            rows = self.reference.rows(self.q, w)
             of_rows = max(of_rows, _relative(rows.K @ a + rows.drift, self._size(a, w**2)))
-            residual = self.judge.peer.inverse_dynamics(self.q, w, a) - tau
+            residual = self.reference.peer.inverse_dynamics(self.q, w, a) - tau
             terms = np.abs(self.M) @ np.abs(a) + np.abs(tau) + np.abs(residual)
             of_forces = max(of_forces, _relative(self.Z.T @ residual, terms))
         return {f"rows of the {name}": of_rows, f"forces of the {name}": of_forces}
@@ -151,7 +151,7 @@ class _Comparison:
         to_gradient = to_peer = 0.0
         accelerations = self.dyn.tree_acceleration(self.q, self.v, self.a)
         for v, a, w, dw, Q in zip(self.v, self.a, self.w, accelerations, ours, strict=True):
-            forces = self.judge.peer.inverse_dynamics(self.q, w, dw)
+            forces = self.reference.peer.inverse_dynamics(self.q, w, dw)
             terms = np.abs(N).T @ (np.abs(forces) + np.abs(self.M) @ np.abs(dw))
             to_gradient = max(to_gradient, _relative(Q - evaluate(gradient, self.q, v, a)[0].ravel(), terms))
             to_peer = max(to_peer, _relative(Q - N.T @ forces, terms))

@@ -70,10 +70,10 @@ class Robots(Target):
             errors["inverse against the Gibbs gradient, float64"] = gibbs_error(dyn, peer, q, v, a)
         counts = dict.fromkeys((case["formulation"], case["function"], str(np.dtype(case["dtype"]))), 1)
         counts |= {"links": len(case["links"]), "compiled and compared": 1}
-        for name, error in errors.items():
+        for name, value in errors.items():
             bound = BOUND["f" if "float32" in name else "d"]
-            if not error <= bound:
-                return Verdict(f"{name}: error {error:.3g} relative to its terms, bound {bound:.3g}", name, errors)
+            if not value <= bound:
+                return Verdict(f"{name}: error {value:.3g} relative to its terms, bound {bound:.3g}", name, errors)
         return Verdict(figures=errors, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
