@@ -1,7 +1,7 @@
 """Random trees with random loops, wheels, skates and gears, compared with Pinocchio and the Gibbs function.
 
-The reference computes its own M, h, K and γ (`ConstrainedTree`); N is appell's, and K N = 0 shows that it is valid. With Z a
-basis of the null space of K, computed by singular values, results are checked by
+The reference computes its own M, h, K and γ (`ConstrainedTree`); N is appell's, and K N = 0 shows that it is valid.
+With Z a basis of the null space of K, computed by singular values, results are checked by
 
     K w + b = 0        K a + γ = 0        Zᵀ(M a + h - τ) = 0        M* = Nᵀ M N        ∂S*/∂a = Nᵀ(M a + h)
 
