@@ -94,18 +94,18 @@ class _Document:
             if child.tag in TRANSFORMATIONS:
                 placement = placement @ TRANSFORMATIONS[child.tag](_floats(child.text))
         for child in node:
-            aim = self.target(child) if child.tag.startswith("instance_") else None
+            referenced = self.target(child) if child.tag.startswith("instance_") else None
             if child.tag == "node":
                 yield from self.of_node(child, placement, depth + 1)
-            elif child.tag == "instance_node" and aim is not None:
-                yield from self.of_node(aim, placement, depth + 1)
-            elif child.tag == "instance_geometry" and aim is not None:
-                yield from self.placed(aim, placement, self.materials(child))
-            elif child.tag == "instance_controller" and aim is not None:
-                skin = aim.find("skin")
-                shape, bound = self.target(skin, "source"), aim.find("skin/bind_shape_matrix")
+            elif child.tag == "instance_node" and referenced is not None:
+                yield from self.of_node(referenced, placement, depth + 1)
+            elif child.tag == "instance_geometry" and referenced is not None:
+                yield from self.placed(referenced, placement, self.materials(child))
+            elif child.tag == "instance_controller" and referenced is not None:
+                skin = referenced.find("skin")
+                shape, bind_matrix = self.target(skin, "source"), referenced.find("skin/bind_shape_matrix")
                 if shape is not None:
-                    bind = _matrix(_floats(bound.text)) if bound is not None else np.eye(4)
+                    bind = _matrix(_floats(bind_matrix.text)) if bind_matrix is not None else np.eye(4)
                     yield from self.placed(shape, placement @ bind, self.materials(child))
 
     def placed(self, shape: Element, placement: np.ndarray, materials: dict[str, Element]) -> Iterator[Piece]:
@@ -152,8 +152,8 @@ class _Document:
 
     def materials(self, instance: Element) -> dict[str, Element]:
         """Return the materials of an instance by the symbols that its primitives use."""
-        bound = ((item.get("symbol") or "", self.target(item, "target")) for item in instance.iter("instance_material"))
-        return {symbol: material for symbol, material in bound if material is not None}
+        pairs = ((item.get("symbol") or "", self.target(item, "target")) for item in instance.iter("instance_material"))
+        return {symbol: material for symbol, material in pairs if material is not None}
 
     def color(self, material: Element | None) -> Color | None:
         effect = self.target(material.find("instance_effect")) if material is not None else None

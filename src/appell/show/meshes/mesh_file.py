@@ -175,8 +175,8 @@ def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> lis
     factors = np.asarray(_checked(scale), float)
     ending = path.suffix.lower()
     if ending not in READERS and ending not in TRIMESH_FORMATS:
-        kinds = ", ".join((*READERS, *TRIMESH_FORMATS))
-        raise DescriptionError(f"mesh files '{ending}' are not supported.", expected=kinds, source=str(path))
+        suffixes = ", ".join((*READERS, *TRIMESH_FORMATS))
+        raise DescriptionError(f"mesh files '{ending}' are not supported.", expected=suffixes, source=str(path))
     data = _data(path)
     try:
         pieces = READERS[ending](data, path) if ending in READERS else _trimesh_pieces(path)
@@ -210,8 +210,8 @@ def _data(path: Path) -> bytes:
     except FileNotFoundError:
         raise DescriptionError("the mesh file does not exist.", source=str(path)) from None
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise DescriptionError(f"the mesh file cannot be read: {why}.", source=str(path)) from None
+        reason = getattr(error, "strerror", None) or error
+        raise DescriptionError(f"the mesh file cannot be read: {reason}.", source=str(path)) from None
     if max(size, len(data)) > MAX_FILE_BYTES:
         problem = f"the mesh file has {max(size, len(data)) / 2**20:.0f} MB."
         raise DescriptionError(problem, expected=f"at most {MAX_FILE_BYTES / 2**20:.0f} MB", source=str(path))

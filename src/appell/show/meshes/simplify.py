@@ -52,19 +52,21 @@ def triangle_shares(meshes: Sequence[Mesh], budget: int = BUDGET) -> list[int]:
 
     No mesh gets more triangles than it has, or fewer than MIN_TRIANGLES, so that the sum may exceed the budget.
     """
-    has = np.array([len(mesh.faces) for mesh in meshes])
+    counts = np.array([len(mesh.faces) for mesh in meshes])
     surface = np.array([area(mesh) for mesh in meshes])
     share = np.zeros(len(meshes))
-    open_ = np.ones(len(meshes), bool)  # meshes that could use more triangles
-    while open_.any() and has.sum() > budget:
-        left = budget - share[~open_].sum()
-        share[open_] = np.maximum(left * surface[open_] / max(surface[open_].sum(), 1e-300), MIN_TRIANGLES)
-        full = open_ & (share >= has)
+    unsaturated = np.ones(len(meshes), bool)  # meshes that could use more triangles
+    while unsaturated.any() and counts.sum() > budget:
+        left = budget - share[~unsaturated].sum()
+        share[unsaturated] = np.maximum(
+            left * surface[unsaturated] / max(surface[unsaturated].sum(), 1e-300), MIN_TRIANGLES
+        )
+        full = unsaturated & (share >= counts)
         if not full.any():
             return [int(number) for number in share]
-        share[full] = has[full]
-        open_ &= ~full
-    return [int(number) for number in has]
+        share[full] = counts[full]
+        unsaturated &= ~full
+    return [int(number) for number in counts]
 
 
 def area(mesh: Mesh) -> float:

@@ -147,9 +147,9 @@ def fragments(corners: np.ndarray, width: int, height: int) -> Iterator[Fragment
     Fragments
         In pieces of about MAX_FRAGMENTS samples.
     """
-    least, most = np.ceil(corners.min(axis=1)), np.ceil(corners.max(axis=1))
+    lowest, highest = np.ceil(corners.min(axis=1)), np.ceil(corners.max(axis=1))
     # triangles that are finite and whose bounding box contains samples
-    drawn = np.flatnonzero(np.isfinite(most - least).all(axis=1) & (most > least)[:, :2].all(axis=1))
+    drawn = np.flatnonzero(np.isfinite(highest - lowest).all(axis=1) & (highest > lowest)[:, :2].all(axis=1))
     corners = corners[drawn]
     order = np.argsort(corners[:, :, 1], axis=1)
     low, middle, high = (corners[np.arange(len(corners)), order[:, k]] for k in range(3))

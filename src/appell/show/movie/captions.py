@@ -30,8 +30,8 @@ class Captions:
         """Return the picture (height, width, 3) with its captions."""
         image = needed_package("PIL.Image", "a picture", "appell[plots]").fromarray(picture)
         pen = needed_package("PIL.ImageDraw", "a picture", "appell[plots]").Draw(image)
-        moves = self.last > self.first
-        time = f"t = {t:.3f} s" + (f"   {self.speed}" if self.speed else "") if moves else ""
+        is_motion = self.last > self.first
+        time = f"t = {t:.3f} s" + (f"   {self.speed}" if self.speed else "") if is_motion else ""
         pen.text((self.width - MARGIN_PX, MARGIN_PX), time, INK, _font(FONT_PX), anchor="ra")
         width = self.width - 3 * MARGIN_PX - pen.textlength(time, _font(FONT_PX))
         pen.text(
@@ -43,9 +43,9 @@ class Captions:
         )
         self._names(pen)
         if self.step is not None:
-            above = self.height - (44 if moves else MARGIN_PX)
+            above = self.height - (44 if is_motion else MARGIN_PX)
             pen.text((self.width - MARGIN_PX, above), f"grid {self.step:g} m", FAINT, _font(SMALL_FONT_PX), anchor="rs")
-        if moves:
+        if is_motion:
             self._time_line(pen, t)
         return np.asarray(image)
 

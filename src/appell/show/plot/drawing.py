@@ -140,11 +140,11 @@ class Picture:
         outlines = [_ellipse(c, h) for c, h in zip(centers, half, strict=True)]
         self.bodies = axes.add_collection(PolyCollection(outlines, alpha=0.35, linewidths=1.0, zorder=2))
         self.bodies.set_color(colors)
-        seen = project(segments)
-        order = np.argsort(seen[..., 2].mean(axis=-1))  # draw from far to near
+        projected = project(segments)
+        order = np.argsort(projected[..., 2].mean(axis=-1))  # draw from far to near
         style: dict[str, Any] = {"colors": [_color(k) for k in shape.branches[order]], "capstyle": "round", "zorder": 3}
         widths = np.where(shape.thin[order], 1.2, 3.0)
-        axes.add_collection(LineCollection(list(seen[order][..., :2]), linewidths=widths, **style))
+        axes.add_collection(LineCollection(list(projected[order][..., :2]), linewidths=widths, **style))
         axes.scatter(*centers.T, s=14, color=colors, zorder=4)
         joints = project(shape.joints)[:, :2]
         axes.scatter(*joints.T, s=14, color="white", edgecolors=INK, linewidths=0.9, zorder=5)
@@ -156,10 +156,10 @@ class Picture:
         width = round(max(wide, MIN_SHORT_SIDE_IN + TITLE_SPACE_IN), 1)
         figure.set_size_inches(width, round(max(tall, MIN_SHORT_SIDE_IN) + TITLE_SPACE_IN, 1))
 
-    def _frame(self, seen: np.ndarray, gravity, step: float) -> None:
+    def _frame(self, projected: np.ndarray, gravity, step: float) -> None:
         """Set equal scales and limits; label the axes of a planar view, else draw the world axes in a corner."""
         axes = self.axes
-        low, high = seen.min(axis=0), seen.max(axis=0)
+        low, high = projected.min(axis=0), projected.max(axis=0)
         margin = MARGIN * max(float((high - low).max()), 0.1)
         below = margin if self.camera.flat else 2.0 * margin  # space for the world axes and the grid label
         axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - below, high[1] + margin), aspect="equal")

@@ -80,8 +80,8 @@ class Panel:
         """The quantity in words, for labels."""
         if self.quantity == "q" and self.unit == "1":
             return "quaternion"
-        turning = self.unit.startswith(("rad", "deg", "N m")) and " or " not in self.unit
-        labels = ROTATION_LABELS if turning and self.quantity in ROTATION_LABELS else QUANTITY_LABELS
+        rotates = self.unit.startswith(("rad", "deg", "N m")) and " or " not in self.unit
+        labels = ROTATION_LABELS if rotates and self.quantity in ROTATION_LABELS else QUANTITY_LABELS
         return labels.get(self.quantity, self.quantity)
 
 
@@ -143,10 +143,10 @@ def _reason_to_omit(record: Record, panel: Panel) -> str:
     values = np.array([record[title] for title in panel.columns])
     if not np.isfinite(values).any():
         return "no finite values"
-    most = np.nanmax(np.abs(values))
-    if panel.quantity not in ("q", "energy") and most == 0.0:
+    largest = np.nanmax(np.abs(values))
+    if panel.quantity not in ("q", "energy") and largest == 0.0:
         return "zero throughout"
-    if panel.unit == "1" and np.nanmax(np.ptp(values, axis=1)) <= CONSTANT_TOLERANCE * most:
+    if panel.unit == "1" and np.nanmax(np.ptp(values, axis=1)) <= CONSTANT_TOLERANCE * largest:
         return "constant"
     return ""
 
@@ -216,9 +216,9 @@ def _values(record: Record, panel: Panel, samples: Samples | None) -> tuple[np.n
 def _widen(axis: Any, values: np.ndarray, tolerance: float) -> None:
     """Set the limits of an axis to ±10 % around values that vary by less than a relative tolerance."""
     finite = values[np.isfinite(values)]
-    most = np.abs(finite).max(initial=0.0)
-    if finite.size and np.ptp(finite) <= tolerance * most:
-        half = 0.1 * most or 1.0
+    largest = np.abs(finite).max(initial=0.0)
+    if finite.size and np.ptp(finite) <= tolerance * largest:
+        half = 0.1 * largest or 1.0
         axis.set_ylim(finite.mean() - half, finite.mean() + half)
 
 
@@ -314,19 +314,19 @@ def samples_between(record: Record, panels: list[Panel]) -> Samples | None:
 
 def _add_legends(axes: list[Any], panels: list[Panel], cells: list[Cell]) -> None:
     """Add a legend beside the last panel of every row, unless it is equal to that of the row above."""
-    before: list[str] = []
+    previous: list[str] = []
     for row in dict.fromkeys(row for row, _ in cells):
-        here = [k for k, cell in enumerate(cells) if cell[0] == row]
-        last = max(here, key=lambda k: cells[k][1])
-        names = [panels[k].names for k in here]
+        in_row = [k for k, cell in enumerate(cells) if cell[0] == row]
+        last = max(in_row, key=lambda k: cells[k][1])
+        names = [panels[k].names for k in in_row]
         prefix = _common_prefix([name for group in names for name in group]) if len(set(names)) > 1 else ""
         together = [dict.fromkeys(filter(None, group)) for group in zip_longest(*names)]
         texts = [_short(", ".join([first, *(name[len(prefix) :] for name in more)])) for first, *more in together]
-        if texts and texts != before:
-            most = max(range(len(here)), key=lambda k: len(names[k]))
-            lines = axes[here[most]].lines[: len(texts)]
+        if texts and texts != previous:
+            longest = max(range(len(in_row)), key=lambda k: len(names[k]))
+            lines = axes[in_row[longest]].lines[: len(texts)]
             legend_beside(axes[last], lines, texts)
-        before = texts or before
+        previous = texts or previous
 
 
 def _common_prefix(names: list[str]) -> str:
@@ -361,17 +361,17 @@ def _label_time_axes(axes: list[Any], panels: list[Panel], cells: list[Cell], re
 def _mark_events(figure: Any, axes: list[Any], record: Record) -> None:
     from matplotlib.lines import Line2D
 
-    kinds: dict[str, list[float]] = {}
+    times_of_kind: dict[str, list[float]] = {}
     for event in record.events:
-        kinds.setdefault(event.kind, []).append(event.time)
+        times_of_kind.setdefault(event.kind, []).append(event.time)
     crowded = len(record.events) > MAX_FULL_EVENT_LINES
     marks = []
-    for kind, times in kinds.items():
+    for kind, times in times_of_kind.items():
         color, style = EVENT_STYLES.get(kind, (GREY, ":"))
         for axis in axes:
-            across = axis.get_xaxis_transform()
+            transform = axis.get_xaxis_transform()
             low, line = (0.94, "-") if crowded else (0.0, style)
-            axis.vlines(times, low, 1.0, color, line, linewidth=0.8, transform=across, zorder=1)
+            axis.vlines(times, low, 1.0, color, line, linewidth=0.8, transform=transform, zorder=1)
         number = "" if len(times) == 1 else f" ({len(times)})"
         marks.append(Line2D([], [], color=color, linestyle=style, linewidth=0.8, label=kind + number))
     if marks:

@@ -62,9 +62,9 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def label(what: str, unit: str = "") -> str:
+def label(quantity: str, unit: str = "") -> str:
     """Return the label of an axis, such as 'time t [s]'."""
-    return f"{what} [{unit}]" if unit else what
+    return f"{quantity} [{unit}]" if unit else quantity
 
 
 def darker(color: str) -> tuple[float, float, float]:

@@ -118,11 +118,11 @@ def tube(points: Points, radius: float, sides: int = 12) -> Mesh:
     """Return a tube around a polyline, mitred at its corners; closed if the last point equals the first."""
     _check("tube", radius=radius)
     line = np.array(points, float).reshape(-1, 3)
-    apart = np.linalg.norm(np.diff(line, axis=0), axis=1)
-    line = line[np.append(True, apart > 1e-9 * max(apart.max(initial=0.0), radius))]
+    distances = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    line = line[np.append(True, distances > 1e-9 * max(distances.max(initial=0.0), radius))]
     if len(line) < 2 or not np.isfinite(line).all():
         raise ArgumentError("the points of the tube are not distinct.", expected="a line of positive length, in m")
-    closed = len(line) > 3 and bool(np.allclose(line[0], line[-1], rtol=0.0, atol=1e-9 * apart.max()))
+    closed = len(line) > 3 and bool(np.allclose(line[0], line[-1], rtol=0.0, atol=1e-9 * distances.max()))
     line = line[:-1] if closed else line
     along = np.diff(np.concatenate([line, line[:1]]) if closed else line, axis=0)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
@@ -151,14 +151,14 @@ def prism(polygon: Points, thickness: float) -> Mesh:
     vertices = np.concatenate([corners - half, corners + half])
     faces = [face for k in range(1, count - 1) for face in ((0, k + 1, k), (count, count + k, count + k + 1))]
     for k in range(count):
-        here, after = k, (k + 1) % count
-        faces += [(here, after, after + count), (here, after + count, here + count)]
+        this, next_ = k, (k + 1) % count
+        faces += [(this, next_, next_ + count), (this, next_ + count, this + count)]
     return _mesh(vertices, faces, smooth=False)
 
 
-def _check(what: str, **sizes: float) -> None:
+def _check(solid: str, **sizes: float) -> None:
     for name, size in sizes.items():
-        check_number(f"the {name} of a {what}", size, least=0.0, above=True)
+        check_number(f"the {name} of a {solid}", size, least=0.0, above=True)
 
 
 def _mesh(vertices, faces, smooth: bool = True) -> Mesh:
@@ -192,8 +192,8 @@ def _edged(profile: Sequence[tuple[float, float]]) -> list[np.ndarray]:
 def _revolved(profile: Points, sides: int) -> Mesh:
     """Return the solid of revolution about z of a profile (r, z) that starts and ends on the axis, with rising z."""
     inner = np.array(profile, float)[1:-1]
-    turn = 2.0 * np.pi * np.arange(sides) / sides
-    circle = np.column_stack([np.cos(turn), np.sin(turn), np.ones(sides)])
+    angles = 2.0 * np.pi * np.arange(sides) / sides
+    circle = np.column_stack([np.cos(angles), np.sin(angles), np.ones(sides)])
     rings = circle * np.column_stack([inner[:, 0], inner[:, 0], inner[:, 1]])[:, None]
     poles = [[0.0, 0.0, profile[0][1]], [0.0, 0.0, profile[-1][1]]]
     return _mesh(np.concatenate([rings.reshape(-1, 3), poles]), _bands(len(inner), sides) + _lids(len(inner), sides))
@@ -221,12 +221,12 @@ def _lids(rings: int, sides: int) -> list[tuple[int, int, int]]:
 def _carried_rings(line: np.ndarray, inward: np.ndarray, outward: np.ndarray, radius: float, sides: int) -> np.ndarray:
     """Return a ring around every point, without twist, in the plane that bisects the bend: (points, sides, 3)."""
     across = np.eye(3)[np.argmin(np.abs(inward[0]))]
-    turn = 2.0 * np.pi * np.arange(sides) / sides
+    angles = 2.0 * np.pi * np.arange(sides) / sides
     rings = []
     for point, before, after in zip(line, inward, outward, strict=True):
         across = across - (across @ before) * before
         across /= np.linalg.norm(across)
-        ring = radius * (np.outer(np.cos(turn), across) + np.outer(np.sin(turn), np.cross(before, across)))
+        ring = radius * (np.outer(np.cos(angles), across) + np.outer(np.sin(angles), np.cross(before, across)))
         middle = before + after
         size = np.linalg.norm(middle)
         normal = middle / size if size > 2.0 / MITRE_LIMIT else before  # no mitre if the line nearly reverses
@@ -238,8 +238,8 @@ def _carried_rings(line: np.ndarray, inward: np.ndarray, outward: np.ndarray, ra
 def _untwisted(faces: list, rings: np.ndarray) -> list:
     """Join the last band of a closed tube to the first ring with the shift that makes its edges shortest."""
     count, sides = rings.shape[:2]
-    apart = [np.linalg.norm(np.roll(rings[0], -shift, axis=0) - rings[-1]) for shift in range(sides)]
-    shift = int(np.argmin(apart))
+    distances = [np.linalg.norm(np.roll(rings[0], -shift, axis=0) - rings[-1]) for shift in range(sides)]
+    shift = int(np.argmin(distances))
 
     def joined(vertex: int) -> int:
         return (vertex + shift) % sides if vertex < sides else vertex

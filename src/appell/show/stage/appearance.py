@@ -123,10 +123,12 @@ class Appearance:
         """Return links without a visual, drawn from the geometry if they are the majority; else they stay invisible."""
         covered = {visual.body for visual in tree.visuals}
         solid = [link.name for link in tree.links if has_mass(tree, link)]
-        bare = {self.shape.index[name] for name in solid if name not in covered}
-        if 2 * len(bare) <= len(solid):
+        without_visual = {self.shape.index[name] for name in solid if name not in covered}
+        if 2 * len(without_visual) <= len(solid):
             return []
-        return [part for part in TreeLinks(self.shape, self.proportions, self.color).parts() if part.body in bare]
+        return [
+            part for part in TreeLinks(self.shape, self.proportions, self.color).parts() if part.body in without_visual
+        ]
 
     # ---- poses
 
@@ -137,8 +139,8 @@ class Appearance:
 
     def actor(self, q=None, *, motion: SceneMotion | None = None, name: str = "") -> Actor:
         """Return an actor at q (nq), by default the start; raise ArgumentError if q is out of reach of a leg."""
-        here, bodies = self.poses(checked_configuration(self.dyn, q)), tuple(self.shape.names)
-        return Actor(name or self.system.name, bodies, here, self.parts, self.struts, motion)
+        poses, bodies = self.poses(checked_configuration(self.dyn, q)), tuple(self.shape.names)
+        return Actor(name or self.system.name, bodies, poses, self.parts, self.struts, motion)
 
     @cached_property
     def levers(self) -> np.ndarray:
@@ -146,8 +148,10 @@ class Appearance:
         levers = np.zeros(len(self.shape.names))
         for part in self.parts:
             if part.body >= 0 and part.layer in DEFAULT_LAYERS:
-                far = math.hypot(*part.pose[:3]) + float(np.linalg.norm(part.mesh.vertices, axis=1).max(initial=0.0))
-                levers[part.body] = max(levers[part.body], far)
+                distance = math.hypot(*part.pose[:3]) + float(
+                    np.linalg.norm(part.mesh.vertices, axis=1).max(initial=0.0)
+                )
+                levers[part.body] = max(levers[part.body], distance)
         for strut in self.struts:
             for body, end in zip(strut.bodies, strut.ends, strict=True):
                 if body >= 0:
@@ -175,12 +179,12 @@ def frame_parts(shape: Shape, proportions: Proportions) -> list[ScenePart]:
 def center_parts(shape: Shape, proportions: Proportions) -> list[ScenePart]:
     """Return balls at the centres of mass, with volumes proportional to the masses."""
     masses = {name: float(body.mass) for name, body in shape.system.bodies.items() if body is not None}
-    most = max([mass for mass in masses.values() if np.isfinite(mass)], default=0.0)
+    heaviest = max([mass for mass in masses.values() if np.isfinite(mass)], default=0.0)
     parts = []
     for solid in shape.ellipsoids:
         mass = masses.get(solid.body, 0.0)
-        if 0.0 < mass <= most:
-            radius = MAX_MASS_RADIUS * proportions.size * max(0.15, (mass / most) ** (1.0 / 3.0))
+        if 0.0 < mass <= heaviest:
+            radius = MAX_MASS_RADIUS * proportions.size * max(0.15, (mass / heaviest) ** (1.0 / 3.0))
             at, name = (*solid.center.tolist(), 0.0, 0.0, 0.0, 1.0), f"{solid.body}: {mass:.4g} kg"
             ball = solids.sphere(float(f"{radius:.3g}"), 14)
             parts.append(ScenePart(ball, shape.index[solid.body], at, paint(COLORS[4]), "centers", name))
@@ -223,10 +227,10 @@ def loop_parts(system: System, index: dict[str, int], proportions: Proportions) 
             ]
         elif isinstance(constraint, Closure):
             frame = find_frame(system.tree, constraint.a)
-            pose, knob = pose_numbers(frame.pose), solids.sphere(1.25 * proportions.radius)
+            pose, joint = pose_numbers(frame.pose), solids.sphere(1.25 * proportions.radius)
             if constraint.kind in AXIS_CLOSURES:
-                knob = solids.cylinder(1.25 * proportions.radius, 3.4 * proportions.radius)
-            parts.append(ScenePart(knob, body(frame), pose, paint(COLORS[4]), "loops", constraint.name))
+                joint = solids.cylinder(1.25 * proportions.radius, 3.4 * proportions.radius)
+            parts.append(ScenePart(joint, body(frame), pose, paint(COLORS[4]), "loops", constraint.name))
         elif isinstance(constraint, Rolling):
             frame = find_frame(system.tree, constraint.frame)
             parts += _wheel(constraint, frame, body(frame), proportions)

@@ -79,8 +79,8 @@ class ArticulatedScene:
     def scene(self) -> Scene:
         """The scene with its live actor at the current configuration."""
         (actor,) = self._initial_scene.actors
-        here = replace(actor, poses=self._poses(), sliders=self.sliders.at(self.q))
-        return replace(self._initial_scene, actors=(here,))
+        moved = replace(actor, poses=self._poses(), sliders=self.sliders.at(self.q))
+        return replace(self._initial_scene, actors=(moved,))
 
     def _poses(self) -> np.ndarray:
         return self._appearance.poses(self.q)
@@ -102,8 +102,8 @@ class ArticulatedScene:
             done()
         for k, frame in reversed([*enumerate(self._handle_frames)]):
             if time.perf_counter() - start < MAX_PREPARATION_S:
-                here = self.dyn.pose(frame.body)(self.q) @ np.array(frame.pose.matrix, float)
-                self._follower(k).follow(here, self.q)
+                pose = self.dyn.pose(frame.body)(self.q) @ np.array(frame.pose.matrix, float)
+                self._follower(k).follow(pose, self.q)
             done()
 
     # ---- requests of pages
@@ -124,7 +124,7 @@ class ArticulatedScene:
         return Reply(self.sliders.values(self.q), self._poses(), result.note)
 
     def _slide(self, values: Sequence[float]) -> str:
-        self.q, note = follow_sliders(self.system, self.dyn, self.q, self.sliders.put(values, self.q))
+        self.q, note = follow_sliders(self.dyn, self.q, self.sliders.put(values, self.q))
         return note
 
     def _follower(self, handle: int) -> Follower:

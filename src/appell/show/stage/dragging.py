@@ -282,11 +282,11 @@ def _most_mobile_frame(dyn: Dynamics) -> Frame:
     parts = system.parts
     outline = next((part.outline for part in parts if part.name == body), ())
     J = dyn.jacobian(body)(system.start)
-    far = max(outline, key=lambda point: float(np.linalg.norm(point)), default=(0.0, 0.0, 0.0))
+    farthest = max(outline, key=lambda point: float(np.linalg.norm(point)), default=(0.0, 0.0, 0.0))
 
     def mobility(point: Sequence[float]) -> int:
         tolerance = RANK_TOLERANCE * np.abs(J).max()
         return int(np.linalg.matrix_rank(linear_jacobian_at(J, np.array(point)), tol=tolerance))
 
-    best = max([(0.0, 0.0, 0.0), tuple(far)], key=mobility)  # the origin if both are equal
+    best = max([(0.0, 0.0, 0.0), tuple(farthest)], key=mobility)  # the origin if both are equal
     return Frame(body, body, Pose(translation=Vec3.of(best)))

@@ -75,8 +75,8 @@ def base_box(
         return inertia_box(solid, index, proportions, color, MAX_BASE_EDGE * proportions.size)
     points = np.array([[*frame.pose.translation] for frame in robot.frames if frame.body == solid.body], float)
     spanned = 2.0 * np.abs(points - solid.center).max(axis=0) if len(points) > 2 else np.zeros(3)
-    across = np.abs(right_handed(solid.axes)) @ _edges(solid)
-    if (spanned * MAX_EDGE_RATIO > across).all() and (spanned < MAX_EDGE_RATIO * across).all():
+    extent = np.abs(right_handed(solid.axes)) @ _edges(solid)
+    if (spanned * MAX_EDGE_RATIO > extent).all() and (spanned < MAX_EDGE_RATIO * extent).all():
         pose = (*solid.center.tolist(), 0.0, 0.0, 0.0, 1.0)
         return ScenePart(solids.box(*map(_rounded, spanned)), index[solid.body], pose, color, name=solid.body)
     return inertia_box(solid, index, proportions, color)
@@ -283,21 +283,24 @@ class MechanismLinks:
         """Return the slides between the open ends of two bodies of a leg."""
         struts = []
         for leg in dict.fromkeys(self.leg.values()):
-            open_ = [corner for corner in self.ends if self.leg[corner.body or ""] == leg]
-            if len(open_) == 2 and open_[0].body != open_[1].body:
-                bodies = (self.shape.index[open_[0].body or ""], self.shape.index[open_[1].body or ""])
-                ends, radius = np.array([corner.point for corner in open_]), LEG_SLIDE_RADIUS * self.proportions.radius
-                struts.append(Strut(bodies, ends, radius, paint(METAL), name=f"slide of {open_[1].body}"))
+            open_ends = [corner for corner in self.ends if self.leg[corner.body or ""] == leg]
+            if len(open_ends) == 2 and open_ends[0].body != open_ends[1].body:
+                bodies = (self.shape.index[open_ends[0].body or ""], self.shape.index[open_ends[1].body or ""])
+                ends, radius = (
+                    np.array([corner.point for corner in open_ends]),
+                    LEG_SLIDE_RADIUS * self.proportions.radius,
+                )
+                struts.append(Strut(bodies, ends, radius, paint(METAL), name=f"slide of {open_ends[1].body}"))
         return struts
 
     def _joint(self, corner: Corner) -> ScenePart:
         body, radius = self.shape.index[corner.body or ""], self.proportions.radius
         at = (*corner.point.tolist(), 0.0, 0.0, 0.0, 1.0)
-        knob, pose = solids.sphere(BALL_RADIUS * radius), at
+        joint, pose = solids.sphere(BALL_RADIUS * radius), at
         if self.proportions.normal is not None:  # all joints of a planar mechanism rotate about its normal
-            knob = solids.cylinder(LEG_DRUM_RADIUS * radius, LEG_DRUM_LENGTH * radius)
+            joint = solids.cylinder(LEG_DRUM_RADIUS * radius, LEG_DRUM_LENGTH * radius)
             pose = pose_along(self.proportions.normal, at)
-        return ScenePart(knob, body, pose, paint(METAL), name=corner.body or "")
+        return ScenePart(joint, body, pose, paint(METAL), name=corner.body or "")
 
 
 def _corners(shape: Shape) -> list[Corner]:
@@ -333,10 +336,10 @@ def _is_plate(points: np.ndarray) -> bool:
         return False
     corners = points[:-1] - points[:-1].mean(axis=0)
     edges = np.roll(corners, -1, axis=0) - corners
-    turns = np.cross(edges, np.roll(edges, -1, axis=0))
-    normal = turns.sum(axis=0)
+    corner_normals = np.cross(edges, np.roll(edges, -1, axis=0))
+    normal = corner_normals.sum(axis=0)
     normal = normal / (np.linalg.norm(normal) or 1.0)
-    return bool((turns @ normal > 0.0).all() and np.abs(corners @ normal).max() <= FLATNESS_TOLERANCE * size)
+    return bool((corner_normals @ normal > 0.0).all() and np.abs(corners @ normal).max() <= FLATNESS_TOLERANCE * size)
 
 
 def _legs(system: System) -> dict[str, int]:

@@ -54,8 +54,8 @@ def robot_scene(
     """Return the scene of a robot at q (nq), by default its start; see `ap.to_html`."""
     appearance = Appearance(robot, layers=layers)
     actor = appearance.actor(q)
-    here = appearance.system.start if q is None else np.asarray(q, float)
-    return _scene([(appearance, actor, here)], tuple(walls), title, ())
+    configuration = appearance.system.start if q is None else np.asarray(q, float)
+    return _scene([(appearance, actor, configuration)], tuple(walls), title, ())
 
 
 def record_scene(
@@ -242,12 +242,12 @@ def event_text(event: Event, appearance: Appearance) -> str:
     points = []
     for k, name in enumerate(event.points[:MAX_NAMED_POINTS]):
         stopped = k < len(event.surfaces) and event.surfaces[k] < 0
-        turning = stopped and getattr(joints.get(name), "unit", "rad") == "rad"
+        rotates = stopped and getattr(joints.get(name), "unit", "rad") == "rad"
         words = name
         if event.kind == "impact" and k < len(event.impulses):
-            words += f" {event.impulses[k]:.4g} {'N m s' if turning else 'N s'}"
+            words += f" {event.impulses[k]:.4g} {'N m s' if rotates else 'N s'}"
         if event.kind == "impact" and k < len(event.normal_speeds):
-            words += f" at {event.normal_speeds[k]:.4g} {'rad/s' if turning else 'm/s'}"
+            words += f" at {event.normal_speeds[k]:.4g} {'rad/s' if rotates else 'm/s'}"
         if k < len(event.frictions) and np.any(event.frictions[k]):
             words += f", friction {np.linalg.norm(event.frictions[k]):.4g} N s"
         points.append(words)
@@ -351,8 +351,8 @@ def _chart(record: Record, panel: Panel, samples: Samples | None, panels: list[P
     if panel.quantity == "q" and samples is not None:
         names = record.names("q")
         t, values = samples.t, samples.q[:, [names.index(parse(title)[1]) for title in panel.columns]]
-    turning = panel.unit in ("rad", "N m")
-    title = (ROTATION_TITLES if turning else CHART_TITLES)[panel.quantity]
+    rotates = panel.unit in ("rad", "N m")
+    title = (ROTATION_TITLES if rotates else CHART_TITLES)[panel.quantity]
     if sum((other.quantity, other.unit) == (panel.quantity, panel.unit) for other in panels) > 1:
         title = f"{title}, {' to '.join(dict.fromkeys((panel.names[0], panel.names[-1])))}"
     return Chart(title, panel.unit, panel.names, *reduced_rows(t, values))

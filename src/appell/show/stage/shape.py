@@ -71,10 +71,12 @@ class Shape:
         tree = self.system.tree
         self.segments = _outlines(self.system) if tree is None else [*_tree(tree), *_constraints(self.system)]
         self.joints, self.anchors = _joints(self.system), _anchors(self.system)
-        seen = {segment.bodies[0] for segment in self.segments}
+        with_lines = {segment.bodies[0] for segment in self.segments}
         bodies = {name: body for name, body in self.system.bodies.items() if body is not None}
-        lined = tree is not None and bool(seen - {None})  # links without lines are visible as joints
-        self.ellipsoids = [_ellipsoid(name, body, not lined and name not in seen) for name, body in bodies.items()]
+        has_lines = tree is not None and bool(with_lines - {None})  # links without lines are visible as joints
+        self.ellipsoids = [
+            _ellipsoid(name, body, not has_lines and name not in with_lines) for name, body in bodies.items()
+        ]
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -216,8 +218,8 @@ def _anchors(system: System) -> list[list[float]]:
     """Return where a tree is fixed to the world: its one-axis joints on the world that carry a link with mass."""
     if (tree := system.tree) is None:
         return []
-    feet = [link for link in tree.links if link.parent is None and link.joint.motion.nv == 1]
-    return [[*link.joint.placement.translation] for link in feet if has_mass(tree, link)]
+    bases = [link for link in tree.links if link.parent is None and link.joint.motion.nv == 1]
+    return [[*link.joint.placement.translation] for link in bases if has_mass(tree, link)]
 
 
 def has_mass(robot: Robot, link: Link) -> bool:
@@ -287,8 +289,8 @@ def proportions_of(shape: Shape, q: np.ndarray) -> Proportions:
     size = extent(points) if len(points) else 1.0
     lines = [k for k, segment in enumerate(shape.segments) if not segment.rim]
     lengths = np.linalg.norm(np.diff(placed.segments[..., lines, :, :], axis=-2), axis=-1)
-    long = lengths[np.isfinite(lengths) & (lengths > MIN_TYPICAL_LENGTH * size)]
-    considered = long if long.size else lengths[np.isfinite(lengths) & (lengths > 0.0)]
+    long_lengths = lengths[np.isfinite(lengths) & (lengths > MIN_TYPICAL_LENGTH * size)]
+    considered = long_lengths if long_lengths.size else lengths[np.isfinite(lengths) & (lengths > 0.0)]
     typical = float(np.quantile(considered, 0.7)) if considered.size else size
     camera = parallel_camera(placed.key_points, shape.system.gravity) if len(placed.key_points) else None
     normal = camera.axes[2] if camera is not None and camera.flat else None

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 
@@ -33,8 +32,6 @@ from appell.describe.rpy import rpy_of
 from appell.dynamics import Dynamics
 from appell.kinematics.assembly import ConstraintRows
 from appell.model.joints import Floating, Motion, Planar, Spherical
-from appell.model.mechanism import Mechanism
-from appell.model.robot import ConstrainedRobot
 from appell.model.system import System
 from appell.show.scene.poses import quaternions
 from appell.show.scene.scene import SceneSlider
@@ -165,15 +162,14 @@ SLIDER_TOLERANCE = 1e-6  # rad or m between a requested and a reached slider val
 BISECTIONS = 30  # for the reach of a leg
 
 
-@singledispatch
-def follow_sliders(system: System, dyn: Dynamics, q: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, str]:
+def follow_sliders(dyn: Dynamics, q: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, str]:
     """Return the configuration that a system reaches from q (nq) towards `wanted`, and why it is not `wanted`."""
-    return wanted, ""
+    return (_follow_loops if dyn.system.is_constrained else _follow_legs)(dyn, q, wanted)
 
 
-@follow_sliders.register
-def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, str]:
-    tree, loops = system.tree, ConstraintRows(dyn).loops
+def _follow_loops(dyn: Dynamics, q: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, str]:
+    """Move a constrained robot in small steps, closing its loops after each."""
+    system, tree, loops = dyn.system, dyn.system.tree, ConstraintRows(dyn).loops
     positions = {*system.map.positions}
     spans = {link.joint.name: range(tree.nv)[tree.span(link.joint)[1]] for link in tree.moving}
     held = [name for name, span in spans.items() if positions.issuperset(span)]
@@ -193,8 +189,9 @@ def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, wanted: np.ndarray
     return q, "the loops or wheels of the robot prevent this motion" if error > SLIDER_TOLERANCE else ""
 
 
-@follow_sliders.register
-def _(system: Mechanism, dyn: Dynamics, q: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, str]:
+def _follow_legs(dyn: Dynamics, q: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, str]:
+    """Move a tree anywhere, and a mechanism as far as its legs reach."""
+    system = dyn.system
     sentence = system.out_of_reach(wanted.tolist())
     if not sentence:
         return wanted, ""
