@@ -105,7 +105,7 @@ def through_a_straight_wrist():
     return robot, middle[:3, 3] - across, middle[:3, 3] + across, middle[:3, :3]
 
 
-def test_a_line_that_would_flip_the_wrist_says_where():
+def test_a_line_that_would_flip_the_wrist_names_the_time_and_the_joint():
     robot, start, end, R = through_a_straight_wrist()
     with pytest.raises(SimulationError, match=r"at t = (1|0\.99999\d) s: joint 'joint[46]' would have to flip"):
         CartesianLine(robot, "tool", start, end, R, 2.0, (1, 1, 1))
@@ -126,7 +126,7 @@ def test_a_line_that_a_redundant_arm_cannot_follow_names_the_time():
         CartesianLine(robot, "tool", [0.5, 0, 0.4], [1.5, 0, 0.4], T[:3, :3], 5.0)
 
 
-def test_limits_are_kept_by_whole_turns_or_the_joint_is_named():
+def test_limits_are_kept_by_full_turns_or_the_joint_is_named():
     def puma(limits):
         rows = [DH(), DH(-RIGHT), DH(0, 0.432, 0.15), DH(RIGHT, -0.02, 0.433, limits=limits), DH(-RIGHT), DH(RIGHT)]
         return from_dh(rows)

@@ -74,7 +74,7 @@ def test_a_pattern_matches_numbers_or_names_and_missing_columns_are_listed():
         measured(strange, NAMES, NAMES)
 
 
-def test_six_columns_are_not_taken_for_seven_joints():
+def test_six_columns_are_not_matched_to_seven_joints():
     with pytest.raises(ap.DescriptionError, match="no column 'q_joint_1'"):
         measured(record(numbered("q{}"), numbered("tau{}")), [*NAMES, "joint_4"], [*NAMES, "joint_4"])
 

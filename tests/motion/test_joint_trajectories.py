@@ -63,7 +63,7 @@ def test_a_fourier_series_is_the_integral_of_its_velocity():
     assert_derivatives(series, np.array([0.3, 2.2, 4.9]))
 
 
-def test_csv_holds_a_motion_in_full(tmp_path):
+def test_csv_stores_a_motion_completely(tmp_path):
     spline = Spline(TIMES, POINTS, 5, names=("one", "two"))
     path = tmp_path / "motion.csv"
     spline.record(101).write(path)

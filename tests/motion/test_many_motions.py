@@ -145,7 +145,7 @@ def test_a_figure_shows_the_spread_or_some_members(records, tmp_path):
         ({"q": np.zeros((3, 5, 2), complex)}, "type complex128"),
     ],
 )
-def test_blocks_that_do_not_fit_are_named(blocks, message):
+def test_blocks_of_mismatched_shape_are_named(blocks, message):
     with pytest.raises(DescriptionError, match=message):
         Records(T, blocks, NAMES)
 

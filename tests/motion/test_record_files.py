@@ -58,7 +58,7 @@ def records(draw) -> Record:
 
 @settings(max_examples=60, deadline=None)
 @given(record=records(), suffix=st.sampled_from(SUFFIXES))
-def test_what_is_written_is_read(tmp_path_factory, record, suffix):
+def test_records_are_read_as_written(tmp_path_factory, record, suffix):
     path = tmp_path_factory.mktemp("record") / f"a.{suffix}"
     record.write(path)
     again = Record.read(path)
@@ -88,7 +88,7 @@ def test_the_motion_between_samples_is_kept_by_npz(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_every_format_keeps_what_made_a_record(tmp_path, suffix):
+def test_every_format_stores_how_a_record_was_made(tmp_path, suffix):
     made_by = {
         "robot": "puma",
         "robot_hash": "9f86d081884c7d65",
@@ -116,7 +116,7 @@ def test_nothing_is_overwritten_without_request(tmp_path, suffix):
     assert Record.read(path).about == {"x": 1}
 
 
-def test_a_write_that_breaks_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     small().write(tmp_path / "a.csv")
 
     def breaks(record, file):
@@ -139,7 +139,7 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path):
         small().write(tmp_path / "a.log")
 
 
-def test_csv_takes_comments_marks_and_empty_cells(tmp_path):
+def test_csv_may_contain_comments_a_byte_order_mark_and_empty_cells(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes('\ufeff# a comment, "open\n\nt, q_a\n#another\n0,1\n\n0.5,\n1, 2 \n'.encode())
     record = Record.read(path)

@@ -99,7 +99,7 @@ def test_pandas_and_xarray_have_every_column():
     assert data["energy"].dims == ("time",)
 
 
-def test_csv_is_written_under_the_name_people_look_for(tmp_path):
+def test_to_csv_writes_the_same_file_as_write(tmp_path):
     arm().to_csv(tmp_path / "a.csv")
     np.testing.assert_array_equal(Record.read(tmp_path / "a.csv").data, arm().data)
     with pytest.raises(ArgumentError, match="already exists"):
@@ -150,7 +150,7 @@ def test_invalid_records_are_refused(columns, rows, problem):
         Record(columns, np.array(rows, float))
 
 
-def test_uneven_columns_and_unplain_metadata_are_refused():
+def test_columns_of_unequal_length_and_metadata_that_is_not_plain_are_refused():
     with pytest.raises(ArgumentError, match="t has 11, q has 3"):
         Record.of(T, {"q": np.zeros((3, 2))})
     with pytest.raises(ArgumentError, match="q has 2 columns and 3 names"):

@@ -90,7 +90,7 @@ def test_no_limit_is_passed_and_the_duration_is_that_of_a_fine_grid(case):
     np.testing.assert_allclose(v, np.zeros_like(v), atol=1e-9)
 
 
-def test_a_quintic_spline_that_starts_without_acceleration_is_travelled_too():
+def test_a_quintic_spline_that_starts_without_acceleration_is_followed():
     robot, path = load("puma"), random_spline(5)
     limits = {"torque": STRONG, "velocity": 2.0, "acceleration": 8.0}
     fast = time_optimal(path, robot, intervals=500, **limits)

@@ -123,7 +123,7 @@ def test_every_format_is_written_and_overwritten_only_with_force(tmp_path, suffi
     assert "tau" in Record.read(path)
 
 
-def test_mistakes_are_messages_with_exit_code_1(line_csv):
+def test_wrong_input_gives_a_message_and_exit_code_1(line_csv):
     for problem, arguments in {
         "--from is '0.6,0.175'": [*LINE[:4], "0.6,0.175", *LINE[5:]],
         "out of reach": [*LINE[:6], "2,0,0", *LINE[7:]],

@@ -103,7 +103,7 @@ def wheel():
     return made.build().with_loops(Rolling("wheel", 0.3), independent=["carriage"])
 
 
-def test_a_wheel_that_meets_a_step_is_thrown_back_rolling():
+def test_a_wheel_that_meets_a_step_bounces_back_rolling():
     """The rim meets an edge 0.1 m high where the hub is 0.3 m from it; rolling stays, so the speed turns round by e."""
     robot, edge = wheel(), 2.0
     step = ap.Contact("wheel", ap.Cylinder(0.3, (edge, 0.0, 0.1), (0, 1, 0), inside=False), restitution=0.4)
@@ -196,7 +196,7 @@ def test_a_rocker_bounces_off_its_stop():
 
 
 @pytest.mark.parametrize(("joint", "F"), [("coupler", 2.0), ("rocker", 8.0)])
-def test_friction_of_a_passive_joint_takes_its_power_and_holds_in_the_end(joint, F):
+def test_friction_of_a_passive_joint_dissipates_energy_and_finally_sticks(joint, F):
     """E + ∫ F |w| dt is constant while it moves; then nothing moves, and gravity is below what friction can hold."""
     robot = four_bar({joint: ap.Actuator(friction=ap.Friction(coulomb=F))}, actuated=["crank"])
     run = ap.simulate(robot, until=3.0, **(ACCURATE | {"solver": replace(SOLVER, max_step=1e-3)}))
@@ -248,7 +248,7 @@ def test_a_path_of_one_coordinate_drives_a_row_as_well():
     np.testing.assert_allclose(run["q_left1"][-1], q0[0] + 0.3, rtol=0, atol=1e-12)
 
 
-def test_a_linkage_that_is_driven_altogether_moves_as_its_loops_say():
+def test_a_linkage_whose_motion_is_fully_prescribed_follows_its_loops():
     """No velocity is left free; every configuration is the assembly with the crank where the motor has it."""
     case = CASES["fourbar-grashof"]
     q0 = np.array(case["states"][0]["q"])

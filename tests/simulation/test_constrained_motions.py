@@ -42,7 +42,7 @@ def is_kept(dyn, record):
     np.testing.assert_array_equal(v, record.v)
 
 
-def test_a_four_bar_turns_as_quadrature_says():
+def test_a_four_bar_turns_as_computed_by_quadrature():
     case, dyn = CASES["simulated-fourbar"], dynamics("simulated-fourbar")
     run = ap.simulate(dyn, case["q0"], case["v0"], case["t"], **ACCURATE)
     crank = dyn.system.tree.velocity_names.index("crank")
@@ -52,7 +52,7 @@ def test_a_four_bar_turns_as_quadrature_says():
     is_kept(dyn, run)
 
 
-def test_bricards_linkage_moves_on_though_a_row_is_implied():
+def test_bricards_linkage_moves_although_a_row_is_implied():
     """Off the manifold the implied row looks independent; taken in, it would stop the linkage."""
     run, points, dyn = moved("simulated-bricard")
     for point in points:
@@ -151,7 +151,7 @@ def test_a_record_of_a_constrained_robot_is_written_and_read(tmp_path):
     assert again(0.1)[1].shape == (1,)
 
 
-def test_a_linkage_passes_the_places_where_its_independent_velocity_says_nothing():
+def test_a_linkage_passes_the_configurations_where_its_independent_velocity_is_singular():
     """The crank of this four-bar turns back at a dead centre, where it stands still while all else moves."""
     dyn = dynamics("fourbar-non-grashof")
     case = CASES["fourbar-non-grashof"]["states"][0]

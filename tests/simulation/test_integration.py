@@ -48,7 +48,7 @@ def test_a_pendulum_swings_by_elliptic_functions(method, rtol, tolerance):
 
 
 @explicit
-def test_a_constant_torque_and_a_function_that_gives_it_have_the_same_bits(puma, method):
+def test_a_constant_torque_and_a_function_that_returns_it_give_the_same_bits(puma, method):
     """One implementation of each method, with and without calls of Python."""
     tau = np.array([3.0, -20.0, 5.0, 0.1, -0.2, 0.05])
     given = {"q0": np.full(6, 0.3), "until": 0.4, "solver": ap.Solver(method, rtol=1e-7)}
@@ -66,7 +66,7 @@ def test_a_run_is_the_same_to_the_last_bit_when_repeated(arm, method):
 
 
 @explicit
-def test_two_runs_one_after_the_other_are_one(arm, method):
+def test_two_consecutive_runs_equal_one_run(arm, method):
     given = {"solver": ap.Solver(method, rtol=1e-9, atol=1e-11)}
     complete = ap.simulate(arm, [0.4, 1.0], until=1.5, **given)
     half = ap.simulate(arm, [0.4, 1.0], until=0.7, **given)
@@ -164,7 +164,7 @@ def test_invalid_settings_are_named(name, values):
             ap.Solver(**{name: value})
 
 
-def test_the_shortest_max_step_still_goes_forward(arm):
+def test_time_advances_with_the_shortest_max_step(arm):
     motion = ap.simulate(arm, [0.4, 1.0], start=1.0, until=2.0, solver=ap.Solver(max_step=1e-300, max_steps=5))
     assert motion.status == Status.STEPS.name
     assert (np.diff(motion.t) > 0.0).all()

@@ -27,7 +27,7 @@ def test_friction_and_rotors_of_a_robot_can_be_switched_off():
     assert np.array_equal(bare.data, ap.simulate(ap.Dynamics(ap.load("puma")), until=0.5, progress=False).data)
 
 
-def test_simulate_and_rollout_move_a_robot_alike():
+def test_simulate_and_rollout_give_the_same_motion():
     robot = ap.load("puma")
     for options in ({}, {"friction": False}, {"rotors": False}, {"friction": False, "rotors": False}):
         exact = ap.simulate(robot, until=0.1, t_eval=[0.1], progress=False, **options)

@@ -39,7 +39,7 @@ def test_sampled_torques_lose_the_line_and_held_ones_sooner():
     assert finer[100] < 0.02 * at_one_second["interpolated"]  # second order in the interval
 
 
-def test_in_one_go_the_error_is_the_integrators_and_within_thrice_the_printed_one():
+def test_without_intervals_the_error_is_the_integrators_and_within_three_times_the_printed_one():
     """The open loop multiplies every error by about 1e5, so that the error follows the tolerance and nothing else."""
     coarse, finer = (replay(provenzano_line(), load("puma"), interval=None, rtol=x, atol=x) for x in (1e-6, 1e-8))
     error = coarse.tool_errors[0].max()

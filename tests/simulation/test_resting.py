@@ -73,7 +73,7 @@ def test_a_box_on_a_slope_slides_with_coulombs_acceleration_or_sticks(friction):
     assert motion.q[-1, 0] == pytest.approx(0.5 * a, abs=1e-7)
 
 
-def test_a_sliding_box_stops_where_friction_says_and_stays():
+def test_a_sliding_box_stops_at_the_distance_of_coulombs_law_and_stays():
     robot, mu, speed = box(), 0.4, 2.0
     contact = ap.Contact("all", FLOOR, restitution=0.0, friction=mu)
     motion = ap.simulate(ap.Dynamics(robot), start_at(robot, 0.1), [speed, 0, 0, 0, 0, 0], until=1.5, contacts=contact)

@@ -46,7 +46,7 @@ def test_a_mechanism_is_simulated_with_its_dynamics():
 
 
 @pytest.mark.parametrize("given", ["puma", None, 3])
-def test_what_is_neither_dynamics_nor_a_system_is_refused(given):
+def test_arguments_that_are_neither_dynamics_nor_systems_are_refused(given):
     with pytest.raises(ap.ArgumentError, match="the system of simulate is"):
         ap.simulate(given)
 
@@ -269,7 +269,7 @@ def test_invalid_requested_times_are_named(times):
 # ---- walls that appear and disappear
 
 
-def test_a_ball_falls_on_where_its_floor_disappears():
+def test_a_ball_falls_when_its_floor_disappears():
     robot, q = ball(0.0)
     motion = ap.simulate(robot, q, until=1.0, contacts=ap.Contact("c0", ap.Plane(), 0.0, 0.5, during=(0.0, 0.4)))
     assert [(e.kind, e.time) for e in motion.events] == [("rest", 0.0), ("release", 0.4)]

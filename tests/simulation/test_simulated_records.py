@@ -19,7 +19,7 @@ def bouncing():
     return ap.simulate(ap.Dynamics(robot), q0, until=1.5, contacts=ap.Contact("all", ap.Plane(), 0.5))
 
 
-def test_a_run_is_read_back_whole_from_npz(bouncing, tmp_path):
+def test_a_run_is_read_back_completely_from_npz(bouncing, tmp_path):
     bouncing.write(tmp_path / "motion.npz")
     again = ap.Record.read(tmp_path / "motion.npz")
     t = np.linspace(0, 1.5, 50)
@@ -77,7 +77,7 @@ def test_the_command_line_simulates_and_reports_impacts(tmp_path):
         (["--wall", "circle:1"], "starts inside a wall"),
     ],
 )
-def test_the_command_line_names_what_is_wrong(arguments, message):
+def test_the_command_line_names_invalid_options(arguments, message):
     result = CliRunner().invoke(app, ["simulate", "tree10", *arguments])
     assert result.exit_code == 1
     assert message in " ".join(result.output.split())

@@ -35,7 +35,7 @@ def test_a_joint_bounces_on_its_stop_and_rests_when_the_series_of_bounces_ends()
     assert motion.v[-1, 0] == 0.0
 
 
-def test_a_joint_at_its_stop_is_let_go_when_it_is_pulled_away():
+def test_a_joint_at_its_stop_is_released_when_it_is_pulled_away():
     motion = ap.simulate(ap.Dynamics(lift()), [0.0], until=3.0, stops=0.0, torque=lambda t, q, v: [20.0 * t])
     assert [event.kind for event in motion.events][:2] == ["rest", "release"]
     assert motion.events[1].time == pytest.approx(3.0 * G / 20.0, abs=1e-8)

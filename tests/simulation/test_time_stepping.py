@@ -139,7 +139,7 @@ def test_time_stepping_through_a_bounce_is_of_first_order():
         assert abs(q[-1, 2] - expected) < (1.0 + e) * G * fall * h  # as if it bounced up to h early or late
 
 
-def test_dry_joints_stick_and_slip_in_steps():
+def test_dry_joints_stick_and_slip_in_time_stepping():
     builder = ap.Builder("slider", gravity=(0, 0, 0))
     builder.link("cart", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(1, 1, 1))
     robot = builder.build().with_actuators({"cart_joint": ap.Actuator(friction=ap.Friction(coulomb=3.0))})
@@ -156,7 +156,7 @@ def test_dry_joints_stick_and_slip_in_steps():
 # ---- when a run changes to time stepping, and when not
 
 
-def test_a_lively_ball_bounces_event_by_event_to_its_rest():
+def test_a_ball_of_high_restitution_bounces_event_by_event_to_its_rest():
     robot = free_body([(0, 0, 0)])
     q = robot.neutral
     q[2] = 0.1
@@ -225,7 +225,7 @@ def test_least_progress_is_a_positive_time(value):
         ap.simulate(ap.load("pendulum"), solver=ap.Solver(least_progress=value))
 
 
-def test_stops_of_joints_hold_in_steps():
+def test_joint_stops_hold_in_time_stepping():
     builder = ap.Builder("lift", gravity=(0, 0, -G))
     builder.link("cage", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(1, 1, 1), limits=(-0.1, 1.0))
     q, v = stepped(builder.build(), [0.0], [0.0], 1e-3, 0.5, stops=0.0)

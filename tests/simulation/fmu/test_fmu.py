@@ -33,7 +33,7 @@ def running(path, folder) -> tuple[FMU2Slave, dict[str, int]]:
 
 
 @NEEDS_FMA
-def test_fmpy_finds_nothing_wrong_and_simulates_a_rollout(tmp_path, program):
+def test_fmpy_validates_the_fmu_and_simulates_a_rollout(tmp_path, program):
     program("gcc")
     robot, rng = ap.load("puma"), np.random.default_rng(2)
     q0, v0 = np.linspace(-0.5, 0.5, 6), np.linspace(0.2, -0.2, 6)
@@ -70,7 +70,7 @@ def test_fmpy_finds_nothing_wrong_and_simulates_a_rollout(tmp_path, program):
     model.freeInstance()
 
 
-def test_a_tool_may_choose_the_start_the_step_and_steps_that_do_not_fit(tmp_path, program):
+def test_a_tool_may_choose_the_start_the_step_and_steps_that_do_not_divide_the_interval(tmp_path, program):
     program("gcc")
     path = ap.to_fmu(ap.load("pendulum"), tmp_path / "pendulum.fmu", method="euler", compiler="gcc", flags=STRICT)
     dyn = ap.Dynamics(ap.load("pendulum"), friction=True, rotors=True)

@@ -16,7 +16,7 @@ from appell.simulation import Rollout
 
 @pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add")
 @pytest.mark.parametrize(("method", "dtype"), [("euler", "float64"), ("midpoint", "float64"), ("euler", "float32")])
-def test_steps_in_c_lead_where_a_rollout_leads(method, dtype, tmp_path, program):
+def test_steps_in_c_give_the_states_of_a_rollout(method, dtype, tmp_path, program):
     """Midpoint is a loop in C too."""
     clang = program("clang")
     robot, real = ap.load("puma"), {"float64": ctypes.c_double, "float32": ctypes.c_float}[dtype]

@@ -65,7 +65,7 @@ def test_loops_stay_closed(method):
     assert np.abs(dyn.gap(records.q[0])).max() < way ** (2 * ORDERS[method] + 2) + 1e-14
 
 
-def test_energy_of_the_midpoint_rule_stays_where_it_was():
+def test_energy_of_the_midpoint_rule_does_not_drift():
     """The free tree robot, a million steps: the energy swings about its start, and does so no more at the end."""
     dyn = ap.Dynamics(ap.load("tree10").with_gravity((0.0, 0.0, 0.0)))
     v0 = 0.3 * np.random.default_rng(0).normal(size=(8, 12))

@@ -152,6 +152,6 @@ def test_gradients_by_inertial_parameters_and_of_constrained_robots():
         ),
     ],
 )
-def test_what_is_wrong_with_a_derivative_is_named(call, message):
+def test_invalid_arguments_of_a_derivative_are_named(call, message):
     with pytest.raises(ArgumentError, match=message):
         call(Rollout(ap.Dynamics(ap.load("planar-2r"))))

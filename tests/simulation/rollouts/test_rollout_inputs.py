@@ -48,7 +48,7 @@ def test_torques_may_be_constant_or_over_time_for_all_or_each(arm, shape):
         assert np.array_equal(records.tau[k, 1:], member_torque)
 
 
-def test_two_axes_are_steps_where_both_are_meant(arm):
+def test_two_axes_are_steps_if_their_length_fits_both(arm):
     torque = np.random.default_rng(0).normal(size=(STEPS, 2))
     starts = np.tile(arm.dyn.system.start, (STEPS, 1))
     assert np.array_equal(arm(starts, None, torque, STEPS, DT).tau[4, 1:], torque)
@@ -92,7 +92,7 @@ def test_wrenches_push_and_may_change_over_time():
     assert np.array_equal(records.q[0, :11], records.q[1, :11])
 
 
-def test_friction_and_rotors_count_if_the_dynamics_count_them():
+def test_friction_and_rotors_act_if_the_dynamics_include_them():
     def drive(name, actuator):
         return ap.Actuator(rotor_inertia=2e-4, gear=60.0, friction=ap.Friction(viscous=0.8, coulomb=1.0, width=0.05))
 

@@ -34,7 +34,7 @@ def spring(t, q, v):
     return tau
 
 
-def test_a_continuous_law_is_that_of_simulate(puma):
+def test_a_continuous_law_gives_the_motion_of_simulate(puma):
     robot = ap.Dynamics(ap.load("puma"), rotors=True)
     exact = ap.simulate(
         robot, until=0.2, torque=lambda t, q, v: np.array(spring(t, q, v)), solver=ap.Solver(rtol=1e-11, atol=1e-12)
@@ -52,7 +52,7 @@ def remembering(t, q, v, memory):
 
 
 @pytest.mark.parametrize("period", [None, 3e-3], ids=["every step", "every third step"])
-def test_a_law_with_a_memory_is_the_same_in_a_loop_of_python(puma, period):
+def test_a_law_with_memory_agrees_with_a_loop_in_python(puma, period):
     dt, steps, held = 1e-3, 30, round((period or 1e-3) / 1e-3)
     records = ap.rollout(
         puma, steps=steps, dt=dt, law=Feedback(remembering, memory=np.zeros(6), period=period), check=False
@@ -70,7 +70,7 @@ def test_a_law_with_a_memory_is_the_same_in_a_loop_of_python(puma, period):
         assert np.abs(records.tau[0, k + 1] - tau).max() < 1e-10
 
 
-def test_an_object_brings_its_first_memory_and_members_may_differ(puma):
+def test_an_object_defines_its_initial_memory_and_members_may_differ(puma):
     class Counter:
         start = (1.0,)
 
@@ -92,7 +92,7 @@ def test_torques_are_added_to_those_of_a_law_and_the_sum_is_clipped():
 
 
 @pytest.mark.parametrize("name", ["tracking", "tracking-integral", "pd-gravity", "pid"])
-def test_a_design_does_in_a_kernel_what_its_controller_does(name):
+def test_a_design_in_a_kernel_agrees_with_its_controller(name):
     robot, period, dt = ap.load("planar-2r"), 2e-3, 1e-3
     gains = critical(20.0, period, integral="integral" in name) if "track" in name else ap.control.Gains(80.0, 8.0, 0)
     if name == "pid":
@@ -113,7 +113,7 @@ def test_a_design_does_in_a_kernel_what_its_controller_does(name):
         assert np.abs(records.q[0] - path(records.t)[0]).max() < 2e-3
 
 
-def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
+def test_a_regulator_in_a_kernel_agrees_with_simulate():
     robot = ap.load("planar-2r").with_gravity((0.0, -9.81, 0.0))
     up = np.array([np.pi / 2, 0.0])
     regulator = lqr(linearize(robot, up, np.zeros(2)), np.ones(4))
@@ -124,7 +124,7 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     assert np.abs(records.q[0, -1] - up).max() < np.abs(start - up).max()
 
 
-def test_a_regulator_turns_a_body_in_space_back():
+def test_a_regulator_rotates_a_floating_body_back():
     """It feeds the turn of a floating base back, over a large angle, and leaves its place alone."""
     robot = box(gravity=(0.0, 0.0, 0.0))
     linear = linearize(robot, robot.start, np.zeros(6))
@@ -149,7 +149,7 @@ def test_a_kernel_measures_deviations_as_the_controller_does(kind):
             assert abs(measure(t, q.tolist()) - wanted[k]) < 1e-13
 
 
-def test_a_regulator_of_a_way_in_space_is_refused_by_name():
+def test_a_regulator_of_the_position_of_a_floating_base_is_refused_by_name():
     robot = box().with_gravity((0.0, 0.0, 0.0))
     law = lqr(linearize(robot, robot.start, np.zeros(6)), np.ones(12))
     with pytest.raises(ArgumentError, match=r"feeds back '.*vx', the way of a joint of several axes"):
@@ -183,7 +183,7 @@ def lacks_a_name(t, q, v):
     ],
 )
 @pytest.mark.parametrize("method", ["rk4", "euler"])
-def test_a_law_that_cannot_be_traced_says_which_line_and_why(puma, law, line, why, method):
+def test_a_law_that_cannot_be_traced_is_refused_with_its_line_and_the_reason(puma, law, line, why, method):
     with pytest.raises(TraceError) as caught:
         ap.rollout(puma, law=law, method=method)
     text = str(caught.value)
@@ -193,7 +193,7 @@ def test_a_law_that_cannot_be_traced_says_which_line_and_why(puma, law, line, wh
     assert why in text
 
 
-def test_a_cost_that_cannot_be_traced_says_so_too(puma):
+def test_a_cost_that_cannot_be_traced_is_refused_with_its_line(puma):
     with pytest.raises(TraceError, match=r"cost '<lambda>' cannot be traced. Line .*max\(q\)"):
         ap.rollout(puma, cost=lambda t, q, v, tau: max(q))
 
@@ -217,7 +217,7 @@ def test_a_cost_that_cannot_be_traced_says_so_too(puma):
         ({"cost": lambda t, q, v, tau: q}, r"cost '<lambda>' returned \["),
     ],
 )
-def test_what_is_wrong_with_a_law_is_named(puma, options, message):
+def test_invalid_laws_and_costs_are_named(puma, options, message):
     with pytest.raises((ArgumentError, TraceError), match=message):
         ap.rollout(puma, steps=3, **options)
 
@@ -229,12 +229,12 @@ def test_what_is_wrong_with_a_law_is_named(puma, options, message):
         ({"function": len, "period": -1.0}, "the period of the law is -1.0"),
     ],
 )
-def test_what_is_wrong_with_a_feedback_is_named(given, message):
+def test_invalid_arguments_of_a_feedback_are_named(given, message):
     with pytest.raises(ArgumentError, match=message):
         Feedback(**given)
 
 
-def test_a_design_is_a_law_by_itself():
+def test_a_design_is_refused_as_a_feedback():
     design = Design(ap.load("planar-2r"), critical(20.0, 1e-3), "tracking")
     with pytest.raises(ArgumentError, match=r"law of a Feedback is Design"):
         Feedback(design)

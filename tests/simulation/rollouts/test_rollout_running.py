@@ -60,7 +60,7 @@ def starts() -> np.ndarray:
     ],
     ids=str,
 )
-def test_what_is_wrong_with_a_call_is_named(arm, given, message):
+def test_invalid_arguments_of_a_call_are_named(arm, given, message):
     with pytest.raises(ArgumentError, match=message):
         arm(**({"steps": 10} | given))
 
@@ -83,7 +83,7 @@ def test_what_is_wrong_with_a_call_is_named(arm, given, message):
         ({"stops": 0.5, "contact_model": SpringContacts(stiffness=1e3)}, "stiffness of SpringContacts has no effect"),
     ],
 )
-def test_what_is_wrong_with_an_option_is_named(options, message):
+def test_invalid_options_are_named(options, message):
     with pytest.raises(ArgumentError, match=message):
         ap.rollout(ap.load("planar-2r"), steps=2, **options)
 
@@ -98,7 +98,7 @@ def test_what_is_wrong_with_an_option_is_named(options, message):
         (lambda: Output(dtype="int32"), "dtype is 'int32'"),
     ],
 )
-def test_what_is_wrong_with_an_option_object_is_named(make, message):
+def test_invalid_option_objects_are_named(make, message):
     with pytest.raises(ArgumentError, match=message):
         make()
 
@@ -168,7 +168,7 @@ def test_a_motion_that_diverges_is_marked_from_there_on():
     assert "after t = " in records[2].message
 
 
-def test_a_quaternion_without_direction_is_lost():
+def test_a_zero_quaternion_marks_its_member_as_diverged():
     q0 = np.tile(box().start, (2, 1))
     q0[1, 3:] = 0.0
     assert ap.rollout(box(), q0, steps=3).lost.tolist() == [1]
@@ -187,7 +187,7 @@ def test_pieces_threads_and_batches_give_the_same_bits(arm, starts, monkeypatch)
     assert np.array_equal(complete.q[40:43], arm(starts[40:43], steps=60, output=ap.simulation.Output(every=5)).q)
 
 
-def test_single_precision_is_computed_and_kept_in_single_precision(arm, starts):
+def test_single_precision_is_used_for_computation_and_results(arm, starts):
     records, exact = arm(starts, steps=50, output=ap.simulation.Output(dtype="float32")), arm(starts, steps=50)
     assert records.q.dtype == np.float32
     assert 0.0 < np.abs(records.q - exact.q).max() < 1e-4
@@ -269,7 +269,7 @@ def test_the_page_on_rollouts_runs(monkeypatch, tmp_path):
     assert (tmp_path / "spread.png").exists()
 
 
-def test_records_travel_without_their_dynamics(arm, starts):
+def test_records_are_pickled_without_their_dynamics(arm, starts):
     records = arm(starts, steps=3)
     again = pickle.loads(pickle.dumps(records))
     assert np.array_equal(again.q, records.q)

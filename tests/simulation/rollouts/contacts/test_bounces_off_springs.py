@@ -34,7 +34,7 @@ def test_the_restitution_of_a_damped_spring_is_that_of_its_motion(zeta):
     assert damping_ratio(restitution(zeta)) == pytest.approx(zeta, rel=1e-9)
 
 
-def test_a_restitution_below_that_of_critical_damping_is_taken_as_it():
+def test_a_restitution_below_that_of_critical_damping_is_replaced_by_it():
     assert damping_ratio(0.0) == damping_ratio(0.9 * MIN_RESTITUTION) == 1.0
     assert damping_ratio(1.0) == 0.0
 
@@ -66,7 +66,7 @@ def test_a_body_on_one_point_sinks_by_the_requested_depth():
 
 
 @pytest.mark.parametrize("angle", [0.2, 0.5])
-def test_a_block_slides_down_an_incline_as_coulomb_says_or_creeps(angle):
+def test_a_block_slides_down_an_incline_by_coulombs_law_or_creeps(angle):
     mu, h = 0.35, 1e-4
     slope = ap.Plane((-np.sin(angle), 0.0, np.cos(angle)))
     robot = box()

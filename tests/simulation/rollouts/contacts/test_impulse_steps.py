@@ -34,7 +34,7 @@ def contact_scan(robot, contact, **options):
 
 
 @pytest.mark.parametrize("e", [1.0, 0.8, 0.5])
-def test_a_ball_comes_back_to_the_heights_of_its_restitution(e):
+def test_a_ball_bounces_to_the_heights_given_by_its_restitution(e):
     scan, h = contact_scan(POINT, ap.Contact("all", FLOOR, e)), 1e-3
     q, v, _ = run_scan(scan, at_height(POINT, 1.0), np.zeros(6), h, 2500)
     tops = np.flatnonzero((v[:-1, 2] > 0.0) & (v[1:, 2] <= 0.0))[:3]
@@ -56,7 +56,7 @@ def test_a_ball_that_does_not_bounce_lies_where_it_lands():
 
 
 @pytest.mark.parametrize("angle", [0.2, 0.5])
-def test_a_block_slides_down_an_incline_as_coulomb_says_or_sticks(angle):
+def test_a_block_slides_down_an_incline_by_coulombs_law_or_sticks(angle):
     mu, h, steps = 0.35, 1e-3, 1000
     slope = ap.Plane((-np.sin(angle), 0.0, np.cos(angle)))
     robot = box()
@@ -87,7 +87,7 @@ def test_a_dropped_brick_comes_to_rest_on_a_face_and_stays():
     np.testing.assert_allclose(gaps[:, :4], 0.0, atol=1e-5)
 
 
-def test_a_wall_that_comes_later_stops_what_falls_then():
+def test_a_wall_that_appears_later_stops_a_falling_ball():
     scan = contact_scan(POINT, ap.Contact("all", FLOOR, 0.0, during=(0.2, 0.6)))
     q, v, _ = run_scan(scan, at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000)
     assert abs(q[590, 2]) <= 1e-12
@@ -115,7 +115,7 @@ def test_a_dry_joint_is_held_exactly_up_to_its_friction(force, moves):
     assert 0.9 * exact < v[-1, 0] < exact
 
 
-def test_a_sliding_joint_comes_to_rest_when_its_friction_has_taken_its_energy():
+def test_a_sliding_joint_comes_to_rest_when_friction_has_dissipated_its_energy():
     builder = ap.Builder("block", root=None)
     drive = ap.Actuator(friction=ap.Friction(coulomb=2.0))
     builder.link("block", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(0.1, 0.1, 0.1), actuator=drive)
@@ -145,7 +145,7 @@ def test_stops_hold_and_bounce(e):
         np.testing.assert_allclose([q[-1, 0], v[-1, 0]], [0.4, 0.0], atol=1e-12)
 
 
-def test_a_mimic_joint_has_stops_of_its_own():
+def test_a_mimic_joint_has_its_own_stops():
     builder = ap.Builder("pair", root=None)
     builder.link("a", ap.Prismatic((1, 0, 0)), mass=1.0, inertia=(0.1, 0.1, 0.1), limits=ap.Limits(upper=0.5))
     builder.link(

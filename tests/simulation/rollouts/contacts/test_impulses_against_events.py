@@ -56,7 +56,7 @@ def test_hundreds_of_drops_never_gain_energy():
         assert gaps(q).min() >= -h  # bends of the way within a step, and what five sweeps leave
 
 
-def test_fewer_robots_or_other_company_change_no_bit():
+def test_results_of_a_member_do_not_depend_on_the_other_members():
     rng = np.random.default_rng(4)
     scan = with_impulses(TREE, Impulses(TREE, ap.Contact("all", ap.Circle(2.5), 0.5, 0.3)))
     q0 = np.tile(TREE.system.start, (9, 1))
@@ -94,7 +94,7 @@ def test_a_quadruped_lands_on_its_feet_and_stands_under_a_law():
     assert np.diff(total).max() <= 1e-3 * total[0]  # the springs are inputs, whose work is known to h² per step
 
 
-def test_a_parallel_robot_bounces_as_its_simulation_does():
+def test_a_parallel_robot_bounces_as_in_simulate():
     delta = ap.load("delta")
     dyn, h = ap.Dynamics(delta), 5e-4
     floor = ap.Contact(["platform"], ap.Plane((0, 0, 1), delta.start[2] - 0.05), 0.5)
