@@ -10,7 +10,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.assemble import FramePart, Part, assemble
-from appell.describe.diagnostics import Flaws
+from appell.describe.diagnostics import ErrorCollector
 from appell.dynamics import Dynamics
 from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
@@ -35,7 +35,7 @@ def test_a_body_on_a_fixed_joint_is_lumped_into_its_parent():
         Part("arm", None, Revolute((0, 0, 1)), "hinge", body=first),
         Part("tool", "arm", None, "weld", placement=pose, body=second),
     ]
-    links, frames, *_ = assemble(parts, [FramePart("tip", "tool", Pose())], Flaws("described"))
+    links, frames, *_ = assemble(parts, [FramePart("tip", "tool", Pose())], ErrorCollector("described"))
     described = Robot("described", links, frames)
     moved = second.moved(pose)
     arms = [(body.mass, np.array(list(body.com))) for body in (first, moved)]
