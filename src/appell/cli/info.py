@@ -83,7 +83,7 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
         "nv": system.nv,
         "mass": sum(body.mass for body in system.bodies.values() if body is not None),
         "gravity": list(system.gravity),
-        "home": None if isinstance(system, ap.Robot) and system.home is None else system.start.tolist(),
+        "home": None if system.is_tree and system.tree.home is None else system.start.tolist(),
         "coordinates": [
             {"name": name, "unit": unit, "lower": _finite(lower), "upper": _finite(upper)}
             for name, unit, (lower, upper) in zip(
@@ -109,15 +109,15 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
 
 def _actuators(system: System) -> dict[str, ap.Actuator]:
     """Return the actuators of a tree's joints, mimics included, or of the actuated joints of another system."""
-    if isinstance(system, ap.Robot):
+    if system.is_tree:
         return dict(system.drives)
     return dict(zip(system.actuator_names, system.actuators, strict=True))
 
 
 def _unit(system: System, actuator: str) -> str:
     """Return the unit of an actuator's position: rad, m, or both for a joint of several axes."""
-    if isinstance(system, ap.Robot):
-        units = tuple(unit for _, unit in system.joint(actuator).motion.velocities)
+    if system.is_tree:
+        units = tuple(unit for _, unit in system.tree.joint(actuator).motion.velocities)
     else:
         units = (system.actuator_units[system.actuator_names.index(actuator)],)
     return " or ".join(dict.fromkeys(units))
@@ -140,11 +140,9 @@ def _link(robot: ap.Robot, link: ap.Link) -> dict[str, Any]:
     }
 
 
-def _constraints(system: System) -> list[dict[str, Any]]:
+def _constraints(system: Any) -> list[dict[str, Any]]:
     """Return the constraints of a robot with their numbers of rows, and of rows with constraint forces."""
-    from appell.model.robot import ConstrainedRobot
-
-    if not isinstance(system, ConstrainedRobot):
+    if not system.is_constrained:
         return []
     idle = {name: sum(row.startswith(f"{name}.") for row in system.idle_rows) for name in system.constraint_names}
     return [

@@ -34,7 +34,7 @@ class FreeMotion:
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.quaternions = dyn.system.quaternions
-        self.states = states_of(dyn.system, dyn, inputs.motions)
+        self.states = states_of(dyn, inputs.motions)
         self.nq, self.nw, self.nu = self.states.nq, self.states.nw, dyn.system.nu
         self.drives = Drives(self.states.moving)
         callback = self._update_inputs if inputs.varies else None

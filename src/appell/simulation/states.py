@@ -17,7 +17,7 @@ computed from the independent velocities.
 
 from __future__ import annotations
 
-from functools import cached_property, singledispatch
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
@@ -28,8 +28,6 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.formulate.constrained.assembly import assemble_loops
 from appell.kinematics.assembly import ConstraintRows, saddle_solve, tree_dynamics
-from appell.model.robot import ConstrainedRobot
-from appell.model.system import System
 from appell.motion.curve import Piece, fit_matrix
 from appell.simulation.inputs import PrescribedMotions
 from appell.simulation.status import Status, Stop
@@ -306,15 +304,11 @@ class ConstrainedStates(States):
         return not driven and super().immobilised(np.concatenate([rows, self.K]))
 
 
-@singledispatch
-def states_of(system: System, dyn: Dynamics, motions: PrescribedMotions) -> States:
+def states_of(dyn: Dynamics, motions: PrescribedMotions) -> States:
     """Return the state space of a system."""
+    if dyn.system.is_constrained:
+        return ConstrainedStates(dyn, tree_dynamics(dyn), motions)
     return States(dyn, dyn, motions)
-
-
-@states_of.register
-def _(system: ConstrainedRobot, dyn: Dynamics, motions: PrescribedMotions) -> States:
-    return ConstrainedStates(dyn, tree_dynamics(dyn), motions)
 
 
 def _pivots(K: np.ndarray) -> np.ndarray:

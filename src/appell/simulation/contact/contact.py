@@ -23,7 +23,6 @@ from appell.errors import ArgumentError, unknown_name
 from appell.formulate.equations import Equations
 from appell.formulate.kinematics import wall_motion
 from appell.model.frame import Frame
-from appell.model.robot import Robot
 from appell.model.system import System
 from appell.simulation.contact.surface import Surface
 
@@ -299,12 +298,12 @@ class JointStop:
 
 def limited_joints(system: System) -> tuple[JointStop, ...]:
     """Return the stops of all single-axis joints (or of a mechanism's coordinates) with limits, lower before upper."""
-    if isinstance(system, Robot):
-        joints = [link.joint for link in system.links if link.joint.motion.nv == 1]
+    if system.is_tree:
+        joints = [link.joint for link in system.tree.links if link.joint.motion.nv == 1]
         joint_limits = [
             (
                 joint.name,
-                *(span.start for span in system.span(joint)),
+                *(span.start for span in system.tree.span(joint)),
                 (joint.limits.lower, joint.limits.upper),
                 (joint.scale, joint.mimic.offset if joint.mimic else 0.0),
             )

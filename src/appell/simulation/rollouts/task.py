@@ -21,7 +21,6 @@ from appell.errors import ArgumentError, check_number
 from appell.formulate.constrained.assembly import assemble_loops
 from appell.kinematics.assembly import ConstraintRows
 from appell.model.joints import unit_quaternion
-from appell.model.robot import ConstrainedRobot
 from appell.model.system import System
 from appell.simulation.inputs import COMPONENTS, PrescribedMotions
 from appell.simulation.options import checked_step_length, checked_steps
@@ -156,7 +155,7 @@ def closed_starts(plan: Rollout, q: np.ndarray, prescribed: np.ndarray, project:
     Open loops of a constrained robot are closed if `project` is true; otherwise the first one is an error.
     """
     system = plan.dyn.system
-    if not isinstance(system, ConstrainedRobot):
+    if not system.is_constrained:
         return q
     rows = ConstraintRows(plan.dyn, prescribed if len(prescribed) else None)
     with np.errstate(invalid="ignore"):
