@@ -207,13 +207,13 @@ def test_rotors_and_friction_have_no_effect_unless_requested():
 
 @pytest.mark.parametrize("robot", [load("puma"), random_tree(3, 6, actuators=True)], ids=str)
 def test_rotors_equal_the_armature_of_pinocchio(robot):
-    judge, links, dyn = Oracle(robot, rotors=True), Oracle(robot), Dynamics(robot, rotors=True)
+    oracle, links, dyn = Oracle(robot, rotors=True), Oracle(robot), Dynamics(robot, rotors=True)
     q, v, a = random_motion(robot, np.random.default_rng(1))
-    assert relative_error(dyn.inverse_dynamics(q, v, a), judge.inverse_dynamics(q, v, a)) < 1e-12
-    assert relative_error(dyn.mass_matrix(q), judge.mass_matrix(q)) < 1e-12
-    assert relative_error(dyn.energy(q, v)[0], judge.energy(q, v)[0]) < 1e-12
-    assert relative_error(dyn.forward_dynamics(q, v, a), judge.forward_dynamics(q, v, a)) < 1e-9
-    assert relative_error(links.mass_matrix(q), judge.mass_matrix(q)) > 1e-3
+    assert relative_error(dyn.inverse_dynamics(q, v, a), oracle.inverse_dynamics(q, v, a)) < 1e-12
+    assert relative_error(dyn.mass_matrix(q), oracle.mass_matrix(q)) < 1e-12
+    assert relative_error(dyn.energy(q, v)[0], oracle.energy(q, v)[0]) < 1e-12
+    assert relative_error(dyn.forward_dynamics(q, v, a), oracle.forward_dynamics(q, v, a)) < 1e-9
+    assert relative_error(links.mass_matrix(q), oracle.mass_matrix(q)) > 1e-3
 
 
 def test_the_rotor_of_a_mimic_joint_adds_inertia_to_its_leader():

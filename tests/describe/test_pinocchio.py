@@ -28,17 +28,17 @@ def test_the_forces_of_every_example_robot_agree_with_pinocchio(case):
     model = model_of(path, base)
     robot = _read(model)
     q, v, a = random_motion(robot, np.random.default_rng(0))
-    judge = Oracle(robot, model)
+    oracle = Oracle(robot, model)
     assert robot.nv == model.nv
-    np.testing.assert_array_equal(judge.G, np.eye(model.nv))
-    tau = judge.inverse_dynamics(q, v, a)
+    np.testing.assert_array_equal(oracle.G, np.eye(model.nv))
+    tau = oracle.inverse_dynamics(q, v, a)
     assert relative_error(answer(ap.Dynamics(robot).inverse_dynamics, q, v, a), tau) < EXACT
     if path.stem in FULLY_COMPARED:
         dyn = ap.Dynamics(robot)
-        assert relative_error(answer(dyn.mass_matrix, q), judge.mass_matrix(q)) < EXACT
-        assert relative_error(answer(dyn.center_of_mass, q), judge.center_of_mass(q)) < EXACT
+        assert relative_error(answer(dyn.mass_matrix, q), oracle.mass_matrix(q)) < EXACT
+        assert relative_error(answer(dyn.center_of_mass, q), oracle.center_of_mass(q)) < EXACT
         for frame in robot.frame_names[::7]:
-            assert relative_error(answer(dyn.pose(frame), q), judge.pose(frame, q)) < EXACT
+            assert relative_error(answer(dyn.pose(frame), q), oracle.pose(frame, q)) < EXACT
 
 
 def _read(model: pin.Model) -> ap.Robot:
@@ -54,8 +54,8 @@ def _read(model: pin.Model) -> ap.Robot:
 @pytest.mark.parametrize("robot", [*zoo(), *random_trees(8, 8, first_seed=60, actuators=True)], ids=str)
 def test_a_robot_survives_the_conversion_to_pinocchio_and_back(robot):
     """Rotors are the armature; mimic joints have their own coordinates in the model."""
-    judge = Oracle(robot, rotors=True)
-    back = ap.from_pinocchio(judge.model)
+    oracle = Oracle(robot, rotors=True)
+    back = ap.from_pinocchio(oracle.model)
     q, (v, a) = robot.random_configuration(1), np.random.default_rng(1).normal(size=(2, robot.nv))
     dyn, order = ap.Dynamics(back, rotors=True), {joint.name: back.span(joint) for joint in _joints(back)}
     full, G = np.zeros(back.nq), np.zeros((back.nv, robot.nv))

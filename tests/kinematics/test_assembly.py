@@ -66,7 +66,7 @@ def test_both_branches_of_a_four_bar_are_found():
 
 
 def test_finding_branches_requires_one_held_joint_per_degree_of_freedom():
-    with pytest.raises(ArgumentError, match="1 of its motions are left free"):
+    with pytest.raises(ArgumentError, match="it has 1 free motion left"):
         ap.kinematics.assemblies(constrained("fourbar-grashof"))
 
 

@@ -20,7 +20,7 @@ from appell.describe.files import (
     read_text,
 )
 from appell.describe.robot_packages import example, examples, file_of_named_package, makers
-from appell.describe.toml.mechanism import refuse_options
+from appell.describe.toml.mechanism import check_tree_options
 from appell.describe.toml.read import read_toml
 from appell.describe.urdf.read import read_urdf
 from appell.describe.urdf.srdf import with_posture
@@ -116,7 +116,7 @@ def load(
         options["without"] = without
     system: Any
     if isinstance(source, str) and source in makers():
-        refuse_options(source, **options)
+        check_tree_options(source, **options)
         system = makers()[source](physical=physical).labelled(source=f"the zoo's {source}")
     elif isinstance(source, str) and (file := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
         system = load_text(file.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)

@@ -263,9 +263,10 @@ def assemblies(
     if not solutions:
         return [assemble_loops(loops, q, held)]
     if free := _free_motions(rows, solutions[0], held):
+        plural = "s" * (free > 1)
         raise ArgumentError(
-            f"{rows.system.owner} has infinitely many configurations, because {free} of its motions are left free.",
-            expected=f"{free} more joints in hold",
+            f"{rows.system.owner} has infinitely many configurations: it has {free} free motion{plural} left.",
+            expected=f"{free} more joint{plural} in hold",
             hint="Pass hold=[names of joints], or call assemble(...) for the nearest configuration.",
         )
     return sorted(solutions, key=lambda one: float(np.linalg.norm(tree.difference(q, one))))

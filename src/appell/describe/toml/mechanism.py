@@ -47,7 +47,7 @@ NOT_IN_FILES = (
 )  # attributes that a file cannot change
 
 
-def refuse_options(name: str, source: str = "", *, base: str, mimic: bool, **others: Any) -> None:
+def check_tree_options(name: str, source: str = "", *, base: str, mimic: bool, **others: Any) -> None:
     """Raise DescriptionError for options of `load` that apply to trees only."""
     is_given = {"base": base != "fixed", "mimic": not mimic}
     for option in (option for option, given in is_given.items() if given):
@@ -66,7 +66,7 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
         if "mechanism" not in top.left_out:
             errors.add(tables.error(unknown_name("mechanism", name, makers(), "The zoo"), ("mechanism",)))
         errors.raise_collected()
-    errors.attempt(None, refuse_options, name, tables.source, **options)
+    errors.attempt(None, check_tree_options, name, tables.source, **options)
     arguments = _checked_options(tables, name, top.get("options", {}))
     bodies, actuators, frames = {}, {}, []
     for table in tables.tables(top, "body"):
