@@ -132,8 +132,8 @@ class Composite:
 
     def __add__(self, other: Composite) -> Composite:
         (force, moment), (more_force, more_moment) = self.wrench, other.wrench
-        wrench = force + more_force, moment + more_moment
-        return Composite(self.body + other.body, wrench, self.momentum + other.momentum)
+        body, wrench = self.body + other.body, (force + more_force, moment + more_moment)
+        return Composite(body, wrench, self.momentum + other.momentum)
 
     def on_parent(self, partials: Sequence[Partial], rates: Vector, transform: LinkTransform) -> Composite:
         """Transform to the axes and the origin of the parent."""
@@ -178,8 +178,8 @@ def fields(partials: Sequence[Partial], joint: AtJoint) -> list[Field]:
     for partial in partials:
         b, e = partial.angular, partial.linear
         psi = parent.omega.cross(b)
-        still = parent.W @ e + parent.acc.cross(b)
-        by_q = Partial(parent.W @ b, still + twice_u.cross(psi))  # (4)
+        common = parent.W @ e + parent.acc.cross(b)
+        by_q = Partial(parent.W @ b, common + twice_u.cross(psi))  # (4)
         by_v = Partial(  # (5)
             2.0 * psi + w.cross(b),
             2.0 * parent.omega.cross(e) + twice_u.cross(b) + (w.cross(e) + slide.cross(b)),
@@ -201,9 +201,9 @@ def joint_wrenches(
     for partial in partials:
         b, e = partial.angular, partial.linear
         psi, w_cross_b = parent.omega.cross(b), w.cross(b)
-        still = parent.W @ e + parent.acc.cross(b)
+        common = parent.W @ e + parent.acc.cross(b)
 
-        force, moment = body.impulse(Partial(parent.W @ b, still - 2.0 * slide.cross(psi)))  # (9)
+        force, moment = body.impulse(Partial(parent.W @ b, common - 2.0 * slide.cross(psi)))  # (9)
         spun = body.second @ (2.0 * psi)
         inner_moment = inner.rotated_moment(psi)
         wrench_q = (
