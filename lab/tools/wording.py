@@ -2,10 +2,10 @@
 
     python lab/tools/wording.py [--counts] [PATH ...]
 
-The rules are in CONTRIBUTING.md, the patterns in wording.toml beside this file. Phrases are searched in comments, strings,
-docstrings and test names of Python files, in comments of JavaScript, C and TOML files, and in whole Markdown and HTML
-files. Names are searched where Python code binds them: variables, parameters, functions, classes and modules. The exit
-code is 1 if there are matches. Without a PATH the whole repository is checked.
+The rules are in CONTRIBUTING.md, the patterns in wording.toml beside this file. Phrases are searched in comments,
+strings, docstrings and test names of Python files, in comments of JavaScript, C and TOML files, and in whole Markdown
+and HTML files. Names are searched where Python code binds them: variables, parameters, functions, classes and modules.
+The exit code is 1 if there are matches. Without a PATH the whole repository is checked.
 """
 
 from __future__ import annotations
@@ -132,9 +132,7 @@ def main(arguments: list[str]) -> int:
     phrases = [Rule.read(row) for row in table["phrase"]]
     names = [Rule.read(row) for row in table["name"]]
     paths = [name for name in arguments if name != "--counts"]
-    matches = [
-        match for path in files(paths, re.compile(table["excluded"])) for match in check(path, phrases, names)
-    ]
+    matches = [match for path in files(paths, re.compile(table["excluded"])) for match in check(path, phrases, names)]
     if "--counts" in arguments:
         for text, count in Counter(match.text.lower() for match in matches).most_common():
             print(f"{count:5d}  {text}")

@@ -83,7 +83,7 @@ class AppellError(Exception):
             lines.append(f"  read from {self.source}")
         for hint in self.hints:
             text = _spelled(hint.template, hint.parameters, spell) if isinstance(hint, Hint) else hint
-            lines.append(f"  try       {text}")
+            lines.append(f"  hint      {text}")
         return "\n".join(lines)
 
 

@@ -54,13 +54,13 @@ def check_target(
         raise ArgumentError(f"'{target}' cannot be written: {getattr(error, 'strerror', None) or error}.") from None
     if not has_folder:
         problem = f"'{target}' cannot be written: the folder '{target.parent}' does not exist."
-        raise ArgumentError(problem, hint="create the folder first")
+        raise ArgumentError(problem, hint="Create the folder first.")
     if is_folder and not folder:
         raise ArgumentError(f"'{target}' cannot be written: it is a folder.", expected="the name of a file")
     if is_taken and not overwrite:
         raise ArgumentError(
             f"{target} already exists.",
-            hint=Hint("use another name, or pass {overwrite} to replace it", overwrite=True),
+            hint=Hint("Use another name, or pass {overwrite} to replace it.", overwrite=True),
         )
     return target
 

@@ -101,9 +101,9 @@ def test_a_hint_names_the_options_that_the_command_has():
         "{columns}, {solver} or {foo}; {physical}", columns={"t": "<name>"}, solver="svd", foo=True, physical=False
     )
     error = ArgumentError("problem with physical=False", hint=hint)
-    assert str(error).endswith("try       columns={'t': '<name>'}, solver='svd' or foo=True; physical=False")
+    assert str(error).endswith("hint      columns={'t': '<name>'}, solver='svd' or foo=True; physical=False")
     assert error_message(error, options).endswith(
-        "try       --columns 't=<name>', --method svd or foo=True; --no-physical"
+        "hint      --columns 't=<name>', --method svd or foo=True; --no-physical"
     )
     assert error_message(error, options).startswith("problem with physical=False\n")
     assert pickle.loads(pickle.dumps(error)).message() == error.message()

@@ -70,7 +70,7 @@ def test_a_file_that_needs_xacro_says_how_to_run_it(text, tmp_path, monkeypatch)
     path = tmp_path / "arm.urdf.xacro"
     path.write_text(text)
     with pytest.raises(
-        DescriptionError, match=r"(?s)the file is xacro, not URDF.*try       xacro arm.urdf.xacro > arm.urdf$"
+        DescriptionError, match=r"(?s)the file is xacro, not URDF.*hint      xacro arm.urdf.xacro > arm.urdf$"
     ):
         load(path)
 

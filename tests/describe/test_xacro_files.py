@@ -84,6 +84,6 @@ def test_without_the_package_the_error_says_how_to_install_it(path, monkeypatch)
     with pytest.raises(DescriptionError, match="pip install xacro"):
         load(path, arguments={"prefix": "right"})
     with pytest.raises(
-        DescriptionError, match=r"(?s)the file is xacro, not URDF.*try       xacro arm.urdf.xacro > arm.urdf"
+        DescriptionError, match=r"(?s)the file is xacro, not URDF.*hint      xacro arm.urdf.xacro > arm.urdf"
     ):
         load(path)

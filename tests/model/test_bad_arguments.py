@@ -22,7 +22,7 @@ with pytest.warns(ap.ModelWarning, match="massless"):
         (lambda: ap.simulate(PENDULUM, contacts=5), "contacts is 5"),
         (lambda: ap.simulate(PENDULUM, until="soon"), "until, in s, is 'soon'"),
         (lambda: ap.simulate(PENDULUM, until=np.nan), "until, in s, is nan"),
-        (lambda: ap.simulate(BALL, [0, 0, 1, 0, 0, 0, 0]), "a quaternion of zeros"),
+        (lambda: ap.simulate(BALL, [0, 0, 1, 0, 0, 0, 0]), "contains a zero quaternion"),
         (lambda: ap.Pin("crank", (0, 1)), "the point of a pin on body 'crank'"),
         (lambda: ap.Pin("crank", (0, 1, 0), "rod", "here"), "the other point of a pin"),
         (lambda: PENDULUM.locked({"hinge": "x"}), "joint 'hinge' of robot 'pendulum' cannot be locked at x"),

@@ -149,7 +149,7 @@ def test_wrong_lines_are_refused_before_anything_is_computed():
         "start of the line is": (robot, "tool", [0.6, 0.2], end, R, 5.0),
         "end of the line is": (robot, "tool", start, [np.inf, 0, 0], R, 5.0),
         "orientation has shape": (robot, "tool", start, end, np.eye(4), 5.0),
-        "block of orientation misses": (robot, "tool", start, end, 2 * R, 5.0),
+        "block of orientation differs": (robot, "tool", start, end, 2 * R, 5.0),
         r"configuration \(1, 0, 1\) does not exist": (robot, "tool", start, end, R, 5.0, (1, 0, 1)),
         r"configuration has shape \(4,\)": (robot, "tool", start, end, R, 5.0, (1, 1, 1, 1)),
     }.items():

@@ -70,7 +70,7 @@ def _talos() -> Path:
             return Path(str(file.locate()))
     raise AppellError(
         "the Talos humanoid is not installed; its URDF comes with the package example-robot-data.",
-        hint="Run pip install example-robot-data, or measure another robot: appell bench --robot puma",
+        hint="Run pip install example-robot-data, or measure another robot: appell bench --robot puma.",
     )
 
 

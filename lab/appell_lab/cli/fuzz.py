@@ -61,7 +61,7 @@ def fuzz(
         return
     if case is not None and len(targets) != 1:
         raise ArgumentError(
-            f"--case {case} needs one target, not {len(targets)}.", hint="pass --only files --case 123456"
+            f"--case {case} needs one target, not {len(targets)}.", hint="Pass --only files --case 123456."
         )
     if case is not None:
         broken = _repeat(targets[0], case, Printer(json))

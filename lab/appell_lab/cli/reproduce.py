@@ -44,7 +44,9 @@ def reproduce(
         if name not in SECTIONS:
             raise ArgumentError(unknown_name("section", name, SECTIONS, "appell reproduce"))
     if output.exists() and not output.is_dir():
-        raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="pass another --output")
+        raise ArgumentError(
+            f"'{output}' is a file.", expected="a folder for the figures", hint="Pass another --output."
+        )
     check_folder(output)
     out = Printer(json)
     page = Page(out.console, output)

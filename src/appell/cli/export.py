@@ -130,7 +130,9 @@ def _write(exported: Any, to: str, stem: str, single: bool, output: Path | None,
     )
     if printed:
         if not texts:
-            raise ArgumentError("a casadi.Function cannot be printed.", hint="Write it to a file: --output file.casadi")
+            raise ArgumentError(
+                "a casadi.Function cannot be printed.", hint="Write it to a file: --output file.casadi."
+            )
         for text in texts.values():
             with paused():
                 typer.echo(text, nl=not text.endswith("\n"))

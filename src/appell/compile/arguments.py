@@ -198,13 +198,13 @@ def plain(value: Any, name: str, title: str) -> Any:
         raise ArgumentError(
             f"{title}: argument {name} is a {package} {type(value).__name__}.",
             expected="an array of numbers",
-            hint=f"Call {_APPLIED_BY[package]}; see docs/batches.md",
+            hint=f"Call {_APPLIED_BY[package]}; see docs/batches.md.",
         )
     if package == "pandas":
         raise ArgumentError(
             f"{title}: argument {name} is a pandas {type(value).__name__}; its labels would be ignored.",
             expected="an array in the order of the system's names",
-            hint=f"Pass {name}[names].to_numpy(), with names such as robot.coordinate_names",
+            hint=f"Pass {name}[names].to_numpy(), with names such as robot.coordinate_names.",
         )
     return value
 

@@ -380,7 +380,7 @@ class Function:
             raise ArgumentError(
                 f"gradient of {self.title}: it has {len(self.tape.results)} scalar results.",
                 expected="a function with one scalar result",
-                hint="Use jacobian() for several results",
+                hint="Use jacobian() for several results.",
             )
         return self.jacobian(wrt)
 

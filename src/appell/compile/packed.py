@@ -75,7 +75,7 @@ class Packed:
         if len(self.patterns) != 1:
             raise ArgumentError(
                 f"'{self.function.name}' has {len(self.patterns)} results and as many patterns.",
-                hint="Use patterns, which has one entry per result",
+                hint="Use patterns, which has one entry per result.",
             )
         return self.patterns[0]
 

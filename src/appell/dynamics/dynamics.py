@@ -133,7 +133,7 @@ class Dynamics:
             raise ArgumentError(
                 f"wrenches of {system.owner} names frame '{twice[0]}' {wrenches.count(twice[0])} times.",
                 expected="each frame once",
-                hint="add up wrenches that act on the same frame before the call",
+                hint="Add up wrenches that act on the same frame before the call.",
             )
         self._named: dict[tuple[str, ...], Function] = {}  # functions of frames and constraints accessed so far
 
@@ -423,7 +423,7 @@ class Dynamics:
             raise ModelError(
                 f"{system.owner} has moving links without inertia: {', '.join(lacking)}.",
                 source=system.source,
-                hint=Hint("add <inertial> to them, or load with {physical} to treat them as massless", physical=False),
+                hint=Hint("Add <inertial> to them, or load with {physical} to treat them as massless.", physical=False),
             )
         return [name for name in system.body_names if name in system.free]
 

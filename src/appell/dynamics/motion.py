@@ -307,4 +307,4 @@ def refuse_unknown_reach(system: System, function: str) -> None:
     """Raise ModelError unless the system is a mechanism whose legs have a known reach."""
     refuse_tree(system, function)
     if not getattr(system, "reaches", ()):
-        raise ModelError(f"{system.owner} has legs of unknown reach.", hint="pass Mechanism(reaches=[...])")
+        raise ModelError(f"{system.owner} has legs of unknown reach.", hint="Pass Mechanism(reaches=[...]).")

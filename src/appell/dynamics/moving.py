@@ -54,14 +54,14 @@ def moving_dynamics(
         raise ArgumentError(
             f"the system of {caller} is {given!r}.",
             expected="a robot, a mechanism, or its Dynamics",
-            hint='load one: ap.load("puma")',
+            hint='Load one: ap.load("puma").',
         )
     for name, value in (("friction", friction), ("rotors", rotors)):
         if value is not None and value != getattr(given.choice, name):
             raise ArgumentError(
                 f"{name}={value} of {caller} contradicts a Dynamics with {name}={getattr(given.choice, name)}.",
                 expected="one of the two: a Dynamics is used unchanged",
-                hint=f"call {caller}(robot, {name}={value}, ...), or pass Dynamics(robot, {name}={value})",
+                hint=f"Call {caller}(robot, {name}={value}, ...), or pass Dynamics(robot, {name}={value}).",
             )
     return given
 

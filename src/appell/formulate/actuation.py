@@ -72,7 +72,7 @@ class Transmission:
             raise ModelError(
                 f"{self.owner} is underactuated: {len(self.J)} actuators for {len(columns)} degrees of freedom.",
                 expected="at least as many actuators as degrees of freedom",
-                hint="use generalized_forces(q, v, a) for the forces along the velocities",
+                hint="Use generalized_forces(q, v, a) for the forces along the velocities.",
             )
         inverse_weights = [1.0 / weight for weight in self.weights] or [1.0] * len(self.J)
         gram = self._gram(inverse_weights)
@@ -110,7 +110,7 @@ class TreeActuation:
                 raise ModelError(
                     f"actuator '{name}' of {self.owner} has no position: its joint has several axes.",
                     expected="actuated joints of one axis",
-                    hint="name such joints in with_loops(..., actuated=[...])",
+                    hint="Name such joints in with_loops(..., actuated=[...]).",
                 )
             positions.append(q[coordinate])
         return positions

@@ -259,11 +259,11 @@ def _preference(system: System, parameters: Sequence[Parameter]) -> list[tuple[i
         if parameter.kind in SYMBOLS:
             order.append((4 if parameter.kind == "rotor" else 0, 0))
             continue
-        axis, slides = _axis(system, parameter.owner)
+        axis, is_prismatic = _axis(system, parameter.owner)
         along, across = "xyz"[axis], "y" if axis == 2 else "xyz"[(axis + 1) % 3]
         if _moves_all(system, parameter.owner):
             late = {}
-        elif slides:
+        elif is_prismatic:
             late = {"m": 1, **{kind: 2 for kind in ("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")}}
         else:
             late = {"m": 3, f"mc{along}": 2, f"I{across}{across}": 2}

@@ -212,8 +212,8 @@ class ClosedFormBodies:
     # ---- bodies
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
-        shares = zip(self._accelerations(q, v, a), self.sigmas, strict=True)
-        return sum((body_gibbs_function(A, sigma) for A, sigma in shares), start=0.0)
+        terms = zip(self._accelerations(q, v, a), self.sigmas, strict=True)
+        return sum((body_gibbs_function(A, sigma) for A, sigma in terms), start=0.0)
 
     def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         """Q, by one reverse sweep over all poses, minus the contribution of wrenches."""
@@ -235,8 +235,8 @@ class ClosedFormBodies:
         return total([body_coriolis(*part) for part in parts])
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        shares = [body_regressor(*part) for part in zip(self._partials(q), self._accelerations(q, v, a), strict=True)]
-        rows = [[x for share in shares for x in share[k]] for k in range(len(v))]
+        terms = [body_regressor(*part) for part in zip(self._partials(q), self._accelerations(q, v, a), strict=True)]
+        rows = [[x for term in terms for x in term[k]] for k in range(len(v))]
         return rows if columns is None else [[row[k] for k in columns] for row in rows]
 
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:

@@ -223,9 +223,9 @@ class Formulation:
     def check(self, robot: Robot) -> None:
         """Raise a ModelError that names the joint if one of the methods does not support the robot."""
         self.inverse_dynamics.check(robot)
-        hint = Hint("use {inertia} or another method for any tree", inertia="gibbs-appell")
+        hint = Hint("Use {inertia} or another method for any tree.", inertia="gibbs-appell")
         self.mass_matrix.check(robot, hint=hint)
-        self.forward_dynamics.check(robot, hint=Hint("use {forward}, 'cholesky' or 'gauss-jordan'", forward="ldl"))
+        self.forward_dynamics.check(robot, hint=Hint("Use {forward}, 'cholesky' or 'gauss-jordan'.", forward="ldl"))
 
 
 def _formulation(name: str, inverse_dynamics: str, mass_matrix: str, forward: str, source: str) -> Formulation:
@@ -316,7 +316,7 @@ def looping(robot: Robot, formulation: Formulation, looped: bool | None, *, forw
         raise ArgumentError(
             f"'{formulation.name}' cannot use loops over links.",
             expected=f"formulation='{LOOP_FORMULATION}' with looped=True",
-            hint="pass looped=None for straight-line code",
+            hint="Pass looped=None for straight-line code.",
         )
     if not suits or looped is False:
         return NO_LOOPS

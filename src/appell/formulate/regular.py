@@ -45,7 +45,7 @@ def check_regular(tree: Tree) -> None:
             expected="links with inertia outboard of every joint",
             source=robot.source,
             hint=Hint(
-                "give the links inertia, or the actuators rotors ({rotors}); with {physical} the result is NaN",
+                "Give the links inertia, or the actuators rotors ({rotors}); with {physical} the result is NaN.",
                 rotors=True,
                 physical=False,
             ),

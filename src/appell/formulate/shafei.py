@@ -428,8 +428,8 @@ def assembled_matrix(tree: Tree, parts: Sequence[BranchEquations]) -> Matrix:
     """I_f, by (1)."""
     matrix: Matrix = [[0.0] * tree.robot.nv for _ in range(tree.robot.nv)]
     for part in parts:
-        share = part.branch.gather_matrix(part.inertia)
-        matrix = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(matrix, share, strict=True)]
+        term = part.branch.gather_matrix(part.inertia)
+        matrix = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(matrix, term, strict=True)]
     return matrix
 
 

@@ -155,7 +155,7 @@ class EquationsFactory:
         if self.name == "explicit" and mechanism.design is None:
             raise ModelError(
                 f"'explicit' does not support {mechanism.owner}: it is not spherical.",
-                hint=Hint("use {formulation}", formulation="differentiated"),
+                hint=Hint("Use {formulation}.", formulation="differentiated"),
             )
         assert differentiate is not None
         pose_functions = PoseFunctions(mechanism, differentiate)

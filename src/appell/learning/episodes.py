@@ -59,13 +59,13 @@ class Actions:
         if not names:
             raise ArgumentError(
                 f"no actuator of {system.owner} has a torque limit, so the range of actions is unknown.",
-                hint="describe limits with Actuator(torque=...), or pass actuators=[...] and action_limits=(low, high)",
+                hint="Describe limits with Actuator(torque=...), or pass actuators=[...] and action_limits=(...).",
             )
         if limits is None:
             if unlimited := [name for name, k in zip(names, indices, strict=True) if not 0.0 < torque[k] < np.inf]:
                 raise ArgumentError(
                     f"actuators of {system.owner} have no torque limit: {', '.join(unlimited)}.",
-                    hint="describe limits with Actuator(torque=...), or pass action_limits=(low, high)",
+                    hint="Describe limits with Actuator(torque=...), or pass action_limits=(low, high).",
                 )
             limits = -torque[indices], torque[indices]
         return Actions(tuple(names), *_bounds(limits, len(names)), indices)

@@ -71,7 +71,7 @@ def _positions(robot: Robot, joints: str | Iterable[str] | Mapping[str, object])
         if joint.mimic:
             raise ModelError(
                 f"joint '{name}' of {robot.owner} mimics '{joint.mimic.leader}' and cannot be locked on its own.",
-                hint=f"lock '{joint.mimic.leader}'",
+                hint=f"Lock '{joint.mimic.leader}'.",
             )
         try:
             at = robot.start[robot.span(joint)[0]] if position is None else np.atleast_1d(np.asarray(position, float))

@@ -364,7 +364,7 @@ class Mechanism(System):
         """Raise a ModelError: the joints of a mechanism cannot be locked individually."""
         raise ModelError(
             f"the joints of {self.owner} cannot be locked: its poses are functions of coordinates that they share.",
-            hint="create a Mechanism whose pose functions have the locked coordinate as a constant",
+            hint="Create a Mechanism whose pose functions have the locked coordinate as a constant.",
         )
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
@@ -417,7 +417,7 @@ def _check_bodies(mechanism: Mechanism) -> None:
         flaw = part.body.flaw()
         if flaw and (mechanism.physical or not part.body.is_finite):
             problem = f"body '{part.name}' of {mechanism.owner} {flaw}."
-            remedy = Hint("correct the numbers, or pass {physical} to accept them with a warning", physical=False)
+            remedy = Hint("Correct the numbers, or pass {physical} to accept them with a warning.", physical=False)
             hint = remedy if part.body.is_finite else ""
             raise ModelError(problem, expected="a body that can exist", source=mechanism.source, hint=hint)
         if message := flaw or part.body.rounding_warning():

@@ -650,7 +650,7 @@ class ConstrainedRobot(System):
                 return q
         raise ModelError(
             f"{self.owner} has no configuration near its start that closes its loops within its limits.",
-            hint="choose another home, or pass within_limits=False",
+            hint="Choose another home, or pass within_limits=False.",
         )
 
     # ---- variations

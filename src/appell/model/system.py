@@ -313,7 +313,7 @@ class System(ABC):
         if target.body in self.free:
             raise ModelError(
                 f"body '{target.body}' of {self.owner} cannot carry a load: its inertial parameters are inputs.",
-                hint="add the parameters of the load to those of the body",
+                hint="Add the parameters of the load to those of the body.",
             )
         if not isinstance(load, Body):
             if not (is_number(load) and np.isfinite(load) and load > 0.0):

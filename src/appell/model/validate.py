@@ -189,7 +189,7 @@ def _settings(robot: Robot) -> Iterator[Flaw]:
 
 
 def _bodies(robot: Robot) -> Iterator[Flaw]:
-    hint = Hint("correct the description, or load it with {physical} to accept it with a warning", physical=False)
+    hint = Hint("Correct the description, or load it with {physical} to accept it with a warning.", physical=False)
     for link in robot.links:
         body = link.body
         if body is not None and (robot.physical or not body.is_finite) and (flaw := body.flaw()):

@@ -152,7 +152,7 @@ def _new(path: FilePath) -> IO[bytes]:
         return open(path, "x+b")  # closed by close()
     except FileExistsError:
         raise ArgumentError(
-            f"{path} already exists, and a journal is never overwritten.", hint="Choose another name"
+            f"{path} already exists, and a journal is never overwritten.", hint="Choose another name."
         ) from None
     except OSError as error:
         raise ArgumentError(f"a journal cannot be written to {path}: {error.strerror or error}.") from None

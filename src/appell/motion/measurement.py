@@ -67,7 +67,7 @@ def matched(record: Record, wanted: Names, patterns: Mapping[str, str] | None = 
                 raise DescriptionError(
                     f"two sets of columns could be {kind}: {listed}.",
                     source=record.source,
-                    hint=Hint("Select one with {patterns}", patterns={kind: _guess(candidates[0][0])}),
+                    hint=Hint("Select one with {patterns}.", patterns={kind: _guess(candidates[0][0])}),
                 )
             new_titles |= dict(zip(candidates[0], system_titles, strict=True)) if candidates else {}
     return record.renamed(new_titles)
@@ -205,7 +205,7 @@ def _has(record: Record, kind: str, names: Sequence[str]) -> bool:
             expected=f"columns {', '.join(columns)}" + ("" if required else ", or none of them"),
             source=record.source,
             hint=Hint(
-                "Pass {patterns} with {{}} in place of numbers, or {columns} when reading the record",
+                "Pass {patterns} with {{}} in place of numbers, or {columns} when reading the record.",
                 patterns={kind: "<name>{}"},
                 columns={missing[0]: "<name>"},
             ),
@@ -227,7 +227,7 @@ def _valid_rows(record: Record, kinds) -> tuple[Record, list[str]]:
             f"column t does not grow at {rows_text(bad)} (t = {t[bad[0]]:g} again).",
             expected="strictly ascending times",
             source=record.source,
-            hint="Remove repeated rows",
+            hint="Remove repeated rows.",
         )
     for kind in kinds:
         missing = ~np.isfinite(record[kind])
@@ -297,5 +297,5 @@ def _check_units(record: Record, names: tuple[str, ...]) -> None:
                 f"{upper}_{name} changes by {ratio:.4g} times the integral of {lower}_{name}: it seems to be {guess}.",
                 expected=f"{upper} and {lower} in consistent units: radians or metres, and seconds",
                 source=record.source,
-                hint=f"Pass units={{'{upper}': 'deg'}} if the column is in degrees",
+                hint=f"Pass units={{'{upper}': 'deg'}} if the column is in degrees.",
             )

@@ -210,7 +210,9 @@ class Record(Titled):
     def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at a time or an array of times; at an event, the state after it."""
         if self.between is None:
-            raise ArgumentError("the record has samples only, and no motion between them.", hint="Use record.path()(t)")
+            raise ArgumentError(
+                "the record has samples only, and no motion between them.", hint="Use record.path()(t)."
+            )
         t = np.asarray(t, float)
         first, last = self.between.span if len(self.between) else (self.t[0], self.t[-1])  # rows may be fewer
         inside = (t >= first) & (t <= last)
@@ -546,7 +548,7 @@ def _check(record: Record) -> None:
             raise error(f"column {k + 1} is called {title!r}.", expected="a printable name on one line")
     t = data[:, 0]
     if (bad := np.flatnonzero(~np.isfinite(t))).size:
-        raise error(f"column t is not finite in {rows_text(bad)}.", hint="Remove these rows")
+        raise error(f"column t is not finite in {rows_text(bad)}.", hint="Remove these rows.")
     if (bad := np.flatnonzero(np.diff(t) < 0.0) + 1).size:
         where = f"{rows_text(bad)} (t = {t[bad[0] - 1]:g}, then {t[bad[0]]:g})"
-        raise error(f"column t decreases at {where}.", expected="rows sorted by time", hint="Sort the rows")
+        raise error(f"column t decreases at {where}.", expected="rows sorted by time", hint="Sort the rows.")

@@ -317,7 +317,7 @@ def read_records(path: FilePath) -> Records:
             raise DescriptionError(
                 "the file does not contain records of many motions.",
                 source=source,
-                hint="Use Record.read for the record of one motion",
+                hint="Use Record.read for the record of one motion.",
             )
         return _records(arrays, json.loads(text), source)
     except (DescriptionError, ArgumentError):
@@ -337,5 +337,5 @@ def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
-        raise ArgumentError("a .zarr store requires the package zarr.", hint="Run pip install zarr") from None
+        raise ArgumentError("a .zarr store requires the package zarr.", hint="Run pip install zarr.") from None
     return zarr

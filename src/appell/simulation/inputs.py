@@ -67,7 +67,7 @@ class Inputs:
                     unknown_name("wrench on", str(name), frames, f"the Dynamics of {owner}")
                     if frames
                     else f"a wrench is given on {name!r}, but the Dynamics of {owner} expect no wrenches.",
-                    hint=f"Use Dynamics(robot, wrenches={[*given]!r}), or pass the robot itself: simulate(robot, ...)",
+                    hint=f"Use Dynamics(robot, wrenches={[*given]!r}), or pass the robot itself: simulate(robot, ...).",
                 )
         if missing := [name for name in frames if name not in given]:
             raise ArgumentError(

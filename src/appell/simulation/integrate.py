@@ -136,4 +136,4 @@ def _implicit(
 
 
 def _too_small(t: float) -> Stop:
-    return Stop(Status.TOLERANCE, f"This happened at t = {t:.9g}.", hint="Use a larger rtol, or solver='Radau'")
+    return Stop(Status.TOLERANCE, f"This happened at t = {t:.9g}.", hint="Use a larger rtol, or solver='Radau'.")

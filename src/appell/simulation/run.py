@@ -206,7 +206,7 @@ def initial_configuration(dyn: Dynamics, q0, start: float, until: float) -> tupl
     if system.free:
         raise ArgumentError(
             f"{system.owner} has free inertial parameters and cannot be simulated without their values.",
-            hint="Set them with robot.with_bodies(...)",
+            hint="Set them with robot.with_bodies(...).",
         )
     for name, time in (("start", start), ("until", until)):
         check_number(f"{name}, in s,", time)
@@ -214,7 +214,7 @@ def initial_configuration(dyn: Dynamics, q0, start: float, until: float) -> tupl
         raise ArgumentError(f"until is {until!r} and start is {start!r}.", expected="until > start, both finite")
     q = numbers(system.start if q0 is None else q0, system.nq, "q0", system.owner)
     if sentence := system.out_of_reach(q.tolist()):
-        raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="Choose a pose nearer to home")
+        raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="Choose a pose nearer to home.")
     if any(not q[span].any() for span in system.quaternions):
         raise ArgumentError(f"q0 of {system.owner} contains a zero quaternion.", expected="a length above zero")
     for span in system.quaternions:
@@ -249,14 +249,14 @@ def initial_geometry(
         raise ArgumentError(
             f"{system.owner} starts outside the range of its joints: {listed}.",
             expected=f"every joint between its stops, or within {tolerance:g} of them",
-            hint="Choose another q0, or stops=None",
+            hint="Choose another q0, or stops=None.",
         )
     if deep.size:
         listed = ", ".join(f"{geometry.contacts.names[k]} ({depth[k]:.3g} m)" for k in deep)
         raise ArgumentError(
             f"{system.owner} starts inside a wall: {describe(int(deep[0]))} overlap. Too deep: {listed}.",
             expected=f"every point outside its wall, or within {tolerance:g} m of it",
-            hint="Choose another q0, or the other side of the surface (inside=..., the opposite normal)",
+            hint="Choose another q0, or the other side of the surface (inside=..., the opposite normal).",
         )
     return geometry
 

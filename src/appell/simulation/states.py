@@ -202,7 +202,7 @@ class ConstrainedStates(States):
                 raise ArgumentError(
                     f"q0 of {owner} leaves constraint '{name}' open by {size:.4g} {unit}.",
                     expected="a configuration in which all loops are closed",
-                    hint="Pass project=True, or use ap.kinematics.assemble(robot, q0)",
+                    hint="Pass project=True, or use ap.kinematics.assemble(robot, q0).",
                 )
             q = assemble_loops(rows.loops, q)
         w = self._tree_velocity(q, v, owner)
@@ -218,7 +218,7 @@ class ConstrainedStates(States):
                 f"velocity of {residual[worst]:.4g}.",
                 expected=f"velocities that satisfy all constraints, or the {self.system.nv} independent ones: "
                 f"{', '.join(self.system.velocity_names)}",
-                hint="Pass project=True, or use ap.kinematics.project_velocity(robot, q0, v0)",
+                hint="Pass project=True, or use ap.kinematics.project_velocity(robot, q0, v0).",
             )
         return self._regular(t, np.concatenate([q, w]))
 

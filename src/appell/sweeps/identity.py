@@ -70,7 +70,7 @@ class Identity:
                 "have moved since, so changes of the study cannot be detected.",
                 expected=f"a store of format {self.format}, or another out=...",
                 hint=Hint(
-                    "pass {accept_study} to continue it if the study has not changed; its results can be read anyway",
+                    "Pass {accept_study} to continue it if the study has not changed; its results can be read anyway.",
                     accept_study=True,
                 ),
             )
@@ -81,13 +81,13 @@ class Identity:
                 f"the store '{path}' belongs to another version of the study '{self.study}': "
                 f"{', '.join(changed)} changed.",
                 expected=expected,
-                hint=Hint("pass {accept_study} if the stored results are still valid", accept_study=True),
+                hint=Hint("Pass {accept_study} if the stored results are still valid.", accept_study=True),
             )
         if self.version != stored.version:
             raise ArgumentError(
                 f"the store '{path}' was written by appell {stored.version}, not {self.version}.",
                 expected=expected,
-                hint=Hint("pass {accept_study} if the versions give the same results", accept_study=True),
+                hint=Hint("Pass {accept_study} if the versions give the same results.", accept_study=True),
             )
 
 

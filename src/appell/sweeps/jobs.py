@@ -46,7 +46,7 @@ def grid(**axes: Any) -> Grid:
     (3, 2)
     """
     if not axes:
-        raise ArgumentError("a grid without axes has no jobs.", hint="pass values by name: ap.grid(mass=[1, 2, 5])")
+        raise ArgumentError("a grid without axes has no jobs.", hint="Pass values by name: ap.grid(mass=[1, 2, 5]).")
     return Grid({name: _column(name, values) for name, values in axes.items()})
 
 

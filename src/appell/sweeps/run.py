@@ -170,7 +170,7 @@ def _check(path: Path, workers: int, timeout: float, task_seconds: float) -> Non
     if not path.absolute().parent.is_dir():
         raise ArgumentError(
             f"the store '{path}' cannot be created: the folder '{path.parent}' does not exist.",
-            hint="create the folder first",
+            hint="Create the folder first.",
         )
 
 

@@ -55,7 +55,7 @@ def locked(store: Path) -> Iterator[None]:
             raise SweepError(
                 f"the store '{store}' is being written by {holder}.",
                 expected="one sweep at a time per store",
-                hint="wait until it ends, stop it, or pass another out=...",
+                hint="Wait until it ends, stop it, or pass another out=...",
             )
         try:
             same = os.path.samestat(os.fstat(handle), os.stat(path))
@@ -117,7 +117,7 @@ class SweepStore:
             raise ArgumentError(
                 f"the store '{path}' has format {about['format']}.",
                 expected=f"format {' or '.join(map(str, READABLE_FORMATS))}",
-                hint="use the version of appell that wrote it, or pass another out=...",
+                hint="Use the version of appell that wrote it, or pass another out=...",
             )
         return SweepStore(path, group, about)
 
@@ -284,5 +284,5 @@ def _writing(path: Path, stored: Callable[[], str]) -> Iterator[None]:
     except OSError as error:
         raise SweepError(
             f"the store '{path}' cannot be written: {error.strerror or error}. {stored()} jobs are stored.",
-            hint="free disk space; the same command then continues where it stopped",
+            hint="Free disk space; the same command then continues where it stopped.",
         ) from error

@@ -70,7 +70,7 @@ def test_a_platform_with_arbitrary_anchors_is_written_to_a_file_and_read_again()
         ({"base_anchors": [(0, 0)] * 6}, "six points"),
         ({"base_anchors": [(0, 0, float("nan"))] * 6}, "six points"),
         ({"home": (0, 0, 1)}, "has home .*\n.*x, y, z, yaw, pitch, roll"),
-        ({"base_anchors": BASE, "platform_anchors": BASE, "home": (0,) * 6}, "leg 1 .* has no length at home"),
+        ({"base_anchors": BASE, "platform_anchors": BASE, "home": (0,) * 6}, "leg 1 .* has length 0 at home"),
     ],
 )
 def test_invalid_anchors_are_rejected(options, message):

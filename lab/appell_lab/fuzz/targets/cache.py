@@ -52,7 +52,7 @@ class Cache(Target):
     def prepare(self) -> None:
         if not hasattr(os, "fork"):
             raise ArgumentError(
-                "the target 'cache' needs a system with os.fork.", hint="pass --only robots,files,arrays"
+                "the target 'cache' needs a system with os.fork.", hint="Pass --only robots,files,arrays."
             )
         compiled(RIGHT), compiled(EVIL)
         warnings.simplefilter("ignore", CacheWarning)

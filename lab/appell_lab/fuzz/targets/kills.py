@@ -102,7 +102,7 @@ class Kills(Target):
     def prepare(self) -> None:
         if not hasattr(os, "fork"):
             raise ArgumentError(
-                "the target 'kills' needs a system with os.fork.", hint="pass --only robots,files,arrays"
+                "the target 'kills' needs a system with os.fork.", hint="Pass --only robots,files,arrays."
             )
         os.environ["APPELL_CACHE"] = tempfile.mkdtemp(prefix="appell-fuzz-")
         for job in jobs().values():

@@ -58,7 +58,8 @@ def function_name(name: object) -> str:
     """Return the name of an exported function; raise an error if the C library has a function of that name."""
     if c_name("name", name) in LIBRARY_NAMES:
         raise ArgumentError(
-            f"name '{name}' is the name of a function of the C library.", hint=f"Use another name, such as 'arm_{name}'"
+            f"name '{name}' is the name of a function of the C library.",
+            hint=f"Use another name, such as 'arm_{name}'.",
         )
     return str(name)
 

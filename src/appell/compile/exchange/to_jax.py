@@ -90,7 +90,7 @@ def _by_kernel(title: str, native: bool | None) -> bool:
     if problem and native:
         raise CompileError(
             f"the compiled kernel of {title} cannot run in JAX: {problem}.",
-            hint="Pass native=False to use JAX operations",
+            hint="Pass native=False to use JAX operations.",
         )
     if problem and native is None:
         LOG.warning("%s runs with JAX's own operations, which are slower: %s", title, problem)

@@ -35,7 +35,7 @@ def latex(function: Function, digits: int = DIGITS) -> str:
         raise ArgumentError(
             f"{function.title} has {len(lines)} equations.",
             expected=f"at most {MAX_EQUATIONS} for LaTeX",
-            hint="Use to_sympy() for expressions or to_c() for code",
+            hint="Use to_sympy() for expressions or to_c() for code.",
         )
     letters = _letters(expressions, bool(function.tangents))
     shown = (

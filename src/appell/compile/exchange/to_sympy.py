@@ -44,7 +44,7 @@ class Symbolic:
             if size > MAX_EXPANDED_OPERATIONS:
                 raise ArgumentError(
                     f"'{self.name}' without common symbols has more than {MAX_EXPANDED_OPERATIONS} operations.",
-                    hint="Use .common and .results, which share common expressions",
+                    hint="Use .common and .results, which share common expressions.",
                 )
         return {name: _replaced(value, known) for name, value in self.results.items()}
 

@@ -122,6 +122,6 @@ class TorchFunction:
             if isinstance(x, torch.Tensor) and x.device.type != "cpu":
                 raise ArgumentError(
                     f"{title}: argument {array.name} is a tensor on {x.device}; the kernel runs on the CPU.",
-                    hint=f"Pass {array.name}.cpu()",
+                    hint=f"Pass {array.name}.cpu().",
                 )
         return [torch.as_tensor(x, dtype=kind) for x in typed]

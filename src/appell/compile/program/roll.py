@@ -285,7 +285,7 @@ def _view(rows: Rows, iterations: list[int]) -> View:
     table, absent = rows.table, {rows.rows[k] is None for k in iterations}
     if len(absent) > 1:
         raise TraceError(
-            "some iterations of a body have a row of a table and others do not.", hint="Use a separate kind for each"
+            "some iterations of a body have a row of a table and others do not.", hint="Use a separate kind for each."
         )
     if absent == {True}:
         return View((0,) * len(iterations), 0, 1, table.block)

@@ -65,7 +65,7 @@ class Graph:
                 raise TraceError(
                     f"a function has more than {MAX_NODES:,} operations, which would take many minutes to compile.",
                     hint="Request less at once: derivatives with respect to fewer arguments, some columns, or a "
-                    "pullback",
+                    "pullback.",
                 )
             self.index[node] = index
             self.nodes.append(node)

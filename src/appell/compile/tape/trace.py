@@ -158,7 +158,7 @@ class Traced:
     def _raise_value_unknown(self, *_):
         raise TraceError(
             "the value of a traced scalar is needed, but it is unknown while tracing.",
-            hint="Use appell.select(condition, if_positive, otherwise) instead of if, min, max, and, or",
+            hint="Use appell.select(condition, if_positive, otherwise) instead of if, min, max, and, or.",
         )
 
     __bool__ = __float__ = __int__ = __index__ = _raise_value_unknown

@@ -280,11 +280,11 @@ def _open_error(loops: OpenLoops, root: Root, held: Sequence[str]) -> ModelError
         name = loops.reversed_constraint(root.q)
         return ModelError(
             f"loop '{name}' of {loops.robot.owner} closes only with common axes in opposite directions{while_held}.",
-            hint="choose a start in which these axes nearly agree, or rotate one of the frames by half a turn",
+            hint="Choose a start in which these axes nearly agree, or rotate one of the frames by half a turn.",
         )
     name, size, unit = loops.widest_gap(root.gaps)
     return ModelError(
         f"loop '{name}' of {loops.robot.owner} cannot be closed{while_held}: a gap of {size:.4g} {unit} remains.",
         expected="links that reach each other, and a start near a closed configuration",
-        hint="choose another start (home=...) or other lengths" + (", or hold fewer joints" if held else ""),
+        hint="Choose another start (home=...) or other lengths." + (", or hold fewer joints" if held else ""),
     )

@@ -411,7 +411,7 @@ def _independence_error(tree: Robot, independent: Any, K: np.ndarray) -> ModelEr
         f"{', '.join(requested)} cannot be the independent velocities of robot '{tree.name}': "
         f"its constraints leave {tree.nv - rank} of {tree.nv} velocities free, and these do not determine the others.",
         expected=f"{tree.nv - rank} velocities that determine all others",
-        hint="pass independent=None to choose them automatically",
+        hint="Pass independent=None to choose them automatically.",
     )
 
 
@@ -448,7 +448,7 @@ def _check_consistent(
                         f"constraint '{name}' of robot '{tree.name}' contradicts others: its row '{label}' depends on "
                         f"theirs, but its {quantity} is {abs(residual[k]):.3g} instead of 0 if they are satisfied.",
                         expected="constraints that can be satisfied together",
-                        hint=f"remove '{name}', or check {_other_constraints(labels, split, name)}",
+                        hint=f"Remove '{name}', or check {_other_constraints(labels, split, name)}.",
                     )
 
 

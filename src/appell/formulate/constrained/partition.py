@@ -49,21 +49,21 @@ def implied_rows(K: np.ndarray) -> tuple[int, ...]:
     bases: list[list[np.ndarray]] = [[] for _ in K]
     implied = []
     for i in range(K.shape[1]):
-        rests, shares = [], []
+        residuals, ratios = [], []
         for sample, basis in zip(K, bases, strict=True):
-            rest = sample[i].copy()
+            residual = sample[i].copy()
             for _ in range(2):  # Gram-Schmidt twice is accurate to rounding
                 for unit in basis:
-                    rest -= (unit @ rest) * unit
+                    residual -= (unit @ residual) * unit
             length = np.linalg.norm(sample[i])
-            rests.append(rest)
-            shares.append(np.linalg.norm(rest) / length if length else 0.0)
-        if max(shares) < IMPLIED_TOLERANCE:
+            residuals.append(residual)
+            ratios.append(np.linalg.norm(residual) / length if length else 0.0)
+        if max(ratios) < IMPLIED_TOLERANCE:
             implied.append(i)
             continue
-        for rest, share, basis in zip(rests, shares, bases, strict=True):
-            if share > IMPLIED_TOLERANCE:
-                basis.append(rest / np.linalg.norm(rest))
+        for residual, ratio, basis in zip(residuals, ratios, bases, strict=True):
+            if ratio > IMPLIED_TOLERANCE:
+                basis.append(residual / np.linalg.norm(residual))
     return tuple(implied)
 
 

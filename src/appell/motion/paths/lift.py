@@ -51,7 +51,7 @@ def lift(robot: Dynamics | System, path: Path, samples: int = 501, *, period: fl
         raise ArgumentError(
             f"the path moves {', '.join(path.names)}, which are not the independent joints of {system.owner}.",
             expected=f"a path of its independent joints: {', '.join(names)}",
-            hint="Select independent joints with with_loops(..., independent=[names of joints])",
+            hint="Select independent joints with with_loops(..., independent=[names of joints]).",
         )
     requested = path.record(samples, period=period)
     order = [path.names.index(name) for name in names]
@@ -83,6 +83,6 @@ def _closed(
         reason = f"{size:.4g} {unit} remain" if root.size > loops.exact else "its branch changes"
         raise ArgumentError(
             f"loop '{name}' of {rows.system.owner} cannot be closed on the path at t = {t:.6g} s: {reason}.",
-            hint="Use a smaller motion, more samples, or another q0",
+            hint="Use a smaller motion, more samples, or another q0.",
         )
     return root.q

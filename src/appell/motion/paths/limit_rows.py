@@ -131,7 +131,7 @@ class PathLimits:
             raise SimulationError(
                 f"the torque limit of '{self.dyn.system.actuator_names[which]}' excludes the path {when}: {slow} there "
                 f"takes {load[k, which] * limit:.6g}, and the limit is {limit:g}.",
-                hint="Use a stronger actuator, or another path",
+                hint="Use a stronger actuator, or another path.",
             )
 
 

@@ -83,7 +83,7 @@ def check_rank(robot: Robot, frame: str, follow: Callable, t: np.ndarray, jacobi
             raise SimulationError(
                 f"the path of frame '{frame}' of robot '{robot.name}' is singular at t = {where:.6g} s: there joint "
                 f"'{joint}' moves without moving the frame, and the velocities are unbounded.",
-                hint="Use another configuration, or a different path",
+                hint="Use another configuration, or a different path.",
             )
 
 
@@ -116,7 +116,7 @@ def check_limits(robot: Robot, t: np.ndarray, q: np.ndarray, turning: bool = Tru
                 f"joint '{link.joint.name}' of robot '{robot.name}' leaves its limits at t = {t[first]:.6g} s, "
                 f"with q = {q[first, k]:.6g}.",
                 expected=f"{lower:g} ≤ q ≤ {upper:g}",
-                hint="Use another configuration, or another path",
+                hint="Use another configuration, or another path.",
             )
     return q
 
@@ -170,7 +170,7 @@ class Branch:
         raise SimulationError(
             f"the line leaves the reach of {owner} at t = {t:.6g} s: joint '{joint}' has no angle for it, "
             f"and at t = {worst:.6g} s the wrist is {missing:.4g} m out of reach.",
-            hint="Use a shorter line, or one nearer to the base",
+            hint="Use a shorter line, or one nearer to the base.",
         )
 
     def _refine(self, t: np.ndarray, q: np.ndarray, configuration) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +186,7 @@ class Branch:
                 raise SimulationError(
                     f"the line passes through a singularity of robot '{robot.name}' at t = {t[k]:.6g} s: joint "
                     f"'{robot.joint_names[joint]}' would have to flip to stay in the configuration {configuration}.",
-                    hint="Use another configuration, or a different line",
+                    hint="Use another configuration, or a different line.",
                 )
             middle = 0.5 * (t[:-1] + t[1:])[wide]
             t = np.concatenate([t, middle])
@@ -258,7 +258,7 @@ class Continuation:
         return SimulationError(
             f"the line cannot be followed beyond t = {t:.6g} s: there frame '{frame}' of robot '{robot.name}' cannot "
             f"move along {label} (world axes), and joint '{idle}' moves without moving it.",
-            hint="Use another start configuration, or a different path",
+            hint="Use another start configuration, or a different path.",
         )
 
 

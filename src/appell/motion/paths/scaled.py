@@ -169,7 +169,7 @@ def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
     raise SimulationError(
         f"the limits of {limits.dyn.system.owner} are still exceeded by {excess.max():.3g} between grid points near "
         f"t = {s[int(np.argmax(excess.max(axis=1)))]:.6g} s of the path.",
-        hint="Use more intervals, or a smoother path",
+        hint="Use more intervals, or a smoother path.",
     )
 
 
@@ -213,6 +213,6 @@ def _checked_motion(limits: PathLimits, s: np.ndarray, x: np.ndarray, u: np.ndar
         joint = limits.dyn.system.actuator_names[int(np.argmax(limits.load(where)))]
         raise SimulationError(
             f"the limits permit the path only up to t = {where:.6g} s of it; '{joint}' is closest to its limit.",
-            hint="Use wider limits, or another path",
+            hint="Use wider limits, or another path.",
         )
     return Scaled(limits.path, s, x, u)

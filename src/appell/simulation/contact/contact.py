@@ -339,6 +339,6 @@ def chosen_stops(system: System, stops: float | Mapping[str, float] | None) -> d
     if not isinstance(stops, Mapping) and not names:
         raise ArgumentError(
             f"stops is given, but {system.owner} has no joint with limits.",
-            hint="Describe limits with Limits(lower, upper), or pass stops=None",
+            hint="Describe limits with Limits(lower, upper), or pass stops=None.",
         )
     return {stop: float(given[stop.joint]) for stop in all_stops if stop.joint in given}

@@ -164,10 +164,10 @@ class Run:
         t, solver = self.t, self.solver
         if len(self.events) > solver.max_events:
             detail = f"The run stopped at t = {t:.9g} after {solver.max_events}."
-            raise Stop(Status.EVENTS, detail, hint="Increase max_events")
+            raise Stop(Status.EVENTS, detail, hint="Increase max_events.")
         if len(self.history.pieces) >= solver.max_steps:
             detail = f"The run stopped at t = {t:.9g} after {solver.max_steps}."
-            raise Stop(Status.STEPS, detail, hint="Increase max_steps")
+            raise Stop(Status.STEPS, detail, hint="Increase max_steps.")
 
     def _stall_description(self) -> str:
         """Return a clause for messages that names the resting contacts, or else the largest acceleration."""

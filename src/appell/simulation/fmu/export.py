@@ -170,7 +170,7 @@ def _library(prefix: str, texts: dict[str, str], compiler: str, flags: Sequence[
     folder, ending = _FOLDERS.get(sys.platform, ("linux", ".so"))
     if shutil.which(compiler) is None:
         raise ArgumentError(
-            f"compiler '{compiler}' is not installed.", hint="Install it, or pass compiler=None to write sources only"
+            f"compiler '{compiler}' is not installed.", hint="Install it, or pass compiler=None to write sources only."
         )
     with tempfile.TemporaryDirectory() as work:
         for name, text in texts.items():

@@ -85,7 +85,7 @@ def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
         raise ArgumentError(f"law is {law!r}.", expected=EXPECTED)
     if reference is not None:
         raise ArgumentError(
-            "reference is given, but the law is a function.", hint="Evaluate the reference inside the function"
+            "reference is given, but the law is a function.", hint="Evaluate the reference inside the function."
         )
     feedback = law if isinstance(law, Feedback) else Feedback(law)
     given, memory, period = feedback.function, feedback.memory, feedback.period

@@ -278,7 +278,7 @@ def _contact_model(given: Any, method: str, has_contacts: bool, walls: bool) -> 
     if isinstance(given, SpringContacts) and given.stiffness is not None and not walls:
         raise ArgumentError(
             "stiffness of SpringContacts has no effect: it applies to walls, and there are no contacts.",
-            hint="Set depth instead",
+            hint="Set depth instead.",
         )
     return given
 

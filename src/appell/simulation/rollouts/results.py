@@ -51,7 +51,7 @@ class Results:
             raise ArgumentError(
                 f"the results of {shape[0]} members and {shape[1]} rows take {size / 1e9:.3g} GB, which cannot be "
                 "allocated.",
-                hint="Use Output(every=..., dtype='float32'), or fewer members per call",
+                hint="Use Output(every=..., dtype='float32'), or fewer members per call.",
             ) from None
         for name, array in task.carried.items():
             self.arrays[name][:, 0] = array

@@ -124,7 +124,7 @@ def task_of(
     elif parameters is not None:
         raise ArgumentError(
             f"parameters are given, but {owner} has no free bodies.",
-            hint="Use robot.with_free(names), or no parameters",
+            hint="Use robot.with_free(names), or no parameters.",
         )
     if law is not None:
         if law.memory:
@@ -166,7 +166,7 @@ def closed_starts(plan: Rollout, q: np.ndarray, prescribed: np.ndarray, project:
         raise ArgumentError(
             f"q0 of member {open_members[0]} of {system.owner} leaves constraint '{name}' open by {size:.4g} {unit}.",
             expected="configurations in which all loops are closed",
-            hint="Pass project=True, or use ap.kinematics.assemble(robot, q0)",
+            hint="Pass project=True, or use ap.kinematics.assemble(robot, q0).",
         )
     q = q.copy()
     for k in open_members:
@@ -248,9 +248,9 @@ def wrench_rows(
         raise ArgumentError(
             f"wrenches are given on {', '.join(map(str, wrenches)) or 'no frame'}.",
             expected=f"a mapping with the frames of the Dynamics of {owner}: {listed}",
-            hint=f"Use Dynamics(robot, wrenches={[*wrenches]!r})"
+            hint=f"Use Dynamics(robot, wrenches={[*wrenches]!r})."
             if wrenches
-            else "Pass wrenches={frame: six numbers (force, moment)}",
+            else "Pass wrenches={frame: six numbers (force, moment)}.",
         )
     if not dyn_wrenches:
         return None

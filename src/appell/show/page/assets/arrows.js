@@ -45,11 +45,11 @@ export class Arrows {
 
   write(number, [x, y, z, dx, dy, dz], kind, fresh) {
     const { slots } = this.thing, length = Math.hypot(dx, dy, dz) || 1e-9;
-    const thick = Math.max(0.007 * this.radius, Math.min(0.016 * this.radius, 0.06 * length));
-    const head = Math.min(5.6 * thick, 0.6 * length);
+    const radius = Math.max(0.007 * this.radius, Math.min(0.016 * this.radius, 0.06 * length));
+    const head = Math.min(5.6 * radius, 0.6 * length);
     const neck = 1 - head / length, nx = x + neck * dx, ny = y + neck * dy, nz = z + neck * dz;
-    write_rod(slots, 2 * number, x, y, z, nx, ny, nz, thick);
-    write_rod(slots, 2 * number + 1, nx, ny, nz, x + dx, y + dy, z + dz, 2.4 * thick);
+    write_rod(slots, 2 * number, x, y, z, nx, ny, nz, radius);
+    write_rod(slots, 2 * number + 1, nx, ny, nz, x + dx, y + dy, z + dz, 2.4 * radius);
     const color = numbers_of(curve_color(kind_number(kind)));
     for (const slot of [2 * number, 2 * number + 1]) {
       slots.set(color, 16 * slot + 12);

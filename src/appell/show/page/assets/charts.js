@@ -34,12 +34,12 @@ function value_at(curve, time) {
 }
 
 function gathered(actors) {
-  const found = new Map(), several = actors.length > 1;
+  const groups = new Map(), several = actors.length > 1;
   actors.forEach((actor, number) => {
     for (const chart of actor.motion ? actor.motion.charts : []) {
       const key = JSON.stringify([chart.title, chart.unit]);
-      if (!found.has(key)) found.set(key, { title: chart.title, unit: chart.unit, curves: [] });
-      const { curves } = found.get(key), width = chart.names.length;
+      if (!groups.has(key)) groups.set(key, { title: chart.title, unit: chart.unit, curves: [] });
+      const { curves } = groups.get(key), width = chart.names.length;
       chart.names.forEach((name, column) => curves.push({
         name: several ? `${name}, ${actor.name}` : name, actor: number, t: chart.t, values: chart.values, width, column,
         color: several && width === 1 ? number : column, shown: true,
@@ -53,7 +53,7 @@ function gathered(actors) {
 class ChartView {
   constructor(chart, playback, act) {
     Object.assign(this, chart, { playback, act });
-    this.wide = 0; // width from the first to the last time, in pixels
+    this.plot_width = 0; // width from the first to the last time, in pixels
     this.canvas = element("canvas", { role: "img", "aria-label": `${this.title} over time` });
     this.cursor = element("div", { class: "cursor" });
     this.plot = element("div", { class: "plot" }, this.canvas, this.cursor);
@@ -107,7 +107,7 @@ class ChartView {
   draw() {
     const width = this.plot.clientWidth, height = this.plot.clientHeight;
     if (!width || !height) return;
-    this.wide = width - LEFT - RIGHT;
+    this.plot_width = width - LEFT - RIGHT;
     const fine = Math.max(1, devicePixelRatio), style = getComputedStyle(this.figure);
     [this.canvas.width, this.canvas.height] = [Math.round(width * fine), Math.round(height * fine)];
     const pen = this.canvas.getContext("2d");
@@ -159,11 +159,11 @@ class ChartView {
 
   show(now) {
     const { time } = this.playback;
-    this.cursor.style.transform = `translateX(${LEFT + this.wide * this.playback.share()}px)`;
+    this.cursor.style.transform = `translateX(${LEFT + this.plot_width * this.playback.share()}px)`;
     if (!now) return;
     for (const { value, curve } of this.entries) {
-      const found = value_at(curve, time);
-      write_text(value, short_number(Math.abs(found) < this.noise ? 0 : found));
+      const current = value_at(curve, time);
+      write_text(value, short_number(Math.abs(current) < this.noise ? 0 : current));
     }
   }
 }

@@ -8,27 +8,27 @@ const CREASE_COSINE = Math.cos(48 * Math.PI / 180); // of the angle between face
 
 // for every vertex the index of the first vertex at the same position
 function welded(vertices) {
-  const first = new Map(), found = new Uint32Array(vertices.length / 3);
-  for (let i = 0; i < found.length; i++) {
+  const first = new Map(), representative = new Uint32Array(vertices.length / 3);
+  for (let i = 0; i < representative.length; i++) {
     const key = `${vertices[3 * i]},${vertices[3 * i + 1]},${vertices[3 * i + 2]}`;
     if (!first.has(key)) first.set(key, i);
-    found[i] = first.get(key);
+    representative[i] = first.get(key);
   }
-  return found;
+  return representative;
 }
 
 function face_normals(vertices, faces) {
-  const found = new Float32Array(faces.length); // as long as twice the area
+  const normals = new Float32Array(faces.length); // with a length of twice the area
   for (let f = 0; f < faces.length; f += 3) {
     const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
     const x = vertices[a], y = vertices[a + 1], z = vertices[a + 2];
     const ux = vertices[b] - x, uy = vertices[b + 1] - y, uz = vertices[b + 2] - z;
     const vx = vertices[c] - x, vy = vertices[c + 1] - y, vz = vertices[c + 2] - z;
-    found[f] = uy * vz - uz * vy;
-    found[f + 1] = uz * vx - ux * vz;
-    found[f + 2] = ux * vy - uy * vx;
+    normals[f] = uy * vz - uz * vy;
+    normals[f + 1] = uz * vx - ux * vz;
+    normals[f + 2] = ux * vy - uy * vx;
   }
-  return found;
+  return normals;
 }
 
 // the face corners at each vertex: those of vertex i are list[start[i]] to list[start[i + 1] - 1]

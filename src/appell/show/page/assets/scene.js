@@ -41,15 +41,15 @@ async function unpack_actor(actor) {
 }
 
 function corners(mesh) {
-  const { lower, upper } = mesh, found = [];
-  if (!(lower[0] <= upper[0])) return found;
-  for (let k = 0; k < 8; k++) found.push([0, 1, 2].map((axis) => (k >> axis & 1 ? upper : lower)[axis]));
-  return found;
+  const { lower, upper } = mesh, points = [];
+  if (!(lower[0] <= upper[0])) return points;
+  for (let k = 0; k < 8; k++) points.push([0, 1, 2].map((axis) => (k >> axis & 1 ? upper : lower)[axis]));
+  return points;
 }
 
 // corners of the bounding boxes of all parts of an actor, at times spread over its motion
 export function seen_points(actor) {
-  const found = [], motion = actor.motion, frames = motion ? motion.t.length : 1;
+  const result = [], motion = actor.motion, frames = motion ? motion.t.length : 1;
   const bodies = actor.bodies.length;
   const seen = actor.parts.filter((part) => !HIDDEN.includes(part.layer));
   const boxes = (seen.length ? seen : actor.parts).map((part) => {
@@ -63,13 +63,13 @@ export function seen_points(actor) {
     const frame = samples > 1 ? Math.round(sample * (frames - 1) / (samples - 1)) : 0;
     const poses = motion ? motion.poses : actor.poses, start = frame * bodies * 7;
     for (const box of boxes) {
-      for (const point of box.points) found.push(box.body < 0 ? point : placed(poses, start + 7 * box.body, point));
+      for (const point of box.points) result.push(box.body < 0 ? point : placed(poses, start + 7 * box.body, point));
     }
     if (!boxes.length) {
-      for (let o = start; o < start + 7 * bodies; o += 7) found.push(Array.from(poses.subarray(o, o + 3)));
+      for (let o = start; o < start + 7 * bodies; o += 7) result.push(Array.from(poses.subarray(o, o + 3)));
     }
   }
-  return found;
+  return result;
 }
 
 // corners of the bounding boxes of static parts
@@ -79,8 +79,8 @@ export function static_points(parts) {
 
 // the marks of all actors in order of time
 export function all_marks(scene) {
-  const found = scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : []));
-  return found.sort((a, b) => a.time - b.time);
+  const marks = scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : []));
+  return marks.sort((a, b) => a.time - b.time);
 }
 
 // the pose of a handle if the bodies of its actor are at `poses`

@@ -75,7 +75,7 @@ class PointWallPairs:
     def at(self, equations: Equations, q: Vector, v: Vector, t: Scalar | None = None) -> list[PointWall]:
         """Return all pairs at a state; `t` is required if walls appear or disappear."""
         if self.timed and t is None:
-            raise ArgumentError("a wall exists at some times only, and the time is not given.", hint="Pass t")
+            raise ArgumentError("a wall exists at some times only, and the time is not given.", hint="Pass t.")
         points = equations.point_motions(self.contacts.frames, q, v)
         pairs = []
         for (p, w), spans in zip(self.pairs, self.contacts.spans, strict=False):
