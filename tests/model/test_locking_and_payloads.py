@@ -93,7 +93,7 @@ def test_joints_that_cannot_be_locked_are_named():
     arm.link("a", ap.Revolute(), mass=1.0, inertia=(1, 1, 1), joint_name="lead")
     arm.link("b", ap.Revolute(), parent="a", mass=1.0, inertia=(1, 1, 1), joint_name="follow", mimic="lead")
     robot = arm.build()
-    with pytest.raises(ap.ModelError, match=r"(?s)joint 'follow' of robot 'r' mimics 'lead'.*lock 'lead'"):
+    with pytest.raises(ap.ModelError, match=r"(?s)joint 'follow' of robot 'r' mimics 'lead'.*Lock 'lead'"):
         robot.locked(["follow"])
     with pytest.raises(ap.ModelError, match=r"no joint 'leed'\. Did you mean 'lead'"):
         robot.locked(["leed"])

@@ -248,7 +248,7 @@ class Distance(Closure):
         yield from super().flaws(robot)
         if self.length is not None and not is_positive(self.length):
             problem, expected = f"{self.owner} has length {self.length!r}.", "a finite length above 0, in m"
-            yield Flaw(self.culprit, problem, expected, "use Point for two origins that coincide")
+            yield Flaw(self.culprit, problem, expected, "Use Point for two origins that coincide.")
 
 
 def frame_flaws(constraint: Constraint, robot: Robot, a: FrameLike, b: FrameLike) -> Iterator[Flaw]:
@@ -314,7 +314,7 @@ class Gear(Constraint):
                 yield Flaw(self.culprit, f"{self.owner} couples '{name}'. {sentence}")
             elif joints[name].motion.nv != 1:
                 problem = f"{self.owner} couples joint '{name}', which is {joints[name].motion.name}."
-                yield Flaw(self.culprit, problem, "joints of one axis", "use Velocities for joints of several axes")
+                yield Flaw(self.culprit, problem, "joints of one axis", "Use Velocities for joints of several axes.")
             if not is_finite(ratio) or ratio == 0.0:
                 problem = f"{self.owner} couples joint '{name}' with the ratio {ratio!r}."
                 yield Flaw(self.culprit, problem, "a finite number other than 0")
@@ -369,7 +369,7 @@ class Velocities(Constraint):
         if len(self.row_units) != self.rows or any(unit not in ("rad", "m") for unit in self.row_units):
             yield Flaw(self.culprit, f"{self.owner} has units {self.units!r}.", "rad or m for each row")
         expected = f"{self.rows} rows of nv = {robot.nv} numbers and as many right-hand sides: ([[...]], [...])"
-        hint = "write a function of the list q with appell.sin, cos, sqrt, select"
+        hint = "Write a function of the list q with appell.sin, cos, sqrt, select."
         try:
             shape = [len(row) - 1 for row in self.table([float(x) for x in robot.start])]
         except (AppellError, TypeError, ValueError, IndexError) as error:
@@ -475,7 +475,7 @@ class Rolling(Constraint):
             yield Flaw(self.culprit, f"{self.owner} has radius {self.radius!r}.", "a finite radius above 0, in m")
         if not self.ball and self.axis not in AXES:
             sentence = unknown_name("axis", str(self.axis), AXES, "A frame")
-            hint = "give the axis of the frame about which the wheel is round, or ball=True for a ball"
+            hint = "Give the axis of the frame about which the wheel is round, or ball=True for a ball."
             yield Flaw(self.culprit, f"{self.owner} has axis '{self.axis}'. {sentence}", hint=hint)
         if not is_finite(self.turning):
             problem = f"{self.owner} rolls on a plane that turns at {self.turning!r}."
@@ -580,7 +580,7 @@ class Prescribed(Constraint):
         yield from self.constraint.flaws(robot)
         if not self.constraint.drivable:
             problem = f"{self.constraint.owner} has no row whose motion can be prescribed."
-            hint = "use Gear for the motion of a joint, or add a link on a joint whose motion is prescribed"
+            hint = "Use Gear for the motion of a joint, or add a link on a joint whose motion is prescribed."
             yield Flaw(self.culprit, problem, "a constraint that measures a position, a length or a velocity", hint)
         for label in self.labels:
             if label not in self.constraint.drivable:
@@ -608,7 +608,7 @@ def _name_flaws(constraints: Sequence[Constraint]) -> Iterator[Flaw]:
         elif count > 1:
             kinds = ", ".join(constraint.kind for constraint in constraints if constraint.name == name)
             problem = f"{count} constraints are named '{name}': {kinds}."
-            yield Flaw(("loop", name), problem, "unique names", "pass name='...' to each of them")
+            yield Flaw(("loop", name), problem, "unique names", "Pass name='...' to each of them.")
 
 
 __all__ = [

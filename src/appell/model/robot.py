@@ -475,7 +475,8 @@ def refuse_unconstrained(system: System, function: str) -> None:
     """Raise unless a system has constraints, which `function` needs."""
     if system.map.is_identity:
         raise ModelError(
-            f"{function} is for constrained robots; {system.owner} has no constraints.", hint="robot.with_loops(...)"
+            f"{function} is for constrained robots; {system.owner} has no constraints.",
+            hint="Use robot.with_loops(...).",
         )
 
 

@@ -225,7 +225,7 @@ def _pose(pose: Pose, owner: str, culprit: Culprit) -> Iterator[Flaw]:
             culprit,
             f"the rotation in the placement of {owner} is not orthonormal (error {error:.1e}).",
             "a rotation matrix",
-            "use Pose.from_rpy(Vec3(roll, pitch, yaw), translation)",
+            "Use Pose.from_rpy(Vec3(roll, pitch, yaw), translation).",
         )
     elif R.rows[0].cross(R.rows[1]).dot(R.rows[2]) < 0.0:
         yield Flaw(culprit, f"the rotation in the placement of {owner} is a reflection.", "determinant +1")

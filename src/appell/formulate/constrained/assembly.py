@@ -286,5 +286,5 @@ def _open_error(loops: OpenLoops, root: Root, held: Sequence[str]) -> ModelError
     return ModelError(
         f"loop '{name}' of {loops.robot.owner} cannot be closed{while_held}: a gap of {size:.4g} {unit} remains.",
         expected="links that reach each other, and a start near a closed configuration",
-        hint="Choose another start (home=...) or other lengths." + (", or hold fewer joints" if held else ""),
+        hint=f"Choose another start (home=...) or other lengths{', or hold fewer joints' if held else ''}.",
     )
