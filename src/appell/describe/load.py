@@ -300,5 +300,5 @@ def _not_a_description(source: str | Path, path: Path) -> DescriptionError:
     close = get_close_matches(str(source), sorted(known), n=1)
     hint = f"Load '{close[0]}', a robot of example-robot-data." if close else ""
     if not known:
-        hint = "pip install example-robot-data, whose robots can also be loaded by name"
+        hint = "Run pip install example-robot-data to load its robots by name as well."
     return DescriptionError(problem, expected=f"one of these, or the path of {FILE_KINDS}", hint=hint)
