@@ -73,7 +73,8 @@ class LegJoint:
 class Reach:
     """Condition for a leg to reach: the size of one of its parts lies between `least` and `most`.
 
-    The second link of a leg whose elbow moves on a circle must be at least as long as the shortest distance from that
+    `leg` and `part` are names for messages; `size`, `least` and `most` are numbers or functions of q, in `unit`. The
+    second link of a leg whose elbow moves on a circle must be at least as long as the shortest distance from that
     circle to the point it holds, and at most as long as the longest. A driven length must lie within its stroke.
     """
 

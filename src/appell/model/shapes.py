@@ -32,15 +32,44 @@ def point(mass: float, com: Point = (0.0, 0.0, 0.0)) -> Body:
 
 
 def rod(mass: float, length: float, axis: str = "x", com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """Thin rod along `axis`: moments m l² / 12 across the rod, 0 about its axis."""
+    """Thin rod: moments m l² / 12 across the rod, 0 about its axis.
+
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    length : float
+        Length, m.
+    axis : {"x", "y", "z"}
+        Axis of the link along which the rod lies.
+    com : sequence of 3 floats
+        Centre of mass in link axes, m.
+
+    Returns
+    -------
+    Body
+    """
     _check("a rod", mass=mass, length=length)
     return _symmetric(mass, com, axis, 0.0, mass * length**2 / 12)
 
 
 def plate(mass: float, width: float, height: float, axis: str = "z", com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """Thin rectangular plate with the normal `axis`.
+    """Thin rectangular plate.
 
-    `width` and `height` are along the next two axes in cyclic order: along x and y if the normal is z.
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    width, height : float
+        Edge lengths, m, along the two axes that follow the normal in cyclic order: x and y if the normal is z.
+    axis : {"x", "y", "z"}
+        Normal of the plate.
+    com : sequence of 3 floats
+        Centre of mass in link axes, m.
+
+    Returns
+    -------
+    Body
     """
     _check("a plate", mass=mass, width=width, height=height)
     first, second = mass * height**2 / 12, mass * width**2 / 12
@@ -51,20 +80,64 @@ def plate(mass: float, width: float, height: float, axis: str = "z", com: Point 
 
 
 def box(mass: float, x: float, y: float, z: float, com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """Solid box with the edge lengths x, y and z."""
+    """Solid box.
+
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    x, y, z : float
+        Edge lengths along the axes of the link, m.
+    com : sequence of 3 floats
+        Centre of mass in link axes, m.
+
+    Returns
+    -------
+    Body
+    """
     _check("a box", mass=mass, x=x, y=y, z=z)
     xx, yy, zz = (mass * side**2 / 12 for side in (x, y, z))
     return _body(mass, com, (yy + zz, xx + zz, xx + yy))
 
 
 def sphere(mass: float, radius: float, com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """Solid sphere: moments 2 m r² / 5."""
+    """Solid sphere: moments 2 m r² / 5.
+
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    radius : float
+        Radius, m.
+    com : sequence of 3 floats
+        Centre of mass in link axes, m.
+
+    Returns
+    -------
+    Body
+    """
     _check("a sphere", mass=mass, radius=radius)
     return _body(mass, com, (0.4 * mass * radius**2,) * 3)
 
 
 def cylinder(mass: float, radius: float, length: float, axis: str = "z", com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """Solid cylinder along `axis`. A short one is a disc."""
+    """Solid cylinder. A short one is a disc.
+
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    radius, length : float
+        Radius and length, m.
+    axis : {"x", "y", "z"}
+        Axis of the link along which the cylinder lies.
+    com : sequence of 3 floats
+        Centre of mass in link axes, m.
+
+    Returns
+    -------
+    Body
+    """
     _check("a cylinder", mass=mass, radius=radius, length=length)
     return _symmetric(mass, com, axis, mass * radius**2 / 2, mass * (radius**2 / 4 + length**2 / 12))
 
