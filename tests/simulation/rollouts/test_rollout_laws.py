@@ -244,7 +244,7 @@ def test_a_design_needs_a_reference_of_its_size():
     design = Design(ap.load("planar-2r"), critical(20.0, 1e-3), "tracking")
     with pytest.raises(ArgumentError, match="no reference is given for law 'tracking'"):
         ap.rollout(ap.load("planar-2r"), law=design)
-    with pytest.raises(ArgumentError, match="the reference moves 3 coordinates"):
+    with pytest.raises(ArgumentError, match="the reference has 3 coordinates"):
         ap.rollout(ap.load("planar-2r"), law=design, reference=ap.motion.Spline([0.0, 1.0], np.zeros((2, 3))))
 
 
