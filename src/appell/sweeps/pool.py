@@ -37,7 +37,7 @@ COUNT_INTERVAL_S = 10.0  # interval at which the workers are counted
 LOST_STATES = ("lost", "pending")  # states of a future that had finished and whose result was lost with its worker
 NO_WORKERS_TIMEOUT_S = 60.0  # minimum time without any worker before a sweep is given up
 LOGS = [f"distributed.{part}" for part in ("client", "nanny", "worker", "scheduler", "core")]  # silenced by a sweep
-CONTINUE_HINT = "restart the scheduler and its workers; the same command then continues where it stopped"
+CONTINUE_HINT = "Restart the scheduler and its workers; the same command then continues where it stopped."
 PieceOutcome = tuple[np.ndarray, Outcomes | None]  # numbers of the jobs; None if the piece killed its workers
 
 
