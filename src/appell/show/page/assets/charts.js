@@ -47,7 +47,7 @@ function gathered(actors) {
       }));
     }
   });
-  return [...found.values()];
+  return [...groups.values()];
 }
 
 class ChartView {
