@@ -20,7 +20,7 @@ bar = {"mass": 1.2, "com": (0.2, 0, 0), "inertia": (0.001, 0.02, 0.02)}
 cart.link("upper", ap.Revolute((0, 0, 1)), parent="body", joint_name="shoulder", xyz=(0.1, 0, 0.3), **bar)
 cart.link("lower", ap.Revolute((0, 1, 0)), parent="upper", joint_name="elbow", xyz=(0.4, 0, 0), **bar)
 cart.frame("hand", on="lower", xyz=(0.4, 0, 0))
-robot = cart.build().with_rolling(
+robot = cart.build().with_loops(
     ap.Rolling("left", radius=0.1),
     ap.Rolling("right", radius=0.1),
     independent=("body_vx", "body_w", "shoulder", "elbow"),

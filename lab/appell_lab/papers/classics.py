@@ -108,7 +108,7 @@ class Disk:
         matter: Matter = {"mass": self.mass, "inertia": (self.across, self.about, self.across)}
         made.link("disk", Revolute(Y), parent="lean", joint_name="spin", **matter)
         free, home = ("place_w", "lean", "spin"), [0.0, 0.0, 0.0, self.radius, 0.0, 0.0]
-        return made.build().with_rolling(Rolling("disk", self.radius), independent=free, home=home)
+        return made.build().with_loops(Rolling("disk", self.radius), independent=free, home=home)
 
     def steady_spin(self, theta: float, yaw_rate: float) -> float:
         """Return the spin (rad/s) of steady rolling with this yaw rate, its axis at theta to the vertical."""
@@ -143,7 +143,7 @@ class Sleigh:
         made = Builder("chaplygin-sleigh", root=None, gravity=FLAT)
         matter: Matter = {"mass": self.mass, "com": (self.ahead, 0.0, 0.0), "inertia": (self.inertia,) * 3}
         made.link("body", Planar(), joint_name="body", **matter)
-        return made.build().with_rolling(Skate("body"), independent=("body_vx", "body_w"))
+        return made.build().with_loops(Skate("body"), independent=("body_vx", "body_w"))
 
     def velocities(self, v: float, w: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the closed form of the velocity along the skate and of the angular velocity."""
@@ -162,6 +162,6 @@ def snakeboard() -> ConstrainedRobot:
         wheels: Matter = {"mass": 0.25, "inertia": (0.012, 0.012, 0.012)}
         made.link(name, Revolute(Z), parent="board", joint_name=name, xyz=(x, 0.0, 0.0), **wheels)
     free = ("board_vx", "rotor", "front", "back")
-    return made.build().with_rolling(
+    return made.build().with_loops(
         Skate("front"), Skate("back"), independent=free, actuated=free[1:], home=[0.0, 0.0, 0.3, 0.2, 0.4, -0.4]
     )

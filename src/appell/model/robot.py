@@ -410,8 +410,6 @@ class Robot(System):
         """
         return constrained(self, constraints, actuated, independent, home)
 
-    with_loop = with_rolling = with_loops
-
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         for name in bodies:
             self.link(name)
@@ -659,8 +657,6 @@ class ConstrainedRobot(System):
     def with_loops(self, *constraints: Constraint) -> Self:
         """Return a copy with additional constraints."""
         return self._rebuilt(self.tree, (*self.constraints, *constraints))
-
-    with_loop = with_rolling = with_loops
 
     def with_free(self, *names: str) -> Self:
         return self._with_tree(self.tree.with_free(*names))
