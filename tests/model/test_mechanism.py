@@ -63,7 +63,9 @@ def test_functions_of_one_pose_name_the_leg_that_does_not_reach_and_its_error(ro
 
 def test_a_singular_pose_is_reported_with_its_condition_number():
     robot, q, zero = Dynamics(five_bar()), (0.0, -0.2), np.zeros(2)  # both second links in one line
-    with pytest.raises(ArgumentError, match=r"is close to singular: its actuator Jacobian has condition number \d(\.\d+)?e\+"):
+    with pytest.raises(
+        ArgumentError, match=r"is close to singular: its actuator Jacobian has condition number \d(\.\d+)?e\+"
+    ):
         check_pose(robot, q)
     with np.errstate(invalid="ignore"):
         assert np.isnan(robot.inverse_dynamics(q, zero, zero)).all()
