@@ -209,6 +209,23 @@ def needed_package(module: str, what: str, install: str) -> Any:
         ) from None
 
 
+def is_finite(value: Any) -> bool:
+    """Return whether a number is finite as a float; False for integers beyond the range of floats."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def value_text(value: object) -> str:
+    """Return the repr of a value for a message; a phrase for integers beyond the range of floats."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write integers with more than 4300 digits
+        text = ""
+    return text if text and not (isinstance(value, int) and not is_finite(value)) else "beyond the range of floats"
+
+
 def check_number(
     what: str, value: object, *, least: float = -math.inf, most: float = math.inf, above: bool = False
 ) -> None:
@@ -221,12 +238,12 @@ def check_number(
     least, most : bounds, both included
     above : whether the lower bound is excluded
     """
-    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    good = isinstance(value, Real) and not isinstance(value, bool) and is_finite(value)
     if good and (value > least if above else value >= least) and value <= most:  # type: ignore[operator]
         return
     lower = "" if least == -math.inf else f" {'above' if above else 'from'} {least:g}"
     upper = "" if most == math.inf else f" up to {most:g}"
-    raise ArgumentError(f"{what} is {value!r}.", expected=f"a finite number{lower}{upper}")
+    raise ArgumentError(f"{what} is {value_text(value)}.", expected=f"a finite number{lower}{upper}")
 
 
 def rows_text(rows: Iterable[int]) -> str:

@@ -41,3 +41,41 @@ with pytest.warns(ap.ModelWarning, match="massless"):
 def test_an_invalid_argument_is_named(call, message):
     with pytest.raises(ap.AppellError, match=message):
         call()
+
+
+def pendulum(**joint):
+    """Return the pendulum with other fields of its joint."""
+    (link,) = PENDULUM.links
+    return replace(PENDULUM, links=(replace(link, joint=replace(link.joint, **joint)),))
+
+
+@pytest.mark.parametrize("digits", [400, 5000])  # Python does not write integers with more than 4300 digits
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda huge: ap.simulate(PENDULUM, until=huge), "until, in s, is beyond the range of floats"),
+        (lambda huge: ap.simulate(PENDULUM, [huge]), "q0"),
+        (lambda huge: ap.simulate(PENDULUM, t_eval=[huge]), "t_eval"),
+        (lambda huge: ap.simulate(PENDULUM, torque=[huge]), "torque"),
+        (lambda huge: ap.rollout(PENDULUM, [0.1], steps=2, dt=huge), "dt, .* is beyond the range of floats"),
+        (lambda huge: ap.rollout(PENDULUM, [0.1], steps=huge), "steps is beyond the range of floats"),
+        (lambda huge: ap.rollout(PENDULUM, [huge]), "q0"),
+        (lambda huge: ap.Solver(rtol=huge), "rtol is beyond the range of floats"),
+        (lambda huge: ap.Solver(max_step=huge), "max_step is beyond the range of floats"),
+        (lambda huge: ap.Plane((0, 0, huge)), "the normal of a plane"),
+        (lambda huge: ap.Plane((0, 0, 1), huge), "the offset of a plane is beyond the range of floats"),
+        (lambda huge: ap.Sphere(huge), "the radius of a sphere is beyond the range of floats"),
+        (lambda huge: PENDULUM.with_gravity((0, 0, huge)), "the gravity of robot 'pendulum'"),
+        (lambda huge: PENDULUM.with_payload(huge), "the payload is beyond the range of floats"),
+        (lambda huge: ap.Body(huge), "mass beyond the range of floats"),
+        (lambda huge: ap.Revolute((0, 0, huge)), "a joint has axis"),
+        (lambda huge: PENDULUM.with_loops(ap.Distance("tip", None, huge)), "length beyond the range of floats"),
+        (lambda huge: PENDULUM.with_loops(ap.Gear({"hinge": huge})), "the ratio beyond the range of floats"),
+        (lambda huge: pendulum(limits=ap.Limits(-1.0, huge)), "upper limit beyond the range of floats"),
+        (lambda huge: pendulum(actuator=ap.Actuator(torque=huge)), "torque beyond the range of floats"),
+        (lambda huge: ap.shapes.rod(huge, 1.0), "a rod has mass beyond the range of floats"),
+    ],
+)
+def test_integers_beyond_the_range_of_floats_are_refused_by_name(call, message, digits):
+    with pytest.raises(ap.AppellError, match=message):
+        call(10**digits)

@@ -126,6 +126,7 @@ DRAG = {"actor": 0, "handle": 0, "pose": [*AT_ORIGIN], "values": [0.0, 0.0]}
         ("pose", GOOD | {"values": [1.0, "2"]}, "finite number"),
         ("pose", GOOD | {"values": [1.0, None]}, "finite number"),
         ("pose", b'{"actor": 0, "values": [NaN, 1]}', "finite number"),
+        ("pose", b'{"actor": 0, "values": [1' + b"0" * 400 + b", 1]}", "finite number"),
         ("pose", b'{"actor": 0, "values": [1e999, 1]}', "finite number"),
         ("pose", {"actor": 1, "values": [0.0, 0.0]}, "a list of 0 numbers"),
         ("drag", DRAG | {"handle": 1}, "handle is 1"),

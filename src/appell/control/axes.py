@@ -116,7 +116,7 @@ def per_axis(
     n = len(names)
     try:
         given = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} is {value!r}.", expected=f"one number, or {n} numbers") from None
     if given.shape not in ((), (n,)):
         raise ArgumentError(

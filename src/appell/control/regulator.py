@@ -108,7 +108,7 @@ def lqr(
 def _weights(what: str, given: list, count: int, least: float) -> np.ndarray:
     try:
         weights = np.array(given, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weights = np.zeros(0)
     if weights.shape != (count,) or not np.isfinite(weights).all() or (weights < least).any():
         raise ArgumentError(

@@ -17,7 +17,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, value_text
 from appell.model.body import Body
 from appell.model.mechanism import LegJoint, MovingBody, Pin, Reach
 
@@ -148,10 +148,10 @@ def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> lis
     """Return `count` points (x, y) of the plane; raise ArgumentError if there are more, fewer or non-finite ones."""
     try:
         points = [(float(x), float(y)) for x, y in given]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         points = []
     if len(points) != count or not all(math.isfinite(x) for point in points for x in point):
-        raise ArgumentError(f"{what} are {given!r}.", expected=f"{count} points (x, y), in m")
+        raise ArgumentError(f"{what} are {value_text(given)}.", expected=f"{count} points (x, y), in m")
     return points
 
 

@@ -74,7 +74,7 @@ class Actions:
         """Return actions, (members, size), limited to their range."""
         try:
             actions = np.asarray(given, float).reshape(members, -1)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             actions = np.zeros((0, 0))
         if actions.shape != (members, len(self.low)):
             raise ArgumentError(
@@ -111,7 +111,7 @@ def _bounds(limits: Any, size: int | None) -> tuple[np.ndarray, np.ndarray]:
     try:
         low, high = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, float)) for x in limits))
         low, high = (np.array(np.broadcast_to(x, size or x.shape)) for x in (low, high))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = np.zeros(0)
     if low.ndim != 1 or not len(low) or not (np.isfinite([low, high]).all() and (low < high).all()):
         raise ArgumentError(
@@ -233,7 +233,7 @@ class Episodes:
         )
         try:
             arrays = [np.asarray(each, float) for each in given]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             arrays = []
         if [array.shape for array in arrays] != [(size,) for size in sizes.values()]:
             expected = ", ".join(f"{name} ({size},)" for name, size in sizes.items())

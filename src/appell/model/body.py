@@ -27,7 +27,6 @@ distant origin.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -37,7 +36,7 @@ from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, outer
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, select
 from appell.algebra.vector import ZERO, Vec3
-from appell.errors import ModelError
+from appell.errors import ModelError, is_finite, value_text
 from appell.model.joints import Partial
 
 POINT_RADIUS_M = 1e-5  # a body with a smaller radius of gyration is a point mass; its inertia is rounding error
@@ -149,8 +148,8 @@ class Body:
             object.__setattr__(self, "inertia", inertia)
         try:
             object.__setattr__(self, "mass", float(self.mass))
-        except (TypeError, ValueError):
-            raise ModelError(f"a body has mass {self.mass!r}.", expected="a number, in kg") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"a body has mass {value_text(self.mass)}.", expected="a number, in kg") from None
 
     @staticmethod
     def from_parameters(parameters) -> Body:
@@ -189,7 +188,7 @@ class Body:
     def is_finite(self) -> bool:
         """Whether all numbers are finite, including the inertia about the link's origin."""
         entries = (x for row in self.inertia.rows for x in row)
-        return all(math.isfinite(x) for x in (*self.com, *entries, *self.parameters))
+        return all(is_finite(x) for x in (*self.com, *entries, *self.parameters))
 
     @property
     def is_zero(self) -> bool:

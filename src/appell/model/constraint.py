@@ -14,7 +14,6 @@ of a perpendicular to axis j of b).
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
-from appell.errors import AppellError, ArgumentError, ModelError, gathered, unknown_name
+from appell.errors import AppellError, ArgumentError, ModelError, gathered, is_finite, unknown_name, value_text
 from appell.model.frame import Frame
 from appell.model.validate import Flaw
 
@@ -108,12 +107,12 @@ def find_frame(robot: Robot, frame: FrameLike) -> Frame:
     return Frame(WORLD_NAME, None, frame) if isinstance(frame, Pose) else robot.frame(frame)
 
 
-def is_finite(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+def is_finite_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and is_finite(value)
 
 
 def is_positive(value: object) -> bool:
-    return is_finite(value) and value > 0.0  # type: ignore[operator]
+    return is_finite_real(value) and value > 0.0  # type: ignore[operator]
 
 
 POSITION_LABELS, ROTATION_LABELS = ("x", "y", "z"), ("rx", "ry", "rz")
@@ -247,7 +246,7 @@ class Distance(Closure):
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         yield from super().flaws(robot)
         if self.length is not None and not is_positive(self.length):
-            problem, expected = f"{self.owner} has length {self.length!r}.", "a finite length above 0, in m"
+            problem, expected = f"{self.owner} has length {value_text(self.length)}.", "a finite length above 0, in m"
             yield Flaw(self.culprit, problem, expected, "Use Point for two origins that coincide.")
 
 
@@ -315,11 +314,11 @@ class Gear(Constraint):
             elif joints[name].motion.nv != 1:
                 problem = f"{self.owner} couples joint '{name}', which is {joints[name].motion.name}."
                 yield Flaw(self.culprit, problem, "joints of one axis", "Use Velocities for joints of several axes.")
-            if not is_finite(ratio) or ratio == 0.0:
-                problem = f"{self.owner} couples joint '{name}' with the ratio {ratio!r}."
+            if not is_finite_real(ratio) or ratio == 0.0:
+                problem = f"{self.owner} couples joint '{name}' with the ratio {value_text(ratio)}."
                 yield Flaw(self.culprit, problem, "a finite number other than 0")
-        if not is_finite(self.offset):
-            yield Flaw(self.culprit, f"{self.owner} has offset {self.offset!r}.", "a finite number")
+        if not is_finite_real(self.offset):
+            yield Flaw(self.culprit, f"{self.owner} has offset {value_text(self.offset)}.", "a finite number")
 
 
 @dataclass(frozen=True)
@@ -472,13 +471,14 @@ class Rolling(Constraint):
             return
         yield from frame_flaws(self, robot, self.frame, self.ground)
         if not is_positive(self.radius):
-            yield Flaw(self.culprit, f"{self.owner} has radius {self.radius!r}.", "a finite radius above 0, in m")
+            problem = f"{self.owner} has radius {value_text(self.radius)}."
+            yield Flaw(self.culprit, problem, "a finite radius above 0, in m")
         if not self.ball and self.axis not in AXES:
             sentence = unknown_name("axis", str(self.axis), AXES, "A frame")
             hint = "Give the axis of the frame about which the wheel is round, or ball=True for a ball."
             yield Flaw(self.culprit, f"{self.owner} has axis '{self.axis}'. {sentence}", hint=hint)
-        if not is_finite(self.turning):
-            problem = f"{self.owner} rolls on a plane that turns at {self.turning!r}."
+        if not is_finite_real(self.turning):
+            problem = f"{self.owner} rolls on a plane that turns at {value_text(self.turning)}."
             yield Flaw(self.culprit, problem, "a finite rate, in rad/s")
         elif self.turning and self.wall is not None:
             problem = f"{self.owner} rolls on a curved surface that turns."

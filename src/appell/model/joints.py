@@ -24,7 +24,7 @@ from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose, about_axis, of_quaternion
 from appell.algebra.scalar import Scalar, cos, sin, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.errors import ModelError
+from appell.errors import ModelError, value_text
 
 AXIS_TOLERANCE = 1e-14  # components of a unit axis below this are set to 0
 UNIT_TOLERANCE = 4e-16  # an axis this close to unit length is not rescaled
@@ -99,8 +99,10 @@ def unit_axis(axis: Iterable[float]) -> Vec3:
     """Normalise an axis given by three numbers that are not all zero."""
     try:
         x, y, z = (float(component) for component in axis)
-    except (TypeError, ValueError):
-        raise ModelError(f"a joint has axis {axis!r}.", expected="three numbers, for example (0, 0, 1)") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(
+            f"a joint has axis {value_text(axis)}.", expected="three numbers, for example (0, 0, 1)"
+        ) from None
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0 or not all(map(math.isfinite, (x, y, z))):
         problem = f"a joint has axis ({x:g}, {y:g}, {z:g}), which has no direction."

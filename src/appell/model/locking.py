@@ -75,7 +75,7 @@ def _positions(robot: Robot, joints: str | Iterable[str] | Mapping[str, object])
             )
         try:
             at = robot.start[robot.span(joint)[0]] if position is None else np.atleast_1d(np.asarray(position, float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             at = np.zeros(0)
         if at.shape != (joint.motion.nq,) or not np.isfinite(at).all():
             raise ArgumentError(

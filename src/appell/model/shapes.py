@@ -13,12 +13,11 @@ Examples
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from appell.algebra.scalar import is_number
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, is_finite, value_text
 from appell.model.body import Body
 
 AXES = "xyz"
@@ -161,5 +160,5 @@ def _axis_index(axis: str) -> int:
 
 def _check(shape: str, **sizes: float) -> None:
     for name, size in sizes.items():
-        if isinstance(size, bool) or not is_number(size) or not (size > 0.0 and math.isfinite(size)):
-            raise ArgumentError(f"{shape} has {name} {size!r}.", expected="a positive number")
+        if isinstance(size, bool) or not is_number(size) or not (is_finite(size) and size > 0.0):
+            raise ArgumentError(f"{shape} has {name} {value_text(size)}.", expected="a positive number")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.errors import Hint, ModelError, ModelWarning, gathered, unknown_name
+from appell.errors import Hint, ModelError, ModelWarning, gathered, is_finite, unknown_name, value_text
 from appell.model.actuator import LIMITS, actuator_flaw
 
 if TYPE_CHECKING:
@@ -132,8 +132,10 @@ def _limits(joint: Joint, owner: str, culprit: Culprit) -> Iterator[Flaw]:
     for side, value in numbers.items():
         if joint.motion.nq != 1 or kind == "continuous":
             yield Flaw(culprit, f"{owner} is {kind}, but has a limit '{side}'.", "no position limits")
-        elif not math.isfinite(value):
-            yield Flaw(culprit, f"{owner} has {side} limit {value}.", "a finite number, or None for no limit")
+        elif not is_finite(value):
+            yield Flaw(
+                culprit, f"{owner} has {side} limit {value_text(value)}.", "a finite number, or None for no limit"
+            )
     if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
         yield Flaw(culprit, f"{owner} has lower limit {limits.lower:g} above its upper limit {limits.upper:g}.")
 
@@ -233,9 +235,9 @@ def _pose(pose: Pose, owner: str, culprit: Culprit) -> Iterator[Flaw]:
 
 def _finite(numbers: Iterable[float], quantity: str, culprit: Culprit) -> Iterator[Flaw]:
     numbers = tuple(numbers)
-    if not all(math.isfinite(x) for x in numbers):
+    if not all(map(is_finite, numbers)):
         yield Flaw(culprit, f"{quantity} is {_listed(numbers)}.", "finite numbers")
 
 
 def _listed(numbers: Iterable[float] | Vec3) -> str:
-    return "(" + ", ".join(f"{x:g}" for x in numbers) + ")"
+    return "(" + ", ".join(f"{x:g}" if is_finite(x) else value_text(x) for x in numbers) + ")"

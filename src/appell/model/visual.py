@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from appell.algebra.rotation import Pose
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.model.frame import IDENTITY_POSE
 
 # Meaning of a shape's `size`, in metres. All shapes are centred at their origin, cylinders and capsules along z.
@@ -48,8 +47,8 @@ class Visual:
         if self.shape not in SIZES:
             raise ArgumentError(unknown_name("shape", str(self.shape), SIZES, "a visual"))
         fields = ", ".join(SIZES[self.shape])
-        if len(self.size) != len(SIZES[self.shape]) or not all(map(math.isfinite, self.size)):
-            raise ArgumentError(f"the size of a {self.shape} is {self.size!r}.", expected=f"({fields})")
+        if len(self.size) != len(SIZES[self.shape]) or not all(map(is_finite, self.size)):
+            raise ArgumentError(f"the size of a {self.shape} is {value_text(self.size)}.", expected=f"({fields})")
         if self.shape != "mesh" and min(self.size) < 0.0:
             raise ArgumentError(
                 f"the size of a {self.shape} is {self.size!r}.", expected="numbers that are not negative"

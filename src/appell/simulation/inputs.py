@@ -120,7 +120,7 @@ def checked_array(given: Any, what: str, entries: Sequence[str], owner: str) -> 
     """Return one finite number per entry; raise `ArgumentError` that starts with `what` otherwise."""
     try:
         forces = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         forces = np.empty(0)
     size = len(entries)
     if forces.shape != (size,):
@@ -143,7 +143,7 @@ def checked_function(force: Callable, what: str, entries: Sequence[str], owner: 
         given = force(t, q.copy(), v.copy())
         try:
             forces = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Stop(Status.INPUT, f"{what}(t={t:.9g}) returned {given!r}.", expected=f"{size} numbers") from None
         if forces.shape != (size,):
             raise Stop(
@@ -240,7 +240,7 @@ class PrescribedMotions:
         given = self.functions[k](t)
         try:
             motion = np.array([np.asarray(part, float).reshape(()) for part in given])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             motion = np.zeros(0)
         if motion.shape != (3,) or not np.isfinite(motion).all():
             raise Stop(

@@ -8,6 +8,7 @@ rollout(robot, law=Feedback(law, memory=[0.0], period=4e-3), output=Output(every
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,11 @@ import numpy as np
 
 from appell.algebra.scalar import is_number
 from appell.compile.ode.tableau import METHODS
-from appell.errors import ArgumentError, check_number, unknown_name
+from appell.errors import ArgumentError, check_number, is_finite, unknown_name, value_text
 
 IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}  # implicit method of SciPy -> highest degree of its interpolant
 SOLVER_METHODS = (*METHODS, *IMPLICIT)
-MIN_FLOAT, MAX_FLOAT = np.finfo(float).tiny, np.finfo(float).max
+MIN_FLOAT, MAX_FLOAT = sys.float_info.min, sys.float_info.max
 RANGES = {  # option -> lowest value, highest value, text for messages
     "rtol": (MIN_FLOAT, 1.0, "a positive number, at most 1"),
     "atol": (MIN_FLOAT, 1.0, "a positive number, at most 1 (in m, rad, ...)"),
@@ -85,8 +86,9 @@ class Solver:
             raise ArgumentError(unknown_name("method", str(self.method), SOLVER_METHODS, "simulate"))
         for name, (low, high, expected) in RANGES.items():
             value = getattr(self, name)
-            if not is_number(value) or not low <= value <= high or (name in INTEGER_OPTIONS and value != round(value)):
-                raise ArgumentError(f"{name} is {value!r}.", expected=expected)
+            in_range = is_number(value) and low <= value <= high and (is_finite(value) or value == high)
+            if not in_range or (name in INTEGER_OPTIONS and value != round(value)):
+                raise ArgumentError(f"{name} is {value_text(value)}.", expected=expected)
 
     @staticmethod
     def of(given: Solver | str) -> Solver:
@@ -189,7 +191,7 @@ class Output:
 def checked_steps(name: str, given: Any, least: int = 1) -> int:
     """Return a number of steps as an int; raise `ArgumentError` with this name if it is not one."""
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or not least <= given <= MAX_STEPS:
-        raise ArgumentError(f"{name} is {given!r}.", expected=f"an integer from {least} to {MAX_STEPS:g}")
+        raise ArgumentError(f"{name} is {value_text(given)}.", expected=f"an integer from {least} to {MAX_STEPS:g}")
     return int(given)
 
 

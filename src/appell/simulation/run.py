@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.dynamics.moving import made_by, moving_dynamics
-from appell.errors import ArgumentError, check_number
+from appell.errors import ArgumentError, check_number, value_text
 from appell.model.joints import unit_quaternion
 from appell.model.system import System
 from appell.motion.curve import Curve
@@ -192,11 +192,13 @@ def requested_times(given: Iterable[float] | None, start: float, until: float) -
         return None
     try:
         times = np.array(given if isinstance(given, np.ndarray) else list(given), float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         times = np.zeros(0)
     good = times.ndim == 1 and len(times) and np.isfinite(times).all() and (np.diff(times) > 0.0).all()
     if not good or times[0] < start or times[-1] > until:
-        raise ArgumentError(f"t_eval is {given!r}.", expected=f"strictly ascending times from {start:g} to {until:g} s")
+        raise ArgumentError(
+            f"t_eval is {value_text(given)}.", expected=f"strictly ascending times from {start:g} to {until:g} s"
+        )
     return times
 
 

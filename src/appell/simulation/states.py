@@ -25,7 +25,7 @@ from scipy.linalg import lapack
 from appell.compile.function import Function
 from appell.compile.native.bound import Bound
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, value_text
 from appell.formulate.constrained.assembly import assemble_loops
 from appell.kinematics.assembly import ConstraintRows, saddle_solve, tree_dynamics
 from appell.motion.curve import Piece, fit_matrix
@@ -125,8 +125,8 @@ def numbers(given, size: int, name: str, owner: str) -> np.ndarray:
     """Return `given` as an array of `size` finite numbers; raise `ArgumentError` with its name otherwise."""
     try:
         values = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} is {given!r}.", expected=f"{size} numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{name} is {value_text(given)}.", expected=f"{size} numbers") from None
     if values.shape != (size,):
         raise ArgumentError(f"{name} has shape {values.shape}.", expected=f"({size},) for {owner}")
     if not np.isfinite(values).all():

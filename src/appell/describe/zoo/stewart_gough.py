@@ -21,7 +21,7 @@ from appell.algebra.scalar import Scalar, select, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_z, rotation_zyx
 from appell.describe.zoo.recipe import maker
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, value_text
 from appell.model.body import Body
 from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach
 
@@ -173,10 +173,10 @@ def _points(given: Sequence[Sequence[float]]) -> list[Vec3]:
     """Return six points; raise ArgumentError unless there are six finite ones."""
     try:
         points = [Vec3(*(float(x) for x in point)) for point in given]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         points = []
     if len(points) != 6 or not all(math.isfinite(x) for point in points for x in point):
-        problem = f"a Stewart-Gough platform has the anchors {given!r}."
+        problem = f"a Stewart-Gough platform has the anchors {value_text(given)}."
         raise ArgumentError(problem, expected="six points (x, y, z), finite, in m")
     return points
 

@@ -268,7 +268,7 @@ def checked_spans(given: Any) -> Spans | None:
         if len(pairs) == 2 and all(isinstance(x, (int, float)) for x in pairs):
             pairs = [pairs]
         spans = tuple((float(low), float(high)) for low, high in pairs)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise error from None
     edges = [edge for span in spans for edge in span]
     ascending = all(a < b for a, b in spans) and all(a <= b for a, b in pairwise(edges))

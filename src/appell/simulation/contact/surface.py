@@ -17,7 +17,7 @@ from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import trace
-from appell.errors import AppellError, ArgumentError
+from appell.errors import AppellError, ArgumentError, is_finite, value_text
 
 
 class Surface(ABC):
@@ -243,8 +243,8 @@ class Implicit(Surface):
 
 
 def _number(value, what: str) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ArgumentError(f"{what} is {value!r}.", expected="a finite number")
+    if not isinstance(value, (int, float)) or not is_finite(value):
+        raise ArgumentError(f"{what} is {value_text(value)}.", expected="a finite number")
     return float(value)
 
 
@@ -256,10 +256,10 @@ def _radius(value, what: str) -> None:
 def _vector(given: Iterable[float], what: str) -> tuple[float, ...]:
     try:
         numbers = tuple(float(x) for x in given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = ()
     if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        raise ArgumentError(f"{what} is {given!r}.", expected="three finite numbers")
+        raise ArgumentError(f"{what} is {value_text(given)}.", expected="three finite numbers")
     return numbers
 
 

@@ -108,7 +108,7 @@ def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
         return KernelLaw(name_of(given), _plain(given), period=period, continuous=period is None, source=given)
     try:
         initial = np.array(start, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         initial = np.zeros(())
     if initial.ndim not in (1, 2):
         raise ArgumentError(f"the memory of the law is {start!r}.", expected="an array (m,) or (members, m)")

@@ -262,7 +262,7 @@ def wrench_rows(
 def _numbers(what: str, given: Any, expected: str) -> np.ndarray:
     try:
         array = np.asarray(given, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{what} is not an array of numbers.", expected=expected) from None
     if 0 in array.shape[:-1]:
         raise ArgumentError(f"{what} has shape {array.shape}: there are no members.", expected=expected)
