@@ -22,6 +22,7 @@ import math
 from dataclasses import dataclass
 
 from appell.algebra.scalar import Scalar, is_number, select, sqrt
+from appell.errors import is_finite, value_text
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,8 @@ class Actuator:
         for field, value in (*vars(self).items(), *vars(self.friction).items()):
             if field != "friction" and value is not None and not is_number(value):
                 return f"has {field.replace('_', ' ')} {value!r}, which is not a number"
+            if isinstance(value, int) and not is_finite(value):
+                return f"has {field.replace('_', ' ')} {value_text(value)}"
         if not (math.isfinite(self.gear) and self.gear != 0.0):
             return f"has gear ratio {self.gear:g}, which is zero or not finite"
         if not (math.isfinite(self.rotor_inertia) and self.rotor_inertia >= 0.0):

@@ -22,7 +22,7 @@ from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.errors import Hint, ModelError, ModelWarning
+from appell.errors import Hint, ModelError, ModelWarning, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, actuator_flaw
 from appell.model.body import Body
 from appell.model.frame import IDENTITY_POSE, Frame
@@ -407,8 +407,8 @@ def check(mechanism: Mechanism) -> None:
             problem = f"{owner} has a {field_name} of length {len(values)}."
             raise ModelError(problem, expected=f"length {mechanism.nq}: {listed}")
     for field_name, numbers in (("home", mechanism.home), ("gravity", tuple(mechanism.gravity))):
-        if not all(math.isfinite(x) for x in numbers):
-            raise ModelError(f"the {field_name} of {owner} is {numbers}.", expected="finite numbers")
+        if not all(map(is_finite, numbers)):
+            raise ModelError(f"the {field_name} of {owner} is {value_text(numbers)}.", expected="finite numbers")
     _check_home(mechanism)
 
 

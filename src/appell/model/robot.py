@@ -24,7 +24,7 @@ import numpy as np
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, is_number
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError, ModelError
+from appell.errors import ArgumentError, ModelError, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.constraint import Constraint, check_constraints
@@ -454,8 +454,10 @@ def _weights(tree: Robot, actuated: Iterable[str] | Mapping[str, float] | None) 
     weights = dict(actuated) if isinstance(actuated, Mapping) else dict.fromkeys(_names("actuated", actuated), 1.0)
     for name, weight in weights.items():
         tree.find("velocity", name, dict.fromkeys(tree.velocity_names))
-        if not (is_number(weight) and np.isfinite(weight) and weight > 0.0):
-            raise ModelError(f"actuator '{name}' of {tree.owner} has weight {weight!r}.", expected="a positive number")
+        if not (is_number(weight) and is_finite(weight) and weight > 0.0):
+            raise ModelError(
+                f"actuator '{name}' of {tree.owner} has weight {value_text(weight)}.", expected="a positive number"
+            )
     if not weights:
         raise ModelError(f"{tree.owner} has no actuated joint.", expected="names of joints, or None for all of them")
     return weights

@@ -17,7 +17,7 @@ import numpy as np
 from appell.algebra.matrix import ZEROS
 from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
 from appell.model.actuator import Actuator
 from appell.model.body import Body, welded
 from appell.model.frame import Frame
@@ -35,8 +35,10 @@ def vector_of(values: Iterable[float], quantity: str) -> Vec3:
     """Convert three numbers to a vector; `quantity` names them in the error message."""
     try:
         x, y, z = (float(component) for component in values)
-    except (TypeError, ValueError):
-        raise ModelError(f"{quantity} is {values!r}.", expected="three numbers, such as (0, 0, -9.81)") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(
+            f"{quantity} is {value_text(values)}.", expected="three numbers, such as (0, 0, -9.81)"
+        ) from None
     return Vec3(x, y, z)
 
 
@@ -253,8 +255,10 @@ class System(ABC):
         """Convert to an array whose last axis has `size` entries, or raise an ArgumentError that names the argument."""
         try:
             array = np.asarray(value, float)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"{name} is {value!r}.", expected=f"{size} numbers for {self.owner}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError(
+                f"{name} is {value_text(value)}.", expected=f"{size} numbers for {self.owner}"
+            ) from None
         if array.shape[-1:] != (size,):
             raise ArgumentError(f"{name} has shape {array.shape}; its last axis must be {size} for {self.owner}.")
         return array
@@ -316,8 +320,8 @@ class System(ABC):
                 hint="Add the parameters of the load to those of the body.",
             )
         if not isinstance(load, Body):
-            if not (is_number(load) and np.isfinite(load) and load > 0.0):
-                raise ArgumentError(f"the payload is {load!r}.", expected="a Body, or a positive mass in kg")
+            if not (is_number(load) and is_finite(load) and load > 0.0):
+                raise ArgumentError(f"the payload is {value_text(load)}.", expected="a Body, or a positive mass in kg")
             load = Body(float(load), vector_of(com, "the centre of mass of the payload"), ZEROS)
         return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})
 
