@@ -99,6 +99,30 @@ def test_bad_arguments_are_named(function, arguments, complaint):
         function(*arguments)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("batch", [(), (20,), (4, 5)])
+@pytest.mark.parametrize("results", [1, 2])
+def test_results_are_written_to_out_and_never_to_a_further_argument(results, batch, kind):
+    def body(q):
+        return dict(zip("rs", ([q[1], q[0] * q[1]], [q[0], 2.0]), strict=True)) if results > 1 else {"r": [q[1], q[0]]}
+
+    function = Function.of("f", {"q": 2}, body, owner="robot 'toy'")
+    q, kept = np.full((*batch, 2), 3.0, kind), [np.ones((*batch, 2), kind) for _ in range(3)]
+    message = r"f of robot 'toy' got {} arguments.\n.*expected *q\[2\]\n.*`out=`"
+    for _ in range(2):  # the first call compiles
+        for further in range(1, 4):
+            with pytest.raises(ArgumentError, match=message.format(1 + further)):
+                function(q, *kept[:further])
+            with pytest.raises(ArgumentError, match=message.format(1 + further)):
+                function(q.tolist(), *kept[:further], threads=2)
+        expected = function(q)
+        assert all((each == 1.0).all() for each in kept)
+    out = tuple(np.ones((*batch, 2), kind) for _ in range(results))
+    returned = function(q, out=out if results > 1 else out[0])
+    assert all(x is y for x, y in zip(returned if results > 1 else (returned,), out, strict=True))
+    np.testing.assert_array_equal(out, expected if results > 1 else (expected,))
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

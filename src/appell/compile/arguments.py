@@ -4,7 +4,8 @@
 operand 1") name neither the arguments nor the function, so a call that the ufunc rejects is examined here. Functions in
 JAX and PyTorch and scans over many steps use the same checks.
 
-Arguments are passed by position or by name. Arrays with labels (a pandas object, whose columns may have another order)
+Arguments are passed by position or by name; arrays for results only as `out=`, although NumPy accepts them by position
+too: `gravity(q, v)` would overwrite v. Arrays with labels (a pandas object, whose columns may have another order)
 and masked entries are rejected, because every number of an argument counts. Dask and xarray apply functions to their
 own arrays.
 """
@@ -37,13 +38,19 @@ class Caller:
     """Calls a ufunc, and raises an error that names the wrong argument if the ufunc rejects the call."""
 
     def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str):
-        self.ufunc, self.formula = ufunc, formula
+        self.ufunc, self.formula, self._max_arguments = ufunc, formula, len(formula.inputs)
         self.title = title(formula.name, owner)
 
     def __call__(self, *arguments, **options):
+        if len(arguments) > self._max_arguments:
+            raise ArgumentError(
+                f"{self.title} got {len(arguments)} arguments.",
+                expected=", ".join(map(str, self.formula.inputs)),
+                hint="Pass arrays for the results by name: `out=`.",
+            )
         if not _PLAIN_TYPES.issuperset(map(type, arguments)):
-            named = zip(arguments, self._names(len(arguments)), strict=True)
-            arguments = tuple(plain(value, name, self.title) for value, name in named)
+            named = zip(arguments, self.formula.inputs, strict=False)
+            arguments = tuple(plain(value, array.name, self.title) for value, array in named)
         try:
             if not options and ((THREAD_COUNT.count or threads()) == 1 or is_small(arguments, self._cost)):
                 return self.ufunc(*arguments)
@@ -62,17 +69,12 @@ class Caller:
     def _cost(self) -> float:
         return sample_cost(self.formula)
 
-    def _names(self, count: int) -> list[str]:
-        """Return the names of the first `count` arguments; those after the inputs receive results."""
-        return ([array.name for array in (*self.formula.inputs, *self.formula.outputs)] + ["?"] * count)[:count]
-
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments in order, or raise an error that names the wrong argument."""
-        inputs, max_arguments = self.formula.inputs, len(self.formula.inputs) + len(self.formula.outputs)
+        inputs = self.formula.inputs
         names = [array.name for array in inputs]
         named = {key: options.pop(key) for key in [*options] if key in names or key not in _OPTIONS}
-        positional = arguments[: len(inputs)] if len(arguments) <= max_arguments else arguments
-        given = in_order(self.title, inputs, positional, named, options="; out, dtype, casting or threads")
+        given = in_order(self.title, inputs, arguments, named, options="; out, dtype, casting or threads")
         for array, value in zip(inputs, given, strict=True):
             check_shape(self.title, array, np.shape(numbers(self.title, array, value)))
         if named:
