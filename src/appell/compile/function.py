@@ -387,12 +387,14 @@ class Function:
     def pullback(self, *wrt: str) -> Function:
         """Return the gradient of Σ G · result with respect to arguments.
 
-        The weights G are one more argument, the last; G has the shape of the only result.
+        The weights G are one more argument, the last; G has the shape of the only result. If the function has an
+        argument G, the weights are named `G2`.
         """
 
         def make() -> Function:
             result = self._only_result("pullback")
-            total = weighted(self.tape, f"{self.name}_pullback", [Array("G", result.shape)], result.name)
+            (name,) = self._new_names(["G"])
+            total = weighted(self.tape, f"{self.name}_pullback", [Array(name, result.shape)], result.name)
             return self._derived(total, f"Σ G · {self.name}.").jacobian(*wrt)
 
         return self.memo(("pullback", *wrt), make)
@@ -400,15 +402,16 @@ class Function:
     def directional(self, *wrt: str) -> Function:
         """Return the directional derivative J d of all results.
 
-        The directions are further arguments after the others, named `dq` for the argument q. For an argument that is
-        not a vector space, a direction has the size of the velocity.
+        The directions are further arguments after the others, named `dq` for the argument q, or `dq2` if the function
+        has an argument `dq`. For an argument that is not a vector space, a direction has the size of the velocity.
         """
 
         def make() -> Function:
             seeds = self._seeds("directional", wrt)
             sizes = {array.name: array.shape for array in self.inputs}
             sizes |= {name: (tape.outputs[0].shape[1],) for name, tape in self.tangents.items()}
-            directions = [Array(f"d{name}", sizes[name]) for name in wrt]
+            names = self._new_names([f"d{name}" for name in wrt])
+            directions = [Array(name, sizes[argument]) for name, argument in zip(names, wrt, strict=True)]
             tape = along(self.tape, f"{self.name}_along_{'_'.join(wrt)}", seeds, directions)
             return self._derived(tape, f"Directional derivative of {self.name} along {', '.join(wrt)}.")
 
@@ -463,6 +466,14 @@ class Function:
                 f"{use} of {self.title}: it has {len(self.outputs)} results.", expected="a function with one result"
             )
         return self.outputs[0]
+
+    def _new_names(self, names: Iterable[str]) -> list[str]:
+        """Return names for further arguments; a number is appended to a name that is in use."""
+        used = [array.name for array in self.inputs]
+        for name in names:
+            candidates = [name, *(f"{name}{k}" for k in range(2, len(used) + 2))]
+            used.append(next(each for each in candidates if each not in used))
+        return used[len(self.inputs) :]
 
     def _seeds(self, use: str, wrt: Sequence[str]) -> list[Tape]:
         names = [array.name for array in self.inputs]

@@ -68,6 +68,18 @@ def test_second_derivatives_on_a_floating_base_are_differences_along_motions():
         assert np.abs(q_q[:, k] - (above - below) / (2 * STEP)).max() <= DIFFERENCES * np.abs(q_q).max()
 
 
+def test_further_directions_and_weights_have_their_own_names():
+    function = Function.of("f", {"q": 2, "dt": ()}, lambda q, dt: {"y": [q[0] * q[0] * q[1] * dt, q[1].sin()]})
+    twice = function.directional("q").directional("q", "dt", "dq")
+    assert [array.name for array in twice.inputs] == ["q", "dt", "dq", "dq2", "ddt", "ddq"]
+    assert [array.name for array in function.pullback("q").pullback("q").inputs] == ["q", "dt", "G", "G2"]
+    bound = function.directional("q").directional("q").bind()
+    bound.q, bound.dt, bound.dq, bound.dq2 = [0.3, 0.7], 2.0, [1.0, 10.0], [5.0, 2.0]
+    bound()
+    hessian = function.jacobian("q").jacobian("q")([0.3, 0.7], 2.0)
+    np.testing.assert_allclose(bound.ddy, hessian @ [5.0, 2.0] @ [1.0, 10.0], rtol=1e-14)
+
+
 def test_a_hessian_times_a_vector_is_the_directional_derivative_of_the_pullback():
     robot = load("puma")
     function, rng = Dynamics(robot).inverse_dynamics, np.random.default_rng(3)
