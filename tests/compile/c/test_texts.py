@@ -69,10 +69,22 @@ def test_a_name_of_an_argument_is_rejected():
         area().to_c("r")
 
 
-@pytest.mark.parametrize("argument", ["double", "t3", "n_", "flag_", "x y"])
+@pytest.mark.parametrize("argument", ["double", "t3", "n_", "flag_", "M_", "k_local_", "x y"])
 def test_an_argument_with_a_reserved_or_generated_name_is_rejected(argument):
     with pytest.raises(ArgumentError, match="argument or result of area"):
         area(argument=argument).to_c("disc")
+
+
+@pytest.mark.parametrize(("argument", "result"), ["ik", "ln", "ki", "nl", ("flag", "frame"), ("state", "M"), "so"])
+def test_names_of_arrays_do_not_collide_with_variables_of_the_code(argument, result, tmp_path, program):
+    def body(x, u):
+        return {result: [x[0] * u.sin(), x[1]], "count": [u, x[0]]}
+
+    function = Function.of("f", {argument: 2, "u": ()}, body)
+    function.to_c("once").write(tmp_path)
+    c_step(function, StepMemory({argument: result}, {argument: [1.0, 2.0]}, ["count"]), "stepped").write(tmp_path)
+    strict = [program("gcc"), "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", "once.c", "stepped.c"]
+    subprocess.run(strict, cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import runpy
+from dataclasses import replace
 from functools import cache
 
 import jsonschema
@@ -167,6 +170,80 @@ def test_a_sympy_module_defines_the_same_expressions():
     symbolic = function.to_sympy()
     assert space["common"] == list(symbolic.common)
     assert space["results"]["tau"] == symbolic.results["tau"]
+
+
+HOSTILE = (
+    "left-foot",
+    "arm/tool.0",
+    "tool(q=__import__('os').system('touch ran')):#",
+    'tool"""+str(__import__("os").system("touch ran"))+"""',
+    "x\\",
+    "größe",
+    "2nd",
+    "class",
+    "*/ int x; /*",
+)
+
+
+def hostile(frame: str) -> tuple[Function, Function]:
+    """The pose of a frame, and inverse dynamics with a wrench on it."""
+    system = ap.load("planar-2r")
+    system = system.with_frames([replace(system.frame("tool"), name=frame)])
+    return ap.Dynamics(system).pose(frame), ap.Dynamics(system, wrenches=[frame]).inverse_dynamics
+
+
+@pytest.mark.parametrize("frame", HOSTILE)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_no_name_of_a_frame_becomes_python_code(frame, library, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for function in hostile(frame):
+        path = tmp_path / "exported.py"
+        path.write_text(python_text(function, library), encoding="utf-8")
+        arguments = [np.asarray(x, np.float32 if library == "jax" else float) for x in samples(function, None, 1)[0]]
+        (exported,) = [each for each in runpy.run_path(str(path)).values() if inspect.isfunction(each)]
+        given = [__import__("torch").as_tensor(x) for x in arguments] if library == "torch" else arguments
+        returned = exported(*given)
+        returned = returned if isinstance(returned, tuple) else (returned,)
+        assert_same(returned, function(*arguments), 1e-5 if library == "jax" else 1e-13)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("frame", HOSTILE)
+def test_no_name_of_a_frame_becomes_code_of_sympy_or_casadi(frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for function in hostile(frame):
+        arguments = samples(function, None, 1)[0]
+        expected = function(*arguments)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        space: dict = {}
+        exec(sympy_text(function), space)
+        symbols = [x for value in space["arguments"].values() for x in value]
+        known = dict(zip(symbols, np.concatenate(arguments), strict=True))
+        for symbol, expression in space["common"]:
+            known[symbol] = expression.subs(known)
+        assert_same([value.subs(known) for value in space["results"].values()], expected)
+        exported = function.to_casadi()
+        assert all(name.isidentifier() for name in (exported.name(), *exported.name_in(), *exported.name_out()))
+        results = exported(*arguments)
+        assert_same(results if isinstance(results, tuple) else (results,), expected)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_become_equal_are_numbered_and_valid_names_stay():
+    def body(*vectors):
+        return {"sum": [sum(x[0] for x in vectors), vectors[0][1]]}
+
+    names = ("a-b", "a_b", "a/b", "np", "class")
+    function = Function.of("np", dict.fromkeys(names, 2), body)
+    text = python_text(function, "numpy")
+    assert "def np_2(a_b_2, a_b, a_b_3, np_2, class_2):" in text
+    space: dict = {}
+    exec(text, space)
+    arguments = np.random.default_rng(0).normal(size=(5, 2))
+    np.testing.assert_allclose(space["np_2"](*arguments), function(*arguments))
+    assert function.to_casadi().name_in() == ["a_b_2", "a_b", "a_b_3", "np", "class"]
+    elements = Function.of("f", {"a": 12, "a1": 2}, lambda a, b: {"y": a[10] - b[0]}).to_sympy()
+    assert str(elements.results["y"]) == "a10 - a10_2"
 
 
 def tape_from(text: str) -> Tape:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from appell.compile.c.signature import Signature, element
+from appell.compile.c.signature import Signature, element, local_name
 from appell.compile.c.statements import OPERATIONS, Statements, c_number
 from appell.compile.llvm.body import witnesses
 from appell.compile.llvm.lanes import Lanes
@@ -45,7 +45,7 @@ class CBody:
     """Functions, and the statements that call them; both set bits of `flag_` in rare cases (see above).
 
     Arrays have the names of the signature; a block of @W@ samples starts at sample i_ of n_, and its results have the
-    same names followed by '_'.
+    names of `local_name`.
     """
 
     functions: str
@@ -82,7 +82,7 @@ def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> CBo
     frame, names = ", @real@ *frame_", ", ".join(array.name for array in signature.arrays)
     moved = ", ".join(f"{array.name} + l_" for array in signature.arrays)
     functions, one, every = "", f"    @real@ frame_[{size}];\n\n", ""
-    blocks = ", ".join([*(f"{a.name} + i_" for a in signature.inputs), *(f"{a.name}_" for a in signature.outputs)])
+    blocks = ", ".join([*(f"{a.name} + i_" for a in signature.inputs), *map(local_name, signature.outputs)])
     for number in range(len(pieces)):
         name = f"{prefix}_core{number}"
         functions += _core(name, signature, frame, _piece(prefix, tape, signature, lanes, slots, pieces, number))
@@ -260,7 +260,7 @@ def _lanes(prefix: str, program: Program, signature: Signature, lanes: Lanes, st
     for array in signature.outputs:
         source = f"frame_ + @W@ * (size_t){prefix}_results[0][{first} + k_]"
         text += f"        for (k_ = 0; k_ < {array.size}; ++k_)\n"
-        text += f"            memcpy({array.name}_ + k_ * @W@, {source}, @W@ * sizeof(@real@));\n"
+        text += f"            memcpy({local_name(array)} + k_ * @W@, {source}, @W@ * sizeof(@real@));\n"
         first += array.size
     return text
 

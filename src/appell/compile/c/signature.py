@@ -12,8 +12,9 @@ are those of the Python function; they are rejected if C or the exported code us
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array
@@ -37,7 +38,7 @@ trunc y0 y1 yn
 RESERVED = frozenset(_WORDS.split())
 LIBRARY_NAMES = frozenset(_LIBRARY.split())  # declared by standard headers and libraries
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
-_GENERATED_NAMES = re.compile(r"[a-z]+_|[txy][0-9]+")  # of variables in the exported code
+_GENERATED_NAMES = re.compile(r"\w+_|[txy][0-9]+")  # of variables in the exported code
 _MAX_NAME_LENGTH = 200
 
 
@@ -78,6 +79,24 @@ def identifier(text: str) -> str:
     """Return a text as an identifier; characters that C does not accept become '_'."""
     name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
     return name if name[:1].isalpha() else f"f_{name}".rstrip("_")
+
+
+def identifiers(names: Sequence[str], is_valid: Callable[[str], bool]) -> list[str]:
+    """Return distinct names for a language; a name that is not valid there, or not the first of its kind, is replaced.
+
+    Parameters
+    ----------
+    names : names of arrays or functions, which may contain any characters
+    is_valid : whether the language accepts a name
+    """
+    valid = set(filter(is_valid, names))
+    chosen: dict[str, str] = {}  # in order; from the new name to the old one
+    for name in names:
+        base = identifier(name)
+        candidates = chain((name, base), (f"{base}_{number}" for number in count(2)))
+        new = next(x for x in candidates if is_valid(x) and x not in chosen and (x == name or x not in valid))
+        chosen[new] = name
+    return list(chosen)
 
 
 def quoted_owner(owner: str) -> str:
@@ -153,7 +172,7 @@ class Signature:
     def lanes(self) -> str:
         """The same for lane l_ of a block: arguments in the arrays of the caller, results on the stack."""
         inputs = [f"{array.name} + i_ + l_" for array in self.inputs]
-        return ", ".join([*inputs, *(f"{array.name}_ + l_" for array in self.outputs)])
+        return ", ".join([*inputs, *(f"{local_name(array)} + l_" for array in self.outputs)])
 
     def elements(self) -> Iterator[tuple[Array, int]]:
         """Yield the array and the index in it of every scalar input, in order."""
@@ -164,6 +183,11 @@ class Signature:
         """Yield the same for every scalar result."""
         for array in self.outputs:
             yield from ((array, k) for k in range(array.size))
+
+
+def local_name(array: Array) -> str:
+    """Return the name of a local copy of an array; other local variables have names of one word: k_, frame_."""
+    return f"{array.name}_local_"
 
 
 def element(array: Array, k: int, stride: str) -> str:

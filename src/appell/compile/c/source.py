@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.compile.c.body import CBody, looped, straight
-from appell.compile.c.signature import Signature, comment, function_name, identifier, quoted_owner
+from appell.compile.c.signature import Signature, comment, function_name, identifier, local_name, quoted_owner
 from appell.compile.c.statements import c_number, fill, lanes_of, library
 from appell.compile.llvm.lanes import Lanes
 from appell.compile.program.program import Program
@@ -203,9 +203,9 @@ def _batch_words(signature: Signature, body: CBody) -> dict[str, str]:
         "pick": _every(row + "x{k}[k_] = {n}[k_ * n_ + l_];\n", inputs),
         "put": _every(row + "{n}[k_ * n_ + l_] = y{k}[k_];\n", outputs),
         "values": ", ".join(passed),
-        "arrays": _every("    @real@ {n}_[{size} * @W@];\n", outputs) + frame,
+        "arrays": _every("    @real@ {local}[{size} * @W@];\n", outputs) + frame,
         "lanes": body.lanes,
-        "give": _every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, @W@ * sizeof(@real@));\n", outputs),
+        "give": _every(row + "memcpy({n} + k_ * n_ + i_, {local} + k_ * @W@, @W@ * sizeof(@real@));\n", outputs),
         "names": ", ".join(array.name for array in arrays),
         "moved": ", ".join(f"{array.name} + i_" for array in arrays),
         "lane": signature.lanes,
@@ -213,8 +213,10 @@ def _batch_words(signature: Signature, body: CBody) -> dict[str, str]:
 
 
 def _every(text: str, arrays: Sequence[Array]) -> str:
-    """Return a text once per array, with its name n, its size and its index k."""
-    return "".join(text.format(n=array.name, size=array.size, k=k) for k, array in enumerate(arrays))
+    """Return a text once per array, with its name n, the name of its local copy, its size and its index k."""
+    return "".join(
+        text.format(n=array.name, local=local_name(array), size=array.size, k=k) for k, array in enumerate(arrays)
+    )
 
 
 @dataclass(frozen=True)
@@ -402,12 +404,12 @@ def _step_words(name: str, function: Function, memory: StepMemory, lanes: Lanes)
     parameters = [*map(signature.argument, arguments), *map(signature.result, given)]
     inputs = [f"state_->{array.name}" if array in carried else array.name for array in signature.inputs]
     inputs = [x if a.shape or a in arguments else f"{x}[0]" for x, a in zip(inputs, signature.inputs, strict=True)]
-    values = [*inputs, *(array.name + "_" * (array not in given) for array in signature.outputs)]
+    values = [*inputs, *(array.name if array in given else local_name(array) for array in signature.outputs)]
     real = lanes.scalar
     carry = ""
     for array in carried:
         source = results[memory.carried[array.name]]
-        local = source.name + "_" * (source not in given)
+        local = source.name if source in given else local_name(source)
         carry += f"    memcpy(state_->{array.name}, {local}, sizeof state_->{array.name});\n"
     hidden = [array for array in signature.outputs if array not in given]
     return {
@@ -418,7 +420,7 @@ def _step_words(name: str, function: Function, memory: StepMemory, lanes: Lanes)
         "parameters": ", ".join(parameters),
         "starts": "".join(_start(array, memory.start.get(array.name, 0.0), lanes) for array in carried),
         "init": "".join(_copied(array) for array in carried),
-        "locals": "".join(f"    {real} {array.name}_[{array.size}];\n" for array in hidden),
+        "locals": "".join(f"    {real} {local_name(array)}[{array.size}];\n" for array in hidden),
         "values": ", ".join(values),
         "carry": carry,
     }
@@ -426,8 +428,8 @@ def _step_words(name: str, function: Function, memory: StepMemory, lanes: Lanes)
 
 def _start(array: Array, value: Any, lanes: Lanes) -> str:
     numbers = ", ".join(c_number(float(x), lanes) for x in np.broadcast_to(np.asarray(value, float), array.shape).flat)
-    return f"    static const {lanes.scalar} {array.name}_[{array.size}] = {{{numbers}}};\n"
+    return f"    static const {lanes.scalar} {local_name(array)}[{array.size}] = {{{numbers}}};\n"
 
 
 def _copied(array: Array) -> str:
-    return f"    for (k_ = 0; k_ < {array.size}; ++k_)\n        state_->{array.name}[k_] = {array.name}_[k_];\n"
+    return f"    for (k_ = 0; k_ < {array.size}; ++k_)\n        state_->{array.name}[k_] = {local_name(array)}[k_];\n"

@@ -4,14 +4,16 @@
 
 The module has one function with the same arguments; leading axes are the batch and broadcast, as for the compiled
 function. It is much slower than that, and runs wherever the library does: on a GPU, in a browser, under `jax.jit`.
-Powers of two that only prevent squares from overflowing (LEVEL) are replaced by 1.
+Powers of two that only prevent squares from overflowing (LEVEL) are replaced by 1. Names that Python does not
+accept, such as that of a function of the frame `left-foot`, are replaced by identifiers, as in C.
 """
 
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from appell.compile.c.signature import identifiers
 from appell.compile.function import Function
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Array, Tape
@@ -57,10 +59,11 @@ def python_text(function: Function, library: str) -> str:
     """Return the Python module of a function for numpy, jax or torch."""
     if library not in LIBRARIES:
         raise ArgumentError(unknown_name("library", library, LIBRARIES, "a Python module"))
-    of, tape = LIBRARIES[library], function.tape
+    of = LIBRARIES[library]
+    tape = _with_python_names(function.tape, of)
     inputs, outputs = (", ".join(map(str, arrays)) for arrays in (tape.inputs, tape.outputs))
     owner = f" of {function.owner}" if function.owner else ""
-    title = f"{tape.name}{owner}: ({inputs}) -> ({outputs}), written by appell.".replace("\\", "").replace('"""', "")
+    title = docstring(f"{tape.name}{owner}: ({inputs}) -> ({outputs}), written by appell.")
     arguments = ", ".join(array.name for array in tape.inputs)
     body = [*_arguments(tape, of), *_nodes(tape, of), f"return {_returned(tape, of)}"]
     lines = [f'"""{title}"""', "", of.importing, "", "", f"def {tape.name}({arguments}):"]
@@ -69,13 +72,32 @@ def python_text(function: Function, library: str) -> str:
 
 
 def _sentence(function: Function) -> str:
-    return (function.__doc__ or "Leading axes are batch.").splitlines()[0].replace("\\", "").replace('"', "'")
+    return docstring((function.__doc__ or "Leading axes are batch.").splitlines()[0])
+
+
+def docstring(text: str) -> str:
+    """Return a text without characters that would end a docstring."""
+    return "".join(x for x in text if x.isprintable() and x != "\\").replace('"', "'")
+
+
+def is_python_name(name: str) -> bool:
+    """Return whether Python accepts a name for a variable."""
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _with_python_names(tape: Tape, of: Library) -> Tape:
+    """Return the tape with names of function and arguments that Python accepts and that are not that of the library."""
+
+    def is_valid(name: str) -> bool:
+        return is_python_name(name) and name != of.module
+
+    names = identifiers([array.name for array in tape.inputs], is_valid)
+    inputs = tuple(Array(name, array.shape) for name, array in zip(names, tape.inputs, strict=True))
+    return replace(tape, name=identifiers([tape.name], is_valid)[0], inputs=inputs)
 
 
 def _arguments(tape: Tape, of: Library) -> list[str]:
     """Return the lines that convert the arguments to arrays and split them into scalars of the shape of the batch."""
-    if bad := [array.name for array in tape.inputs if not array.name.isidentifier() or keyword.iskeyword(array.name)]:
-        raise ArgumentError(f"'{bad[0]}' cannot be the name of an argument in Python.", expected="an identifier")
     lines = [f"{array.name} = {of.array.format(array.name)}" for array in tape.inputs]
     scalars = [f"{array.name}[..., {_index(array, k)}]" if array.shape else array.name for array, k in _elements(tape)]
     names = [f"s{k}" for k in range(len(scalars))]

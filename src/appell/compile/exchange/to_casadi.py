@@ -1,4 +1,4 @@
-"""A tape as a `casadi.Function` of SX symbols, with the names of its arguments and results.
+"""A tape as a `casadi.Function` of SX symbols, with the names of its arguments and results, as identifiers.
 
 Vectors are columns. Arrays of more than two axes, which CasADi does not have, become matrices: the last axis gives the
 columns, all others the rows. Powers of two that only prevent squares from overflowing (LEVEL) are replaced by 1.
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.compile.c.signature import identifiers
 from appell.compile.exchange.replay import ARITHMETIC, half_to_even, replay
 from appell.compile.function import Function
 from appell.compile.tape.ops import Op
@@ -22,12 +23,13 @@ def casadi_function(function: Function) -> Any:
     """Return the function of SX symbols."""
     casadi = needed_package("casadi", "to_casadi", "appell[casadi]")
     tape = function.tape
-    symbols = [casadi.SX.sym(array.name, *_matrix(array)) for array in tape.inputs]
+    names = identifiers([array.name for array in (*tape.inputs, *tape.outputs)], str.isidentifier)
+    symbols = [casadi.SX.sym(name, *_matrix(array)) for name, array in zip(names, tape.inputs, strict=False)]
     scalars = [x[k] for x in symbols for k in np.ndindex(*x.shape)]
     values = iter(replay(tape, _table(casadi), scalars))
     results = [_shaped(casadi, array, [next(values) for _ in range(array.size)]) for array in tape.outputs]
-    names = ([array.name for array in arrays] for arrays in (tape.inputs, tape.outputs))
-    return casadi.Function(function.name, symbols, results, *names)
+    (name,) = identifiers([function.name], casadi.Function.check_name)
+    return casadi.Function(name, symbols, results, names[: len(symbols)], names[len(symbols) :])
 
 
 def _table(casadi: Any) -> dict[Op, Any]:

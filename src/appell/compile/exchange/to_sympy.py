@@ -14,8 +14,11 @@ squares from overflowing (LEVEL) are replaced by 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from appell.compile.c.signature import identifiers
+from appell.compile.exchange.python_text import docstring, is_python_name
 from appell.compile.exchange.replay import ARITHMETIC, half_to_even
 from appell.compile.function import Function
 from appell.compile.tape.ops import Op
@@ -53,8 +56,9 @@ def symbolic(function: Function) -> Symbolic:
     """Return the expressions of a function."""
     sympy = needed_package("sympy", "to_sympy", "appell[sympy]")
     tape, table = function.tape, _table(sympy)
-    arguments = {array.name: _symbols(sympy, array) for array in tape.inputs}
-    scalars = [x for array in tape.inputs for x in _flat(arguments[array.name], array)]
+    scalars = _symbols(sympy, tape)
+    unused = iter(scalars)
+    arguments = {array.name: _shaped(sympy, array, list(islice(unused, array.size))) for array in tape.inputs}
     common: list[tuple[Any, Any]] = []
     values: list[Any] = []
     uses = tape.uses()
@@ -77,7 +81,8 @@ def symbolic(function: Function) -> Symbolic:
 def sympy_text(function: Function) -> str:
     """Return a Python module that defines the symbols and expressions: `arguments`, `common`, `results`."""
     expressions, shown = symbolic(function), _exact_printer()
-    lines = [f'"""{function.name}, written by appell: arguments, common, results."""', "", "from sympy import *", ""]
+    title = docstring(f"{function.name}, written by appell: arguments, common, results.")
+    lines = [f'"""{title}"""', "", "from sympy import *", ""]
     symbols = [x for array in function.inputs for x in _flat(expressions.arguments[array.name], array)]
     symbols += [symbol for symbol, _ in expressions.common]
     lines += [f"{symbol} = Symbol('{symbol}', real=True)" for symbol in symbols]
@@ -119,10 +124,14 @@ def _number(sympy: Any, value: float) -> Any:
     return sympy.Integer(int(value)) if value == int(value) and abs(value) < 1e9 else sympy.Float(value)
 
 
-def _symbols(sympy: Any, array: Array) -> Any:
-    """Return the symbols of an array in its shape: q0, q1, ... for a vector, M0_1 for a matrix."""
-    names = [array.name + "_".join(array.element(k)[len(array.name) + 1 : -1].split(", ")) for k in range(array.size)]
-    return _shaped(sympy, array, [sympy.Symbol(name, real=True) for name in names])
+def _symbols(sympy: Any, tape: Tape) -> list[Any]:
+    """Return the symbols of all scalar inputs: q0, q1, ... for a vector, M0_1 for a matrix, with names for Python."""
+    names = [
+        array.name + "_".join(array.element(k)[len(array.name) + 1 : -1].split(", "))
+        for array in tape.inputs
+        for k in range(array.size)
+    ]
+    return [sympy.Symbol(name, real=True) for name in identifiers(names, is_python_name)]
 
 
 def _shaped(sympy: Any, array: Array, scalars: list[Any]) -> Any:
