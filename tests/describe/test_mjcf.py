@@ -135,6 +135,10 @@ LOOPS = {
     "weld at a pose": '<weld body1="b" body2="arm" relpose=".1 .2 0 .9 .1 .2 .1" anchor=".1 0 0"/>',
     "sites": '<connect site1="p" site2="r"/>',
     "welded sites": '<weld site1="p" site2="r"/>',
+    "weld without torque": '<weld body1="b" body2="arm" relpose=".1 .2 0 1 .1 0 0" anchor=".1 0 0" torquescale="0"/>',
+    "sites welded without torque": '<weld site1="p" site2="r" torquescale="0"/>',
+    "weld to the world without torque": '<weld body1="arm" torquescale="0"/>',
+    "soft weld": '<weld body1="arm" body2="b" torquescale="0.01"/>',
     "two joints": '<joint joint1="x" joint2="y" polycoef=".1 .5 0 0 0"/>',
     "two fixed tendons": '<tendon tendon1="t" tendon2="u" polycoef=".1 .7 0 0 0"/>',
     "a fixed tendon that is locked": '<tendon tendon1="t" polycoef=".1 0 0 0 0"/>',
@@ -159,9 +163,9 @@ def test_loops_are_closed_in_the_same_configurations_as_in_mujoco(name, rng):
     robot, model = read(text), mujoco.MjModel.from_xml_string(text)
     assert isinstance(robot, type(ap.load("four-bar")))
     assert max(gaps(model, robot, rng).values()) < 1e-10
-    assert robot.rank == {"connect": 3, "connect to the world": 2, "weld": 6, "weld at a pose": 6}.get(
-        name, {"sites": 3, "welded sites": 6}.get(name, 1)
-    )
+    rows = {"sites": 3, "welded sites": 6, "weld at a pose": 6, "soft weld": 6}
+    rows |= {"connect": 3, "connect to the world": 2, "weld": 6}
+    assert robot.rank == rows.get(name, 3 if name.endswith("without torque") else 1)
 
 
 def test_an_inactive_constraint_is_listed_in_a_warning():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import mujoco
 import pytest
 
 import appell as ap
 from appell.describe.load import load, load_text
+from appell.describe.mjcf import compiler
 from appell.errors import DescriptionError, ModelError
 from mjcf_texts import BODY, link, mjcf
 
@@ -220,6 +223,64 @@ def test_a_pipe_is_not_accepted_as_a_mesh(tmp_path):
     os.mkfifo(tmp_path / "a.stl")
     with pytest.raises(DescriptionError, match="which is not a regular file"):
         load(write(tmp_path, '<mujoco><asset><mesh file="a.stl"/></asset></mujoco>'))
+
+
+@pytest.mark.parametrize("folder", ["/anywhere", "C:\\\\meshes"])
+def test_a_mesh_folder_set_by_an_included_file_must_be_relative(folder, tmp_path):
+    (tmp_path / "part.xml").write_text(f'<mujoco><compiler meshdir="{folder}"/></mujoco>')
+    for order in ("{include}{asset}", "{asset}{include}"):
+        text = order.format(include='<include file="part.xml"/>', asset='<asset><mesh file="a.stl"/></asset>')
+        with pytest.raises(DescriptionError, match=r"(?s)'a.stl' in the folder '.*', which is not relative.*arm"):
+            load(write(tmp_path, f"<mujoco>{text}</mujoco>"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes require Unix")
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_pipe_in_the_mesh_folder_of_an_included_file_is_not_accepted(shadow, tmp_path):
+    """A regular file of the same name beside the document does not hide the pipe."""
+    (tmp_path / "meshes").mkdir()
+    os.mkfifo(tmp_path / "meshes" / "a.stl")
+    if shadow:
+        (tmp_path / "a.stl").write_bytes(b"")
+    (tmp_path / "part.xml").write_text('<mujoco><compiler meshdir="meshes"/></mujoco>')
+    with pytest.raises(DescriptionError, match="which is not a regular file"):
+        load(write(tmp_path, '<mujoco><include file="part.xml"/><asset><mesh file="a.stl"/></asset></mujoco>'))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes require Unix")
+def test_a_pipe_is_not_accepted_under_a_name_without_its_folders(tmp_path):
+    os.mkfifo(tmp_path / "a.stl")
+    with pytest.raises(DescriptionError, match="which is not a regular file"):
+        load(write(tmp_path, '<mujoco><compiler strippath="true"/><asset><mesh file="far/a.stl"/></asset></mujoco>'))
+
+
+def test_a_mesh_folder_that_is_not_used_may_be_absolute(tmp_path):
+    (tmp_path / "part.xml").write_text('<mujoco><compiler meshdir="/anywhere"/></mujoco>')
+    assert load(write(tmp_path, mjcf(link(), '<include file="part.xml"/>'))).nv == 1
+
+
+def test_a_relative_mesh_folder_set_by_an_included_file_is_used(tmp_path):
+    (tmp_path / "parts" / "meshes").mkdir(parents=True)
+    vertices = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+    (tmp_path / "parts" / "meshes" / "a.obj").write_text(vertices)
+    (tmp_path / "part.xml").write_text('<mujoco><compiler meshdir="parts/meshes"/></mujoco>')
+    asset = '<asset><mesh name="a" file="a.obj"/></asset><include file="part.xml"/>'
+    assert load(write(tmp_path, mjcf(link(more='<geom type="mesh" mesh="a"/>'), asset))).nv == 1
+
+
+def test_threads_leave_the_warning_handler_of_mujoco_as_it_was(monkeypatch):
+    """MuJoCo has one handler per process. Each thread receives the warnings of its own model."""
+
+    def compile_slowly(engine, text, path, documents):
+        time.sleep(0.01)
+        engine.get_mju_user_warning()(text)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(compiler, "_compile", compile_slowly)
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(compiler.compile_model, f"model {k}", None, None) for k in range(12)]
+    assert [job.result()[1] for job in jobs] == [[f"MuJoCo warns: model {k}"] for k in range(12)]
+    assert mujoco.get_mju_user_warning() is None
 
 
 def test_a_missing_file_is_reported_by_mujoco(tmp_path):

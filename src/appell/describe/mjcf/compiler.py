@@ -6,7 +6,9 @@ this is implemented again here. The package mujoco is optional and imported on f
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,14 @@ INSTALL_HINT = "pip install 'appell[mjcf]'"
 LINE = re.compile(r"[Ll]ine[ =:]+(\d+)")
 CULPRIT = re.compile(r"Element (?:name )?'([^']+)'")
 REQUIRED_ATTRIBUTES = ("nbody", "njnt", "jnt_type", "body_inertia", "qpos0", "opt")
+
+WARNING_HANDLER_LOCK = threading.RLock()  # MuJoCo has one warning handler per process
+if hasattr(os, "register_at_fork"):  # otherwise a child forked during a compilation would wait for the lock forever
+    os.register_at_fork(
+        before=WARNING_HANDLER_LOCK.acquire,
+        after_in_parent=WARNING_HANDLER_LOCK.release,
+        after_in_child=WARNING_HANDLER_LOCK.release,
+    )
 
 
 def mujoco() -> Any:
@@ -43,12 +53,13 @@ def compile_model(text: str, path: Path | None, documents: Documents) -> tuple[A
     The `MjModel`, and the warnings that MuJoCo would write to its log.
     """
     engine, notes = mujoco(), []
-    previous_handler = engine.get_mju_user_warning()
-    engine.set_mju_user_warning(lambda message: notes.append(f"MuJoCo warns: {' '.join(message.split())}"))
-    try:
-        return _compile(engine, text, path, documents), notes
-    finally:
-        engine.set_mju_user_warning(previous_handler)
+    with WARNING_HANDLER_LOCK:
+        previous_handler = engine.get_mju_user_warning()
+        engine.set_mju_user_warning(lambda message: notes.append(f"MuJoCo warns: {' '.join(message.split())}"))
+        try:
+            return _compile(engine, text, path, documents), notes
+        finally:
+            engine.set_mju_user_warning(previous_handler)
 
 
 def _compile(engine: Any, text: str, path: Path | None, documents: Documents) -> Any:

@@ -4,7 +4,8 @@ MuJoCo opens every file that a document names, and allocates as much as the docu
 it includes are therefore parsed by the strict XML reader first, without entities, and checked:
 
 - Paths must be relative. They may lead to parent folders, because most packages keep meshes beside their models, and
-  are resolved as MuJoCo resolves them. The target must be a regular file (not a pipe or device) of limited size.
+  are resolved as MuJoCo resolves them, with the folders that any of the documents sets. The targets must be regular
+  files (not pipes or devices) of limited size.
 - A text in memory has no folder, so it must not name files.
 - The number of copies and the sizes of grids, height fields and textures are limited.
 """
@@ -12,7 +13,7 @@ it includes are therefore parsed by the strict XML reader first, without entitie
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -34,6 +35,7 @@ class Documents:
 
     folder: Path | None
     roots: list[Element] = field(default_factory=list)
+    folders: list[Path | None] = field(default_factory=list)  # one per root
 
     @staticmethod
     def of(text: str, source: str, folder: Path | None) -> Documents:
@@ -43,6 +45,11 @@ class Documents:
             raise root.error(f"the outermost tag is <{root.tag}>.", expected="<mujoco>")
         documents = Documents(folder)
         documents._add(root, folder, {source})
+        directories = _directories(documents.elements())
+        for document, document_folder in zip(documents.roots, documents.folders, strict=True):
+            for element, name in _named_files(document):
+                if element.tag != "include":  # the folders of assets do not apply to it
+                    documents._path(element, name, document_folder, directories)
         for element in documents.elements():
             _check_size(element)
         for document in documents.roots:
@@ -56,17 +63,15 @@ class Documents:
 
     def _add(self, root: Element, folder: Path | None, seen: set[str]) -> None:
         self.roots.append(root)
-        directories = _directories(root)
-        for element in descendants(root):
-            for key, name in element.attributes.items():
-                if not key.startswith("file") or not name.strip():
-                    continue
-                path = self._path(element, name.strip(), folder, directories)
-                if path is not None and _is_document(element, path) and str(path) not in seen:
-                    seen.add(str(path))
-                    if len(seen) > MAX_DOCUMENTS:
-                        raise element.error(f"more than {MAX_DOCUMENTS} files are included.")
-                    self._add(parse(read_text(path), str(path)), path.parent, seen)
+        self.folders.append(folder)
+        directories = _directories(descendants(root))
+        for element, name in _named_files(root):
+            path = self._path(element, name, folder, directories)
+            if path is not None and _is_document(element, path) and str(path) not in seen:
+                seen.add(str(path))
+                if len(seen) > MAX_DOCUMENTS:
+                    raise element.error(f"more than {MAX_DOCUMENTS} files are included.")
+                self._add(parse(read_text(path), str(path)), path.parent, seen)
 
     def _path(self, element: Element, name: str, folder: Path | None, directories: list[str]) -> Path | None:
         """Return the checked path of a file that a tag names; None if it does not exist, which MuJoCo reports."""
@@ -74,10 +79,18 @@ class Documents:
         if folder is None or self.folder is None:
             problem = f"{what}, but a text in memory cannot refer to files."
             raise element.error(problem, hint="Save the text in the folder of its files, and load the path.")
-        if any(PurePosixPath(part).is_absolute() or PureWindowsPath(part).drive for part in (name, *directories)):
-            raise element.error(f"{what}, which is not relative to the folder of the description.")
-        candidates = [base / part / name for base in (self.folder, folder) for part in ("", *directories)]
-        for path in candidates:
+        for part in (name, *directories):
+            if PurePosixPath(part).is_absolute() or PureWindowsPath(part).drive:
+                culprit = what if part is name else f"{what} in the folder {shortened(part)}"
+                raise element.error(f"{culprit}, which is not relative to the folder of the description.")
+        candidates = [
+            base / part / file
+            for file in (name, PureWindowsPath(name).name)  # MuJoCo omits the folders of a name if strippath is set
+            for base in (self.folder, folder)
+            for part in ("", *directories)
+        ]
+        existing: list[Path] = []
+        for path in dict.fromkeys(candidates):
             try:
                 exists = path.exists()
             except (OSError, ValueError):
@@ -88,8 +101,8 @@ class Documents:
                 if path.stat().st_size > MAX_ASSET_BYTES:
                     problem = f"{what}, which has {path.stat().st_size / 2**20:.0f} MB."
                     raise element.error(problem, expected=f"at most {MAX_ASSET_BYTES / 2**20:.0f} MB")
-                return path
-        return None
+                existing.append(path)
+        return existing[0] if existing else None
 
 
 def descendants(root: Element) -> Iterator[Element]:
@@ -105,9 +118,18 @@ def _is_document(element: Element, path: Path) -> bool:
     return element.tag in DOCUMENT_TAGS and path.suffix.lower() in ("", ".xml", ".mjcf")
 
 
-def _directories(root: Element) -> list[str]:
+def _named_files(root: Element) -> Iterator[tuple[Element, str]]:
+    """Yield the elements of a document that name files, with the names."""
+    for element in descendants(root):
+        for key, name in element.attributes.items():
+            if key.startswith("file") and name.strip():
+                yield element, name.strip()
+
+
+def _directories(elements: Iterable[Element]) -> list[str]:
+    """Return the folders that the compilers among some elements set for meshes, textures and other assets."""
     keys = ("assetdir", "meshdir", "texturedir")
-    compilers = [element for element in root.all("compiler")]
+    compilers = [element for element in elements if element.tag == "compiler"]
     return [compiler.attributes[key] for compiler in compilers for key in keys if compiler.attributes.get(key)]
 
 

@@ -1,7 +1,7 @@
 """Equality constraints of MJCF as constraints of a robot.
 
     connect     Point      an anchor of one body on an anchor of another, or two sites
-    weld        Weld       a pose of one body on a pose of another, or two sites
+    weld        Weld       a pose of one body on a pose of another, or two sites; Point if torquescale is 0
     joint       Gear       q₁ - ref₁ = c₀ + c₁ (q₂ - ref₂): two joints, or one that is locked
     tendon      Gear       the same for two fixed tendons, which are weighted sums of joints
 
@@ -25,6 +25,8 @@ from appell.describe.mjcf.tree import ModelTree, quaternion_pose, unique
 from appell.model.constraint import Closure, Constraint, Gear, Point, Weld
 from appell.model.visual import Attachment
 
+TORQUE_SCALE = 10  # index of torquescale in the data of a weld
+
 
 def equalities(context: ReadContext, tree: ModelTree, builder: Builder) -> Iterator[tuple[Constraint, str]]:
     """Yield every constraint that is active at the start, with its file and line.
@@ -46,7 +48,7 @@ def equalities(context: ReadContext, tree: ModelTree, builder: Builder) -> Itera
         elif "equality" in context.without:
             context.note(f"{kind} constraint '{name}'")
         elif kind in ("connect", "weld"):
-            yield _closure(context, tree, builder, k, Point if kind == "connect" else Weld, name), where
+            yield _closure(context, tree, builder, k, kind, name), where
         elif kind in ("joint", "tendon"):
             if gear := _gear(context, tree, k, name, where, kind):
                 yield gear, where
@@ -55,15 +57,17 @@ def equalities(context: ReadContext, tree: ModelTree, builder: Builder) -> Itera
             context.reject("equality", problem, where, "connect, weld, joint or tendon")
 
 
-def _closure(
-    context: ReadContext, tree: ModelTree, builder: Builder, k: int, kind: type[Closure], name: str
-) -> Constraint:
-    """Return the constraint between two sites, or between two frames that are added for it."""
+def _closure(context: ReadContext, tree: ModelTree, builder: Builder, k: int, kind: str, name: str) -> Constraint:
+    """Return the constraint between two sites, or between two frames that are added for it.
+
+    MuJoCo multiplies the rotational rows of a weld by torquescale. With 0 these rows vanish, and the weld is a point.
+    """
     model = context.model
     data, first, second = model.eq_data[k], int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+    constraint: type[Closure] = Weld if kind == "weld" and data[TORQUE_SCALE] else Point
     if enum_name("mjtObj", model.eq_objtype[k]) == "site":
-        return kind(tree.site_names[first], tree.site_names[second], name=name)
-    if kind is Point:
+        return constraint(tree.site_names[first], tree.site_names[second], name=name)
+    if kind == "connect":
         one, other = (tree.attach(body, _shift(data[at : at + 3])) for body, at in ((first, 0), (second, 3)))
     else:  # a point of the second body, and the pose of that body in the first
         one = tree.attach(first, quaternion_pose(data[3:6], data[6:10]))
@@ -71,7 +75,7 @@ def _closure(
     if one[0] is None:  # the world must be side b of a closure
         one, other = other, one
     ends = [_add_frame(builder, end, f"{name}/{side}") for side, end in zip("ab", (one, other), strict=True)]
-    return kind(ends[0], ends[1], name=name)
+    return constraint(ends[0], ends[1], name=name)
 
 
 def _add_frame(builder: Builder, attachment: Attachment, name: str) -> str:
