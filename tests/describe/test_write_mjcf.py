@@ -153,6 +153,30 @@ def test_a_planar_joint_is_two_slides_and_a_hinge():
     assert ap.load_text(text, "mjcf").joint_names == ("root_joint_x", "root_joint_y", "root_joint_angle")
 
 
+@pytest.mark.parametrize("limit", [0.5, 0.0, -0.25])
+def test_equal_limits_remain_limits_in_mujoco(limit):
+    """MuJoCo takes a range of two equal numbers for no range at all."""
+    builder = arm().link(
+        "k", ap.Prismatic(), parent="upper", mass=1, inertia=(1, 1, 1), joint_name="k", limits=(limit, limit)
+    )
+    with pytest.warns(ModelWarning, match="the equal limits of joint 'k' are a range of one rounding error"):
+        text = ap.to_mjcf(builder.build())
+    assert mujoco.MjModel.from_xml_string(text).jnt_limited.tolist() == [False, True]
+    limits = ap.load_text(text, "mjcf").joint("k").limits
+    assert limits.lower == limit
+    assert limits.upper == pytest.approx(limit, rel=1e-15, abs=1e-300)
+
+
+def test_a_moving_link_called_world_has_another_name_in_mujoco():
+    builder = ap.Builder("m", root="world", base="floating").root_body(mass=1, inertia=(1, 1, 1))
+    builder.link("world_link", ap.Revolute(), parent="world", mass=1, inertia=(1, 1, 1), joint_name="k")
+    robot = builder.build()
+    with pytest.warns(ModelWarning, match="link 'world' is the body 'world_link_'"):
+        text = ap.to_mjcf(robot)
+    assert ap.load_text(text, "mjcf").link_names == ("world_link_", "world_link")
+    assert largest_difference(robot) < TOLERANCE
+
+
 def test_values_that_mjcf_cannot_express_are_listed_in_a_warning():
     motor = ap.Actuator(friction=ap.Friction(0.1, 0.2, static=0.3), speed=4, offset=0.5)
     builder = ap.Builder("m", root=None).link(

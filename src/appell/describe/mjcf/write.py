@@ -10,6 +10,7 @@ depends on it, and is named in a warning otherwise.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from operator import truediv
 
@@ -22,9 +23,11 @@ from appell.describe.actuator_table import non_default_entries
 from appell.describe.mjcf.attributes import numbers_text, pose_attributes, quaternion, tag
 from appell.describe.mjcf.equality import Sites, equality_lines, equality_sites
 from appell.describe.mjcf.link_groups import LinkGroup, check_groups, depth_first, link_groups
+from appell.describe.mjcf.tree import unique
 from appell.describe.mjcf.visuals import LAST_VISIBLE_GROUP
 from appell.describe.visuals import SIZE_FACTORS
 from appell.model.body import Body
+from appell.model.constraint import WORLD_NAME
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Planar, Prismatic, Spherical
 from appell.model.robot import ConstrainedRobot, Joint, Robot
@@ -72,7 +75,7 @@ def lost_in_mjcf(robot: Robot) -> str:
 
 
 def changed_in_mjcf(robot: Robot) -> str:
-    """Return what has other coordinates or velocities in MJCF; empty if nothing has."""
+    """Return what has other names, limits, coordinates or velocities in MJCF; empty if nothing has."""
     phrases = [
         f"mimic joint '{x.joint.name}' is an equality constraint, which is compliant"
         for x in robot.links
@@ -82,6 +85,13 @@ def changed_in_mjcf(robot: Robot) -> str:
     phrases += [
         f"planar joint '{joint.name}' is two slides and a hinge, with its velocity in world axes" for joint in planar
     ]
+    phrases += [
+        f"the equal limits of joint '{joint.name}' are a range of one rounding error"
+        for joint in (link.joint for link in robot.links)
+        if joint.limits.lower is not None and joint.limits.lower == joint.limits.upper
+    ]
+    if any(group.last.name == WORLD_NAME for group in link_groups(robot)):
+        phrases.append(f"link '{WORLD_NAME}' is the body '{_body_name(robot, WORLD_NAME)}'")
     order = [link.joint.name for group in depth_first(list(link_groups(robot))) for link in group.links]
     if order != [link.joint.name for link in robot.links]:
         phrases.append(f"the order of the joints is {', '.join(order)}")
@@ -93,7 +103,7 @@ def changed_in_mjcf(robot: Robot) -> str:
 
 def _body(tree: Robot, group: LinkGroup, groups: Sequence[LinkGroup], sites: Sites, indent: str) -> list[str]:
     inside, link = indent + "  ", group.last
-    lines = [indent + tag("body", name=link.name, **pose_attributes(group.placement))]
+    lines = [indent + tag("body", name=_body_name(tree, link.name), **pose_attributes(group.placement))]
     for member, pose_of_last in group.poses_of_last():
         lines += [inside + joint for joint in _joints(member.joint, pose_of_last.inverse)]
     assert link.body is not None
@@ -110,6 +120,11 @@ def _body(tree: Robot, group: LinkGroup, groups: Sequence[LinkGroup], sites: Sit
         if other.links[0].parent in names:
             lines += _body(tree, other, groups, sites, inside)
     return [*lines, indent + "</body>"]
+
+
+def _body_name(tree: Robot, link: str) -> str:
+    """Return the name of the body of a link. In MJCF, the name 'world' is reserved for the world."""
+    return unique([f"{WORLD_NAME}_link"], tree.link_names)[0] if link == WORLD_NAME else link
 
 
 def _joints(joint: Joint, pose: Pose) -> Iterator[str]:
@@ -145,10 +160,16 @@ def _actuator_attributes(joint: Joint) -> dict[str, str]:
 
 
 def _range(joint: Joint) -> dict[str, str]:
-    """Return both limits, which MJCF requires; a missing one is ±1e9."""
+    """Return both limits, which MJCF requires; a missing one is ±1e9.
+
+    MuJoCo ignores or rejects a range of two equal numbers. Equal limits are therefore written with the next larger
+    number as upper limit.
+    """
     lower, upper = joint.limits.lower, joint.limits.upper
     if lower is None and upper is None:
         return {}
+    if lower is not None and lower == upper:
+        upper = math.nextafter(upper, math.inf) if upper else sys.float_info.min  # not 5e-324, which MuJoCo rejects
     return {"range": numbers_text((-1e9 if lower is None else lower, 1e9 if upper is None else upper))}
 
 
