@@ -67,6 +67,20 @@ def test_files_that_cannot_be_expanded_are_named_errors(path, old, new, problem)
         load(path)
 
 
+def test_entities_in_an_included_file_are_rejected(path):
+    (path.parent / "parts.xacro").write_text(
+        '<!DOCTYPE r [<!ENTITY a "b">]>\n' + PARTS.replace('"arm" params', '"&a;" params')
+    )
+    path.write_text(XACRO.replace("<xacro:arm ", "<xacro:b "))
+    with pytest.raises(DescriptionError, match=r"(?s)declares a document type.*parts.xacro, line 1"):
+        load(path)
+
+
+def test_optional_includes_may_be_missing(path):
+    path.write_text(XACRO.replace("<link", '<xacro:include filename="no_parts.xacro" optional="true"/>\n  <link', 1))
+    assert load(path).joint_names == ("left",)
+
+
 def test_errors_of_the_expansion_refer_to_the_expansion(path):
     path.write_text(XACRO.replace('mass="${2 * length}"', 'mass="heavy"'))
     with pytest.raises(DescriptionError, match=r"(?s)'heavy'.*the expansion of .*arm.urdf.xacro, line"):

@@ -5,7 +5,8 @@ themselves. A tag that would have been replaced (a macro call, include, if) is i
 describes a robot. Otherwise the file must be expanded with xacro first, and the error says how.
 
 A .xacro file is expanded with the package xacro if that is installed; line numbers are then those of the expansion. The
-text is parsed first, so that entity declarations are rejected before xacro processes them.
+text is parsed first, so that entity declarations are rejected before xacro processes them. The names of included files
+may be expressions, so these files are checked after the expansion.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 
+from appell.describe.files import read_text
 from appell.describe.xml import Element, parse
 from appell.errors import DescriptionError
 
@@ -47,6 +49,7 @@ def expanded(path: Path, text: str, arguments: Mapping[str, str] | None = None) 
             raise DescriptionError(problem, source=str(path), hint="pip install xacro") from None
         return text, str(path)
     mappings = {str(key): str(value) for key, value in (arguments or {}).items()}
+    included_before = len(xacro.all_includes)
     try:
         expansion = xacro.process_file(str(path), mappings=mappings).toprettyxml(indent="  ")
     except SystemExit:
@@ -54,6 +57,9 @@ def expanded(path: Path, text: str, arguments: Mapping[str, str] | None = None) 
     except Exception as error:  # it evaluates Python expressions, which may fail in any way
         message = " ".join(str(error).split()) or type(error).__name__
         raise DescriptionError(f"xacro cannot expand this file: {message.rstrip('.')}.", source=str(path)) from None
+    for included in map(Path, xacro.all_includes[included_before:]):
+        if included.is_file() and "<!DOCTYPE" in (included_text := read_text(included)):
+            parse(included_text, str(included))
     return expansion, f"the expansion of {path}"
 
 
