@@ -2,7 +2,7 @@
 
     python .ci/floors.py > floors.txt && pip install -c floors.txt --editable '.[test]'
 
-pyproject.toml is the only list of them. A requirement without a lowest version is an error.
+pyproject.toml is the only list of them. A requirement without a lowest version is an error; versions may be excluded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-FLOOR = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)>=(?P<version>[0-9.]+)")
+FLOOR = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)>=(?P<version>[0-9.]+)(,!=[0-9.]+)*")
 EXTRAS = re.compile(r"appell\[(?P<extras>[a-z,]+)\]")
 
 

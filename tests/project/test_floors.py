@@ -38,6 +38,16 @@ def test_a_requirement_without_a_plain_floor_is_an_error(requirement):
         floors({"dependencies": [requirement], "optional-dependencies": {"test": []}})
 
 
+def test_versions_may_be_excluded():
+    assert floors({"dependencies": ["mujoco>=3.3,!=4.0.0"], "optional-dependencies": {"test": []}}) == {"mujoco": "3.3"}
+
+
+@pytest.mark.parametrize("extra", ["mjcf", "peers"])
+def test_extras_exclude_the_version_of_mujoco_with_wrong_accelerations(extra):
+    (requirement,) = [r for r in EXTRAS[extra] if r.startswith("mujoco")]
+    assert requirement.endswith(",!=4.0.0")
+
+
 def test_two_floors_of_one_package_are_an_error():
     with pytest.raises(SystemExit, match="two floors of pyarrow"):
         floors({"dependencies": ["pyarrow>=16"], "optional-dependencies": {"test": ["pyarrow>=17"]}})
