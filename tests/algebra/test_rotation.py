@@ -11,6 +11,7 @@ from appell.algebra.matrix import IDENTITY, Mat3, axial, axial_of_product, outer
 from appell.algebra.rotation import Pose, about_axis, compose, of_quaternion
 from appell.algebra.scalar import atan2, select, snap, sqrt
 from appell.algebra.vector import UNITS, Vec3
+from appell.errors import ArgumentError
 
 
 def array(m) -> np.ndarray:
@@ -97,3 +98,28 @@ def test_scalar_functions_of_numbers_agree_with_math():
     assert (select(1e-300, "yes", "no"), select(0.0, "yes", "no")) == ("yes", "no")
     assert snap(math.cos(math.pi / 2)) == 0.0
     assert snap(1e-9) == 1e-9
+
+
+def test_a_pose_accepts_arrays_and_lists():
+    pose = Pose.from_rpy(Vec3(0.1, 0.2, 0.3), Vec3(1.0, 2.0, 3.0))
+    matrix = np.array(pose.matrix)
+    assert Pose.from_matrix(matrix) == Pose.from_matrix(matrix[:3]) == Pose.from_matrix(matrix.tolist()) == pose
+    assert Pose(matrix[:3, :3], matrix[:3, 3]) == Pose(matrix[:3, :3].tolist(), [1, 2, 3]) == pose
+    assert all(type(x) is float for row in Pose.from_matrix(matrix).rows for x in row)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: Pose.from_matrix(np.eye(3)), r"the matrix of a pose has shape \(3, 3\)"),
+        (lambda: Pose.from_matrix(2 * np.eye(4)), "the last row of the matrix of a pose is"),
+        (lambda: Pose.from_matrix(2 * np.eye(4)[:3]), r"the rotation of a pose is not orthonormal \(error 3"),
+        (lambda: Pose(-np.eye(3)), "the rotation of a pose is a reflection"),
+        (lambda: Pose(np.full((3, 3), np.nan)), "the rotation of a pose contains NaN"),
+        (lambda: Pose("upside down"), "the rotation of a pose is 'upside down'"),
+        (lambda: Pose(translation=[1, 2]), r"the translation of a pose has shape \(2,\)"),
+    ],
+)
+def test_arrays_that_are_not_poses_are_named_errors(make, problem):
+    with pytest.raises(ArgumentError, match=problem):
+        make()

@@ -108,6 +108,13 @@ def test_names_limits_and_missing_masses_are_kept():
     [
         ([DH(mass=0)], "classic", "convention is 'classic'.*\n.*modified or standard"),
         ([], "modified", "has no rows"),
+        (
+            [DH(), (0.0, 0.0, 0.3, 0.0)],
+            "modified",
+            r"row 2 of the DH table is \(0.0, 0.0, 0.3, 0.0\).*\n.*DH\(twist=..., ",
+        ),
+        ([{"twist": 0.1}], "modified", "row 1 of the DH table is {'twist': 0.1}"),
+        (np.zeros((2, 4)), "modified", "row 1 of the DH table is array"),
         ([DH(kind="helical")], "modified", "row 1 of the DH table has kind 'helical'"),
         ([DH(), DH(twist=float("nan"))], "modified", "the twist of row 2 of the DH table is nan"),
         ([DH(length="long")], "modified", "the length of row 1 of the DH table is 'long'"),
@@ -118,3 +125,12 @@ def test_names_limits_and_missing_masses_are_kept():
 def test_invalid_tables_are_named_errors(rows, convention, message):
     with pytest.raises(DescriptionError, match=message):
         from_dh(rows, convention)
+
+
+def test_symbols_of_the_parameters_are_named_errors():
+    with pytest.raises(
+        DescriptionError, match=r"(?s)no parameter alpha or d\..*twist \(alpha\), length.*Write twist=, offset="
+    ):
+        DH(alpha=0.1, d=0.3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'beta'"):
+        DH(beta=0.1)

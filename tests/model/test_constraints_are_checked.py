@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import appell as ap
+from appell.errors import ArgumentError
 from appell.model import constraint as con
 from appell.model.constraint import check_constraints
 
@@ -134,3 +136,13 @@ def test_the_gap_of_a_wheel_that_cannot_reach_its_plane_is_reported_in_metres():
     builder.link("left", ap.Revolute((0.0, 1.0, 0.0)), parent="chassis", xyz=(0.0, 0.2, 0.3))
     with pytest.raises(ap.ModelError, match=r"loop 'left' of robot 'cart' cannot be closed: a gap of 0\.2 m remains"):
         builder.build().with_loops(ap.Rolling("left", 0.1))
+
+
+def test_the_other_side_of_a_closure_may_be_an_array_or_a_list():
+    pose = ap.Pose(np.diag([1.0, -1.0, -1.0]), (0.1, 0.2, 0.3))
+    matrix = np.array(pose.matrix)
+    assert con.Point("hook", np.array([0.1, 0.2, 0.3])) == con.Point("hook", ap.Pose(translation=[0.1, 0.2, 0.3]))
+    assert con.Weld("hook", matrix) == con.Weld("hook", matrix[:3].tolist()) == con.Weld("hook", pose)
+    assert con.Distance("hook", (0.1, 0.2, 0.3), length=1.0).b == ap.Pose(translation=[0.1, 0.2, 0.3])
+    with pytest.raises(ArgumentError, match=r"frame b of a point has shape \(2,\)"):
+        con.Point("hook", [0.1, 0.2])

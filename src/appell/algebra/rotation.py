@@ -13,12 +13,18 @@ Rotating a symmetric tensor about z takes 8 multiplications and 8 additions with
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
+
+import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
 from appell.algebra.scalar import Scalar, cos, is_number, level, sin, snap
 from appell.algebra.vector import ZERO, Vec3
+from appell.errors import ArgumentError
+
+ORTHONORMAL_TOLERANCE = 1e-10  # largest entry of RᵀR - 1; a larger one causes a relative error of that size in torques
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +139,29 @@ def _planar_conjugate(factor: Mat3, S: Mat3, k: int) -> Mat3:
 class Pose:
     """Position and orientation of an inner coordinate system in an outer one.
 
-    x_outer = rotation @ x_inner + translation, with the translation in m.
+    x_outer = rotation @ x_inner + translation, with the translation in m. Both may be given as arrays or lists of
+    numbers, of shapes (3, 3) and (3,).
     """
 
     rotation: Mat3 = IDENTITY
     translation: Vec3 = ZERO
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rotation, Mat3):
+            object.__setattr__(self, "rotation", _rotation_from(self.rotation))
+        if not isinstance(self.translation, Vec3):
+            numbers = finite_array(self.translation, "the translation of a pose", (3,))
+            object.__setattr__(self, "translation", Vec3.of(numbers.tolist()))
+
+    @staticmethod
+    def from_matrix(matrix: Any) -> Pose:
+        """Return the pose of a homogeneous matrix, an array or nested list of shape (4, 4) or (3, 4)."""
+        numbers = finite_array(matrix, "the matrix of a pose", (4, 4), (3, 4))
+        if numbers[3:].tolist() not in ([], [[0.0, 0.0, 0.0, 1.0]]):
+            raise ArgumentError(
+                f"the last row of the matrix of a pose is {numbers[3].tolist()}.", expected="[0, 0, 0, 1]"
+            )
+        return Pose(numbers[:3, :3], numbers[:3, 3])  # type: ignore[arg-type]
 
     @staticmethod
     def from_rpy(rpy: Vec3, translation: Vec3 = ZERO) -> Pose:
@@ -170,3 +194,29 @@ class Pose:
         """The pose of the outer system in the inner one."""
         transposed = self.rotation.T
         return Pose(transposed, -(transposed @ self.translation))
+
+
+def finite_array(values: Any, what: str, *shapes: tuple[int, ...]) -> np.ndarray:
+    """Return finite numbers as an array of one of these shapes; raise ArgumentError, which names `what`, otherwise."""
+    expected = "finite numbers of shape " + " or ".join(map(str, shapes))
+    try:
+        numbers = np.asarray(values, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{what} is {reprlib.repr(values)}.", expected=expected) from None
+    if numbers.shape not in shapes:
+        raise ArgumentError(f"{what} has shape {numbers.shape}.", expected=expected)
+    if not np.isfinite(numbers).all():
+        raise ArgumentError(f"{what} contains NaN or infinity.", expected=expected)
+    return numbers
+
+
+def _rotation_from(values: Any) -> Mat3:
+    R = finite_array(values, "the rotation of a pose", (3, 3))
+    error = float(np.abs(R.T @ R - np.eye(3)).max())
+    if error > ORTHONORMAL_TOLERANCE:
+        raise ArgumentError(
+            f"the rotation of a pose is not orthonormal (error {error:.1e}).", expected="a rotation matrix"
+        )
+    if np.linalg.det(R) < 0.0:
+        raise ArgumentError("the rotation of a pose is a reflection.", expected="determinant +1")
+    return Mat3.of(R.tolist())

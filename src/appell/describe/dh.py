@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
-from appell.describe.values import body_from, number
+from appell.describe.values import body_from, number, shortened
 from appell.errors import DescriptionError
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.frame import IDENTITY_POSE
@@ -34,8 +36,30 @@ from appell.model.robot import GRAVITY, Robot
 
 KINDS = {"revolute": Revolute, "prismatic": Prismatic}
 CONVENTIONS = ("modified", "standard")
+Row = TypeVar("Row")
 
 
+SYMBOLS = {"alpha": "twist", "a": "length", "d": "offset", "theta": "angle"}  # parameters by their usual symbols
+
+
+def _named_parameters(cls: type[Row]) -> type[Row]:
+    """Make the constructor of a class reject the symbols of the parameters by name."""
+    construct = cls.__init__
+
+    @wraps(construct)
+    def checked(self: Row, *values: Any, **named: Any) -> None:
+        if symbols := [key for key in named if key in SYMBOLS]:
+            problem = f"a DH row has no parameter {' or '.join(symbols)}."
+            expected = "twist (alpha), length (a), offset (d) and angle (theta)"
+            hint = f"Write {', '.join(f'{SYMBOLS[key]}=' for key in symbols)} instead."
+            raise DescriptionError(problem, expected=expected, hint=hint)
+        construct(self, *values, **named)
+
+    cls.__init__ = checked  # type: ignore[method-assign, assignment]
+    return cls
+
+
+@_named_parameters
 @dataclass(frozen=True)
 class DH:
     """One row of a Denavit-Hartenberg table.
@@ -136,11 +160,18 @@ def add_rows(
     """
     if convention not in CONVENTIONS:
         raise DescriptionError(f"the DH convention is {convention!r}.", expected=" or ".join(CONVENTIONS), source=where)
+    rows = list(rows)
     if not rows:
         raise DescriptionError("the DH table has no rows.", source=where)
     parent, before = None, IDENTITY_POSE
     for i, row in enumerate(rows, start=1):
-        link, source = row.name or f"link{i}", row_sources[i - 1] if row_sources else where
+        source = row_sources[i - 1] if row_sources else where
+        if not isinstance(row, DH):
+            problem = f"row {i} of the DH table is {shortened(row)}."
+            expected = "DH(twist=..., length=..., offset=..., angle=...)"
+            hint = "Name the numbers of the row, because their order differs between textbooks."
+            raise DescriptionError(problem, expected=expected, source=source, hint=hint)
+        link = row.name or f"link{i}"
         to_joint, to_frame = _split_row(row, convention, f"row {i} of the DH table", source)
         body = body_from(None, row.mass, row.com, row.inertia, f"link '{link}'", source)
         builder.link(

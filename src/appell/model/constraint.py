@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from appell.algebra.rotation import Pose
+import numpy as np
+
+from appell.algebra.rotation import Pose, finite_array
 from appell.algebra.scalar import Scalar, Vector
 from appell.errors import AppellError, ArgumentError, ModelError, gathered, is_finite, unknown_name, value_text
 from appell.model.frame import Frame
@@ -121,11 +123,21 @@ COAXIAL = ("square 13", "square 23")  # axes 3 of both frames are parallel
 
 @dataclass(frozen=True)
 class Closure(Constraint):
-    """Base of the constraints that tie frame `a` to frame `b`, or to the world if `b` is None."""
+    """Base of the constraints that tie frame `a` to frame `b`, or to the world if `b` is None.
+
+    `b` may also be an array or a list: a point in the world of shape (3,), or a pose of shape (3, 4) or (4, 4).
+    """
 
     labels: ClassVar[tuple[str, ...]]
     a: str
     b: FrameLike = None
+
+    def __post_init__(self):
+        if isinstance(self.b, (np.ndarray, list, tuple)):
+            numbers = finite_array(self.b, f"frame b of a {self.kind}", (3,), (3, 4), (4, 4))
+            pose = Pose(translation=numbers) if numbers.ndim == 1 else Pose.from_matrix(numbers)
+            object.__setattr__(self, "b", pose)
+        super().__post_init__()
 
     @property
     def default_name(self) -> str:
@@ -154,8 +166,8 @@ class Point(Closure):
     ----------
     a : str
         Name of a frame of the robot.
-    b : str or Pose, optional
-        Name of the other frame, or a pose in the world. None: the origin of the world.
+    b : str, Pose or array, optional
+        Name of the other frame, or a pose or a point (3,) in the world, in m. None: the origin of the world.
     name : str, keyword only
         Name of the constraint, `a-b` if empty.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appell.algebra.matrix import IDENTITY
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import ORTHONORMAL_TOLERANCE, Pose
 from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning, gathered, is_finite, unknown_name, value_text
 from appell.model.actuator import LIMITS, actuator_flaw
@@ -23,7 +23,6 @@ from appell.model.actuator import LIMITS, actuator_flaw
 if TYPE_CHECKING:
     from appell.model.robot import Joint, Robot
 
-ORTHONORMAL_TOLERANCE = 1e-10  # largest entry of RᵀR - 1; a larger one causes a relative error of that size in torques
 Culprit = tuple[str, str]  # kind (link, joint, frame, robot) and name
 
 
