@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.compile.arguments import call_signature
 from appell.compile.function import Function
 from appell.compile.native import gufunc
 from appell.compile.tape.count import OpCount
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, TraceError
 
 
 @pytest.fixture
@@ -287,3 +288,16 @@ def test_operations_are_counted_before_fusing(function):
     total = OpCount(mul=1, trig=2) + OpCount(mul=2, add=5)
     assert total == OpCount(mul=3, add=5, trig=2)
     assert str(total).split() == ["mul", "add", "div", "sqrt", "trig", "select", "3", "5", "0", "0", "2", "0"]
+
+
+def test_a_constant_that_is_not_finite_is_a_trace_error_that_names_the_function():
+    function = Function.of("f", {"x": ()}, lambda x: {"y": (x * 1e300) * (x * 1e300)})
+    with pytest.raises(TraceError, match=r"a constant of 'f_dx_dx' is inf.\n.*finite numbers"):
+        function.jacobian("x").jacobian("x")
+    with pytest.raises(TraceError, match="a constant of 'g' is nan"):
+        Function.of("g", {"x": ()}, lambda x: {"y": [x, np.nan]})
+
+
+def test_a_signature_with_a_reserved_word_has_positional_parameters():
+    function = Function.of("f", {"lambda": 2}, lambda x: {"y": x})
+    assert str(call_signature(function.inputs)) == "(x0, /)"

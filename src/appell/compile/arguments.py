@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ def common_batch(title: str, inputs: Sequence[Array], shapes: Sequence[tuple[int
 
 def call_signature(inputs: Sequence[Array]) -> Signature:
     """Return the signature that `help` and `inspect` show."""
-    named = all(array.name.isidentifier() for array in inputs)
+    named = all(array.name.isidentifier() and not iskeyword(array.name) for array in inputs)
     kind = Parameter.POSITIONAL_OR_KEYWORD if named else Parameter.POSITIONAL_ONLY
     return Signature([Parameter(array.name if named else f"x{k}", kind) for k, array in enumerate(inputs)])
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.algebra.scalar import sin
 from appell.compile.exchange.python_text import LIBRARIES, python_text
 from appell.compile.exchange.replay import half_to_even
 from appell.compile.exchange.to_json import schema
@@ -244,6 +245,16 @@ def test_names_that_become_equal_are_numbered_and_valid_names_stay():
     assert function.to_casadi().name_in() == ["a_b_2", "a_b", "a_b_3", "np", "class"]
     elements = Function.of("f", {"a": 12, "a1": 2}, lambda a, b: {"y": a[10] - b[0]}).to_sympy()
     assert str(elements.results["y"]) == "a10 - a10_2"
+
+
+def test_common_symbols_of_sympy_differ_from_those_of_arguments():
+    def body(x, c):
+        shared = sin(x[0] * c[0])
+        return {"y": [shared * x[1], shared * c[1]]}
+
+    symbolic = Function.of("f", {"x": 2, "c": 2}, body).to_sympy()
+    assert [str(symbol) for symbol, _ in symbolic.common] == ["c_0"]
+    assert str(symbolic.expanded()["y"][0]) == "x1*sin(c0*x0)"
 
 
 def tape_from(text: str) -> Tape:

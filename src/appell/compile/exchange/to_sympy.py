@@ -160,5 +160,8 @@ def _replaced(value: Any, known: dict[Any, Any]) -> Any:
 
 
 def _common_name(number: int, names: set[str]) -> str:
-    """Return x0, x1, ..., or c0, c1, ... if the name of an argument starts with x."""
-    return f"{'c' if any(name.startswith('x') for name in names) else 'x'}{number}"
+    """Return x0, x1, ...; c0, c1, ... if the name of an argument starts with x; c_0, c_1, ... if one starts with c."""
+    prefix = "c" if any(name.startswith("x") for name in names) else "x"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "_"
+    return f"{prefix}{number}"

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile.tape.ops import ARITY, Op
-from appell.errors import CompileError
+from appell.errors import CompileError, TraceError
 
 Node = tuple[Any, ...]
 CONST, INPUT = int(Op.CONST), int(Op.INPUT)  # the leaves; all other ops have larger numbers
@@ -184,7 +184,11 @@ def verify(tape: Tape) -> Tape:
                 fail(index, "an operand must be an earlier node")
         elif op == CONST:
             if not isfinite(node[1]):
-                fail(index, "a constant must be finite")
+                raise TraceError(
+                    f"a constant of '{tape.name}' is {node[1]}.",
+                    expected="finite numbers",
+                    hint="Scale the formula so that products and sums of its constants do not overflow.",
+                )
         elif not -1 < node[1] < inputs:
             fail(index, f"there are {inputs} scalar inputs")
     if len(tape.results) != sum(array.size for array in tape.outputs):
