@@ -94,7 +94,7 @@ def triangular_factors(
 
     def reduce(span: slice) -> np.ndarray:
         rows = np.empty((span.stop - span.start, nv, columns + 1))
-        regressor(*(part[span] for part in motion), rows[..., :columns])
+        regressor(*(part[span] for part in motion), out=rows[..., :columns])
         rows[..., columns] = tau[span]
         if weights is not None:
             rows *= weights(span)[..., None]
