@@ -43,4 +43,4 @@ def driven(robot, rotor_inertia=0.0, **friction):
     for k, joint in enumerate(robot.joint_names):
         row = {name: column[k] for name, column in columns.items()}
         actuators[joint] = Actuator(rotor_inertia=row.pop("rotor_inertia"), friction=Friction(**row))
-    return robot.with_actuators(actuators)
+    return robot.with_actuators(lambda name, actuator: actuators.get(name, actuator))

@@ -9,7 +9,7 @@ import pytest
 
 from appell.algebra.vector import Vec3
 from appell.describe.load import load
-from appell.errors import ArgumentError, ModelError
+from appell.errors import ArgumentError, ModelError, ModelWarning
 from appell.model.actuator import Actuator, Friction
 from appell.model.frame import Frame
 from appell.model.joints import Floating, Prismatic, Revolute
@@ -122,3 +122,38 @@ def test_gravity_that_is_not_a_vector_is_named(gravity):
 def test_an_invalid_actuator_is_named_with_its_joint(actuator, words):
     with pytest.raises(ModelError, match=f"joint 'joint0' of robot 'random1' has .*{words}"):
         random_tree(1, 3).with_actuators({"joint0": actuator})
+
+
+def test_changed_fields_of_an_actuator_keep_the_other_fields():
+    puma, friction = load("puma"), Friction(viscous=1.0)
+    changed = puma.with_actuators({"joint2": {"friction": friction, "speed": None}})
+    expected = list(puma.actuators)
+    expected[1] = replace(expected[1], friction=friction, speed=None)
+    assert changed.actuators == tuple(expected)
+    np.testing.assert_array_equal(changed.limits.torque, puma.limits.torque)
+
+
+def test_an_unknown_field_of_an_actuator_is_named():
+    with pytest.raises(
+        ModelError, match=r"actuator 'joint2' of robot 'puma' has no field 'frction'\. Did you mean 'fric"
+    ):
+        load("puma").with_actuators({"joint2": {"frction": Friction()}})
+
+
+def test_limits_that_a_replaced_actuator_loses_are_named():
+    puma, friction = load("puma"), Friction(viscous=1.0)
+    with pytest.warns(
+        ModelWarning, match=r"removes the limits of robot 'puma.*': 'joint2' \(torque .*, .*\)\. The new"
+    ):
+        changed = puma.with_actuators({"joint2": Actuator(friction=friction)})
+    assert changed.actuators[1] == Actuator(friction=friction)
+    puma.with_actuators({"joint2": Actuator(torque=1.0)})  # with a limit: no warning
+    puma.with_actuators(lambda name, actuator: Actuator())  # a function receives the present actuator: no warning
+
+
+def test_the_actuators_of_mechanisms_and_constrained_robots_change_by_field():
+    for name in ("delta", "five-bar"):
+        system = load(name).with_actuators(lambda *_: Actuator(torque=5.0))
+        first = system.actuator_names[0]
+        changed = system.with_actuators({first: {"gear": 3.0}})
+        assert changed.actuators == (Actuator(gear=3.0, torque=5.0), *system.actuators[1:])

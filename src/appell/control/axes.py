@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, ModelError
+from appell.model.robot import refuse_immobile
 from appell.model.system import System
 
 PerAxis = Any  # one number for all axes, or one per axis; after the check, a tuple with one number per axis
@@ -22,6 +23,7 @@ def controllable(system: Any) -> System:
         raise ArgumentError(
             f"{system!r} is not a robot that can be controlled.", expected="a Robot or a Mechanism: ap.load('puma')"
         )
+    refuse_immobile(system, "a controller")
     check_joints(system)
     if system.free:
         raise ModelError(

@@ -31,7 +31,7 @@ from appell.formulate.equations import Equations, Parameter
 from appell.formulate.systems import EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
 from appell.model.frame import Frame
-from appell.model.robot import refuse_unconstrained
+from appell.model.robot import refuse_immobile, refuse_unconstrained
 from appell.model.system import System
 
 Body = Callable[..., dict[str, Any]]  # a formula: (equations, *arguments) -> results by name
@@ -203,11 +203,13 @@ class Dynamics:
 
         `base_matrix` holds the combinations. Units are those of the naming parameter.
         """
+        refuse_immobile(self.system, "base_parameters")
         return self.equations.base.parameters
 
     @property
     def base_matrix(self) -> np.ndarray:
         """B, with base_parameters = B parameters and regressor = base_regressor B."""
+        refuse_immobile(self.system, "base_matrix")
         return self.equations.base.matrix
 
     # ---- energy, momentum, coordinates
@@ -469,6 +471,8 @@ class Dynamics:
         23.433
         """
         names = _arguments(formula)
+        if not {"v", "a"}.isdisjoint(names):
+            refuse_immobile(self.system, name)
         wrench_frames = self._wrench_frames if "wrenches" in names else ()
         free = self.free_bodies if inertial else []
         sizes = {argument: self._size(argument) for argument in names if argument != "wrenches"}
@@ -495,6 +499,8 @@ class Dynamics:
             made = roll(name, inputs, lambda *values: body(values[:-1], values[-1]))
         else:
             made = cached_trace(subject, make)
+        if not all(array.size for array in made.outputs):
+            refuse_immobile(self.system, name)
         return Function(made, doc, self.system.owner, self.tangents, self._rule(made, wrench_frames, free))
 
     def _size(self, argument: str) -> int:

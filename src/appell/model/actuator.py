@@ -19,10 +19,13 @@ stribeck and width the law is linear in its levels, as identification requires:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from appell.algebra.scalar import Scalar, is_number, select, sqrt
-from appell.errors import is_finite, value_text
+from appell.errors import ModelError, ModelWarning, is_finite, unknown_name, value_text
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,9 @@ class Actuator:
     >>> robot = ap.load("puma").with_actuators({"joint1": motor})
     >>> robot.actuators[0].gear
     100.0
+    >>> robot = robot.with_actuators({"joint1": {"gear": 50.0}})  # keeps the other fields
+    >>> robot.actuators[0].current
+    3.0
     """
 
     gear: float = 1.0
@@ -204,7 +210,61 @@ class Actuator:
 
 IDEAL = Actuator()
 
+# joint -> its new actuator, or the fields that change; or a function of a joint's name and its present actuator
+ActuatorChanges = Mapping[str, Actuator | Mapping[str, Any]] | Callable[[str, Actuator], Actuator]
+
 
 def actuator_flaw(actuator: object) -> str:
     """Return the flaw of an actuator, or say that the object is not an actuator; empty if it is valid."""
     return actuator.flaw() if isinstance(actuator, Actuator) else f"has actuator {actuator!r}, which is not an Actuator"
+
+
+def changed_actuators(present: Mapping[str, Actuator], changes: ActuatorChanges, owner: str) -> dict[str, Actuator]:
+    """Return the actuators after `changes`, by joint.
+
+    Parameters
+    ----------
+    present : mapping of str to Actuator
+        The actuators of all joints before the change.
+    changes : mapping or callable
+        See `System.with_actuators`; its names must be known.
+    owner : str
+        Name of the system, for messages.
+
+    Raises
+    ------
+    ModelError
+        If an actuator does not have a field that is to change.
+
+    Warns
+    -----
+    ModelWarning
+        If a mapping replaces an actuator with limits by one without any limit.
+    """
+    if callable(changes):
+        return {name: changes(name, old) for name, old in present.items()}
+    actuators, lost = dict(present), []
+    for name, change in changes.items():
+        old = present[name]
+        if not isinstance(change, Mapping):
+            actuators[name] = change
+            if isinstance(change, Actuator) and not _limits(change) and (limits := _limits(old)):
+                lost.append(f"'{name}' ({', '.join(f'{limit} {value:g}' for limit, value in limits.items())})")
+            continue
+        for field in change:
+            if field not in vars(old):
+                raise ModelError(unknown_name("field", str(field), vars(old), f"actuator '{name}' of {owner}"))
+        actuators[name] = replace(old, **change)
+    if lost:
+        warnings.warn(
+            f"with_actuators removes the limits of {owner}: {', '.join(lost)}. The new actuators have no limits. Pass "
+            "{joint: {field: value}} to change single fields, or a function to replace actuators without this warning.",
+            ModelWarning,
+            stacklevel=3,
+        )
+    return actuators
+
+
+def _limits(actuator: Actuator) -> dict[str, float]:
+    """Return the known limits of an actuator by name."""
+    return {name: value for name in LIMITS if (value := getattr(actuator, name)) is not None}

@@ -23,7 +23,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning, is_finite, value_text
-from appell.model.actuator import IDEAL, Actuator, actuator_flaw
+from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, actuator_flaw, changed_actuators
 from appell.model.body import Body
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.robot import GRAVITY
@@ -377,16 +377,12 @@ class Mechanism(System):
             replaced[name] = body
         return replace(self, parts=tuple(replace(part, body=replaced.get(part.name, part.body)) for part in self.parts))
 
-    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+    def with_actuators(self, change: ActuatorChanges) -> Self:
         if not callable(change):
             for name in change:
                 self.find("actuator", name, dict.fromkeys(self.actuator_names))
-
-        def changed(joint: LegJoint) -> LegJoint:
-            old = joint.actuator
-            return replace(joint, actuator=change(joint.name, old) if callable(change) else change.get(joint.name, old))
-
-        return replace(self, driven=tuple(changed(joint) for joint in self.driven))
+        actuators = changed_actuators({joint.name: joint.actuator for joint in self.driven}, change, self.owner)
+        return replace(self, driven=tuple(replace(joint, actuator=actuators[joint.name]) for joint in self.driven))
 
 
 def check(mechanism: Mechanism) -> None:

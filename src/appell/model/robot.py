@@ -14,7 +14,7 @@ The map of the robot (`ConstrainedRobot.map`, see `formulate.constrained.map`) d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -25,7 +25,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, value_text
-from appell.model.actuator import IDEAL, Actuator
+from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators
 from appell.model.body import Body
 from appell.model.constraint import Constraint, check_constraints
 from appell.model.frame import IDENTITY_POSE, Frame
@@ -416,16 +416,13 @@ class Robot(System):
         links = tuple(replace(link, body=bodies.get(link.name, link.body)) for link in self.links)
         return replace(self, links=links, missing=tuple(name for name in self.missing if name not in bodies))
 
-    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+    def with_actuators(self, change: ActuatorChanges) -> Self:
         if not callable(change):
             for name in change:
                 self.joint(name)
-
-        def changed(joint: Joint) -> Joint:
-            old = joint.actuator
-            return replace(joint, actuator=change(joint.name, old) if callable(change) else change.get(joint.name, old))
-
-        return replace(self, links=tuple(replace(link, joint=changed(link.joint)) for link in self.links))
+        actuators = changed_actuators({link.joint.name: link.joint.actuator for link in self.links}, change, self.owner)
+        joints = (replace(link.joint, actuator=actuators[link.joint.name]) for link in self.links)
+        return replace(self, links=tuple(replace(link, joint=x) for link, x in zip(self.links, joints, strict=True)))
 
 
 def constrained(
@@ -477,6 +474,19 @@ def refuse_unconstrained(system: System, function: str) -> None:
         raise ModelError(
             f"{function} is for constrained robots; {system.owner} has no constraints.",
             hint="Use robot.with_loops(...).",
+        )
+
+
+def refuse_immobile(system: System, function: str) -> None:
+    """Raise if a system has no independent velocities, which `function` needs."""
+    if not system.nv:
+        reason = "its constraints determine all motions" if system.is_constrained else "no joint can move"
+        raise ModelError(
+            f"{function} needs a degree of freedom, and {system.owner} has none: {reason}.",
+            hint="Use simulate(...) for its motion, and Dynamics.constraint_multipliers(q, w, force), where w holds "
+            "the velocities of all joints, for the forces of its constraints."
+            if system.is_constrained
+            else "",
         )
 
 
@@ -672,7 +682,7 @@ class ConstrainedRobot(System):
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         return self._with_tree(self.tree.with_bodies(bodies))
 
-    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+    def with_actuators(self, change: ActuatorChanges) -> Self:
         return self._with_tree(self.tree.with_actuators(change))
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:

@@ -18,7 +18,7 @@ from appell.algebra.matrix import ZEROS
 from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, ActuatorChanges
 from appell.model.body import Body, welded
 from appell.model.frame import Frame
 from appell.model.limits import LimitArrays
@@ -337,10 +337,25 @@ class System(ABC):
         """Return a copy in which the bodies with these names are replaced."""
 
     @abstractmethod
-    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+    def with_actuators(self, change: ActuatorChanges) -> Self:
         """Return a copy with other actuators.
 
-        `change` maps names of joints to actuators, or is a function of a joint's name and its present actuator.
+        Parameters
+        ----------
+        change : mapping or callable
+            For each joint, by name, the fields that change, `{"elbow": {"friction": Friction(viscous=1.0)}}`, or an
+            Actuator that replaces all fields. A function of a joint's name and its present actuator is called for
+            every joint and returns the new actuator.
+
+        Raises
+        ------
+        ModelError
+            If the system does not have the joint, or an actuator does not have the field.
+
+        Warns
+        -----
+        ModelWarning
+            If an Actuator in a mapping has no limits but replaces one that has.
         """
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.model.constraint import Gear, Velocities
+from appell.errors import ModelError
+from appell.model.constraint import Gear, Prescribed, Velocities
+from appell.model.system import System
 from constrained_cases import constrained, state
 
 
@@ -157,3 +159,49 @@ def test_options_that_are_not_names_are_rejected(given):
     system = constrained("fourbar-grashof")
     with pytest.raises((ap.ArgumentError, ap.ModelError), match=r"is 5\.|is \[|weight 'x'"):
         system.tree.with_loops(*system.constraints, home=system.home, **given)
+
+
+def immobile() -> dict[str, System]:
+    """Return robots without a degree of freedom: a locked joint, and an arm whose motion is prescribed."""
+    arm = ap.load("planar-2r")
+    return {
+        "locked": ap.load("pendulum").with_loops(Gear({"hinge": 1.0})),
+        "prescribed": arm.with_loops(*(Prescribed(Gear({name: 1.0})) for name in arm.velocity_names)),
+    }
+
+
+@pytest.mark.parametrize("name", ["locked", "prescribed"])
+def test_functions_of_a_robot_without_degrees_of_freedom_work_or_are_named(name):
+    system = immobile()[name]
+    dyn, errors = ap.Dynamics(system), {}
+    for function in dyn.functions:
+        try:
+            arguments = [np.zeros(array.shape) for array in getattr(dyn, function).inputs]
+            assert np.isfinite(getattr(dyn, function)(*arguments)).all()
+        except ModelError as error:
+            errors[function] = str(error)
+    named = {
+        name
+        for name, text in errors.items()
+        if text.startswith(f"{name} needs a degree of freedom, and {system.owner}")
+    }
+    assert {*errors} - named == {"joint_motion", "survey"}  # only for mechanisms in closed form
+    assert named >= {"mass_matrix", "coriolis", "inverse_dynamics", "regressor", "base_regressor", "constraint_forces"}
+    assert named.isdisjoint({"constraint_multipliers", "constrained_acceleration", "mobility", "center_of_mass"})
+    calls = {
+        "jacobian": lambda: dyn.jacobian(system.frame_names[-1]),
+        "base_matrix": lambda: dyn.base_matrix,
+        "rollout": lambda: ap.rollout(system, steps=1),
+        "a controller": lambda: ap.control.Design(system, ap.control.Gains(1.0, 1.0)),
+    }
+    for what, call in calls.items():
+        with pytest.raises(ModelError, match=f"{what}.* needs a degree of freedom"):
+            call()
+
+
+def test_multipliers_of_prescribed_motions_are_the_drive_torques_of_the_tree():
+    system, rng = immobile()["prescribed"], np.random.default_rng(0)
+    q, w, a = rng.normal(size=(3, 2))
+    prescribed = np.stack([q, w, a], axis=-1).ravel()
+    multipliers = ap.Dynamics(system).constraint_multipliers(q, w, np.zeros(2), prescribed)
+    np.testing.assert_allclose(multipliers, ap.Dynamics(system.tree).inverse_dynamics(q, w, a), rtol=1e-12)

@@ -12,7 +12,7 @@ from fmpy.validation import validate_fmu
 
 import appell as ap
 from appell.compile.native.machine import host
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, StepWarning
 
 NEEDS_FMA = pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add")
 STRICT = ("-march=native", "-O1", "-pedantic", "-Wall", "-Wextra", "-Werror")
@@ -150,6 +150,8 @@ def test_external_wrenches_are_inputs(tmp_path, program):
         ({"name": "my arm"}, "not an identifier of C"),
         ({"method": "rk5"}, "no method 'rk5'"),
         ({"dt": -1.0}, "dt"),
+        ({"q0": [[0.0] * 6, [0.1] * 6]}, "q0, v0 or wrenches have 2 members"),
+        ({"wrenches": {"tool": [1.0, 2.0]}}, "the wrench on tool has shape"),
         ({"compiler": "no-such-compiler"}, "compiler 'no-such-compiler' is not installed"),
     ],
 )
@@ -166,3 +168,18 @@ def test_an_fmu_is_not_overwritten_silently(tmp_path):
         ap.to_fmu(ap.load("pendulum"), path)
     assert path.read_text() == "mine"
     assert ap.to_fmu(ap.load("pendulum"), path, overwrite=True) == path
+
+
+def test_values_of_wrenches_are_start_values(tmp_path):
+    push = [1.0, -2.0, 3.0, 0.1, 0.2, -0.3]
+    path = ap.to_fmu(ap.load("puma"), tmp_path / "pushed.fmu", wrenches={"tool": push}, method="moreau")
+    starts = {variable.name: variable.start for variable in fmpy.read_model_description(str(path)).modelVariables}
+    names = [f"wrench_tool_{axis}" for axis in ("fx", "fy", "fz", "mx", "my", "mz")]
+    assert [float(starts[name]) for name in names] == push
+
+
+def test_a_step_that_is_too_long_for_the_damping_is_reported(tmp_path):
+    damped = ap.load("pendulum").with_actuators({"hinge": {"friction": ap.Friction(viscous=1e4)}})
+    for export in (lambda: ap.rollout(damped, steps=1), lambda: ap.to_fmu(damped, tmp_path / "damped.fmu")):
+        with pytest.warns(StepWarning, match="damping is too strong for the step: .* mostly that of 'hinge'"):
+            export()

@@ -9,9 +9,9 @@ The value reference of a variable is its index.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from xml.etree import ElementTree as Xml
 
 from appell.model.system import System
@@ -109,20 +109,24 @@ class Variable:
     about: str
 
 
-def variables(system: System, wrenches: Sequence[str], q0: Sequence, v0: Sequence, dt: float) -> list[Variable]:
-    """Return all variables in the order of their value references; q0, v0 and dt are their start values."""
+def variables(system: System, wrenches: Sequence[str], starts: Mapping[str, Sequence], dt: float) -> list[Variable]:
+    """Return all variables in the order of their value references.
+
+    `starts` holds the start values of q, v and, if there are frames with wrenches, of wrenches (6 per frame).
+    """
     names, units = record_names(system), record_units(system)
 
-    def state(kind: str, start: Sequence, about: str):
-        for name, value in zip(names[kind], start, strict=True):
+    def state(kind: str, about: str):
+        for name, value in zip(names[kind], starts[kind], strict=True):
             title = f"{kind}_{name}"
             yield Variable(title, "output", units[title], float(value), f"{about} of {name}")
 
     forces = (Variable(f"tau_{x}", "input", units[f"tau_{x}"], 0.0, f"force of actuator {x}") for x in names["tau"])
     pushes = (
-        Variable(f"wrench_{frame}_{axis}", "input", unit, 0.0, f"external force or moment on frame {frame}")
-        for frame in wrenches
-        for axis, unit in WRENCH.items()
+        Variable(f"wrench_{frame}_{axis}", "input", unit, float(start), f"external force or moment on frame {frame}")
+        for (frame, (axis, unit)), start in zip(
+            product(wrenches, WRENCH.items()), starts.get("wrenches", ()), strict=True
+        )
     )
     step = Variable("step", "parameter", "s", dt, "length of an integration step")
-    return list(chain(state("q", q0, "coordinate"), state("v", v0, "velocity"), forces, pushes, [step]))
+    return list(chain(state("q", "coordinate"), state("v", "velocity"), forces, pushes, [step]))

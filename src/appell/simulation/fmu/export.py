@@ -85,7 +85,7 @@ def to_fmu(
     overwrite
         Whether to replace an existing file.
     contacts, stops, contact_model, saturate, wrenches, friction, rotors
-        As in `rollout`. The values of `wrenches` are ignored: each of its frames becomes an input.
+        As in `rollout`. Each frame of `wrenches` becomes an input; its six numbers are the start values.
 
     Returns
     -------
@@ -98,6 +98,11 @@ def to_fmu(
         If an argument is not valid, the file exists, or the system has free parameters or prescribed motions.
     CompileError
         If the compiler fails.
+
+    Warns
+    -----
+    StepWarning
+        If damping or contacts are too stiff for steps of the length `dt`, as in `rollout`.
 
     Examples
     --------
@@ -121,8 +126,17 @@ def to_fmu(
     )
     model = plan.dyn.system
     step = _checked(plan)
-    task = task_of(plan, q0, v0, None, 1, dt, wrenches={frame: [0.0] * 6 for frame in plan.dyn.wrenches} or None)
-    row = variables(model, plan.dyn.wrenches, task.carried["q"][0], task.carried["v"][0], task.dt)
+    pushes = wrenches or dict.fromkeys(plan.dyn.wrenches)
+    task = task_of(plan, q0, v0, None, 1, dt, wrenches=pushes or None)
+    if task.members != 1:
+        raise ArgumentError(
+            f"q0, v0 or wrenches have {task.members} members.",
+            expected="one member, because an FMU has one start state",
+        )
+    plan.check_step(task)
+    starts = {name: array[0] for name, array in task.carried.items()}
+    starts |= {name: array[0, 0] for name, array in task.driven.items() if name == "wrenches"}
+    row = variables(model, plan.dyn.wrenches, starts, task.dt)
     prefix = identifier(model.name) if name is None else c_name("name", name)
     content = _sources(prefix, step, row, comment(model.owner))
     entries = {f"sources/{file}": text.encode() for file, text in content.texts.items()}

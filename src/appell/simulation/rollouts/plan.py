@@ -22,6 +22,7 @@ from appell.compile.scan import Scan
 from appell.dynamics import Dynamics
 from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, unknown_name
+from appell.model.robot import refuse_immobile
 from appell.model.system import System
 from appell.motion.records import Records
 from appell.progress import Bar
@@ -84,6 +85,7 @@ class Rollout:
         self.dyn = dyn = moving_dynamics(
             dyn, "rollout", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches)
         )
+        refuse_immobile(dyn.system, "rollout")
         self.method = _method(method)
         self.law = law_of(law, reference)
         for name, function in {"cost": cost, "final_cost": final_cost}.items():
@@ -156,7 +158,7 @@ class Rollout:
         arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
         task = task_of(self, q0, v0, torque, steps, dt, output.every, start=start, project=project, **arrays)
         if check:
-            self._check_step(task)
+            self.check_step(task)
         results = Results(self, task.as_type(float_type(output.dtype)), output.energy)
         try:
             with Bar("rollout", steps * dt, "s", enabled=progress) as bar:
@@ -228,7 +230,7 @@ class Rollout:
         """The kernel of `change`."""
         return tangent_scan(self)
 
-    def _check_step(self, task: RolloutTask) -> None:
+    def check_step(self, task: RolloutTask) -> None:
         """Warn if damping or contact springs are too stiff for the step; contacts as impulses never are."""
         contact = self.formula.contact
         if isinstance(contact, Impulses) and self._has_contacts:
