@@ -11,6 +11,7 @@ import pytest
 
 import appell as ap
 from appell.algebra.matrix import Mat3
+from appell.algebra.solve import Cholesky
 from appell.errors import ModelError, ModelWarning
 from appell.formulate.formulations import FORMULATIONS
 from appell.model import shapes
@@ -209,3 +210,21 @@ def test_second_moments_are_accurate_to_the_last_digits(axis):
         others = [given[(axis + k) % 3] for k in (1, 2)]
         exact = (sum(map(Fraction, others)) - Fraction(given[axis])) / 2
         assert abs(Fraction(result) - exact) <= abs(exact) * Fraction(1, 2**51)
+
+
+def test_with_physical_false_only_the_error_of_a_singular_matrix_becomes_nan(monkeypatch):
+    """Other errors, also those of wrong arguments, are raised."""
+
+    def fail(*_):
+        raise ValueError("zip() argument 2 is shorter than argument 1")
+
+    dyn = ap.Dynamics(with_tip(physical=False, mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    monkeypatch.setattr("appell.formulate.tree_bodies.TreeBodies._solved", fail)
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        _ = dyn.forward_dynamics
+
+
+def test_cholesky_reports_a_constant_pivot_that_is_not_positive_like_ldl():
+    for matrix in ([[1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [2.0, 1.0]]):
+        with pytest.raises(ZeroDivisionError):
+            Cholesky.of(matrix)

@@ -182,11 +182,13 @@ class Cholesky:
 
     @staticmethod
     def of(matrix: Sequence[Sequence[Scalar]]) -> Cholesky:
-        """Factorise a symmetric positive definite matrix."""
+        """Factorise a symmetric positive definite matrix; ZeroDivisionError if a constant pivot is not positive."""
         n = len(matrix)
         L = [list(row) for row in matrix]
         inverse: list[Scalar] = [0.0] * n
         for k in reversed(range(n)):
+            if is_number(L[k][k]) and L[k][k] < 0.0:
+                raise ZeroDivisionError(f"pivot {k} of a matrix that must be positive definite is {L[k][k]:g}")
             inverse[k] = 1.0 / sqrt(L[k][k])
             for i in range(k):
                 L[k][i] = L[k][i] * inverse[k]  # (1)

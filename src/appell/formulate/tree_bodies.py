@@ -136,7 +136,7 @@ class TreeBodies:
             return undetermined(forces)
         try:
             return self._solved(q, v, forces, wrenches)
-        except (ZeroDivisionError, ValueError):  # a constant pivot of an indefinite matrix is 0 or negative
+        except ZeroDivisionError:  # a constant pivot of an indefinite matrix is 0 or negative
             if self.robot.physical:
                 raise
             return undetermined(forces)
