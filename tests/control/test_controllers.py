@@ -116,7 +116,7 @@ def test_point_to_point_settles_without_overshoot_at_critical_damping(arm, plant
     displacement = np.array([0.3, -0.2, 0.2, 0.4, -0.3, 0.5])
     plant.set_state(START)
     plant.longest_step = PERIOD
-    law = controller(arm, (-10.0, -10.0), "point-to-point")
+    law = controller(arm, (-10.0, -10.0), "point-to-point", torque_limit=np.inf)
     response = closed_loop(law, plant, Reference.hold(START + displacement, PERIOD, 2.5))
     remaining = (response.error / -displacement).T  # 1 at the start, 0 at the target, negative beyond it
     assert remaining.min() > -1e-7
@@ -163,7 +163,7 @@ def test_torque_and_its_rate_never_exceed_their_limits(arm, plant):
 def test_the_integral_does_not_wind_up_while_the_torque_is_at_its_limit(arm):
     gains = placed((-20, -20, -20), PERIOD)
     held = Controller(Design(arm, gains, law="tracking-integral", torque_limit=1.0))
-    free = Controller(Design(arm, gains, law="tracking-integral"))
+    free = Controller(Design(arm, gains, law="tracking-integral", torque_limit=np.inf))
     reference = np.stack([START + 0.3, np.zeros(6), np.zeros(6)])  # the arm does not move
     for _ in range(500):
         held(START, np.zeros(6), reference)
@@ -175,7 +175,7 @@ def test_the_integral_does_not_wind_up_while_the_torque_is_at_its_limit(arm):
 
 
 def test_the_integral_stays_within_its_limit(arm):
-    law = controller(arm, (-20, -20, -20), "tracking-integral", integral_limit=0.01)
+    law = controller(arm, (-20, -20, -20), "tracking-integral", integral_limit=0.01, torque_limit=np.inf)
     reference = np.stack([START + 0.1, np.zeros(6), np.zeros(6)])
     for _ in range(1000):
         law(START, np.zeros(6), reference)
@@ -190,3 +190,15 @@ def test_other_arms_are_controlled_as_well(name):
     path = Swing(robot.start, np.full(robot.nv, 0.2), 1.0)
     response = closed_loop(controller(robot), plant, Reference.sampled(path, PERIOD))
     assert np.abs(response.error).max() < 2e-6
+
+
+def test_the_torque_limits_of_the_model_are_the_default(puma):
+    free, gains, rest = ideal(puma), Gains(1e4, 20.0), np.zeros(6)  # actuators of `free` have no limits
+    limited, unlimited = (Design(model, gains) for model in (puma, free))
+    assert limited.torque_limit == tuple(puma.limits.torque.tolist())
+    assert unlimited.torque_limit == (np.inf,) * 6
+    reference = np.stack([START + 1.0, rest, rest])
+    np.testing.assert_array_equal(np.abs(Controller(limited)(START, rest, reference)), puma.limits.torque)
+    large = Controller(Design(free, gains, torque_limit=1e6))(START, rest, reference)
+    np.testing.assert_array_equal(Controller(unlimited)(START, rest, reference), large)
+    assert unlimited.to_c("arm").source

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,8 +70,9 @@ class Design:
         A control law or its name; see `control.LAWS`.
     period : float
         Time between two control steps, in s.
-    torque_limit : float or sequence
-        Largest absolute torque, in N m or N.
+    torque_limit : float or sequence, optional
+        Largest absolute torque, in N m or N; infinite for no limit. By default the limits of the model's actuators,
+        `model.limits.torque`.
     torque_rate : float or sequence
         Largest rate of change of the torque, in N m/s or N/s.
     integral_limit : float or sequence
@@ -92,7 +94,7 @@ class Design:
     gains: Gains
     law: Any = "tracking"  # a Law, or the name of one
     period: float = 1e-3  # s
-    torque_limit: PerAxis = 1e6  # N m or N
+    torque_limit: PerAxis = None  # N m or N; None: the limits of the model
     torque_rate: PerAxis = 1e9  # N m/s or N/s
     integral_limit: PerAxis = 1e6  # rad s or m s
     ahead: float = 0.5  # periods
@@ -105,6 +107,8 @@ class Design:
         set_field(self, "law", find_law(self.law) if isinstance(self.law, str) else self.law)
         set_field(self, "gains", self.gains.of(self.model))
         checked_period(self.period)
+        if self.torque_limit is None:
+            set_field(self, "torque_limit", self.model.limits.torque)
         limits = {"torque_limit": "actuator", "torque_rate": "actuator", "integral_limit": "coordinate"}
         for name, axis in limits.items():
             set_field(self, name, per_axis(self.model, axis, name, getattr(self, name), least=0.0, above=True))
@@ -166,7 +170,8 @@ class Design:
         rows = zip(demand, before, self.torque_limit, self.torque_rate, strict=True)
         for desired, last, limit, rate in rows:
             change = rate * self.period
-            tau.append(clamp(clamp(desired, -limit, limit), last - change, last + change))  # (2)
+            limited = clamp(desired, -limit, limit) if isfinite(limit) else desired
+            tau.append(clamp(limited, last - change, last + change))  # (2)
         missing = [given - desired for given, desired in zip(tau, demand, strict=True)]
         missing = self.parts.equations.along_coordinates(q, missing)
         errors = zip(self._controlled(q), reference[0], integral, missing, self.integral_limit, strict=True)
