@@ -156,3 +156,22 @@ def test_prescribed_motions_are_rejected():
     robot = tree(case["model"]).with_loops(*constraints(case["model"]["closures"]), drive, home=case["states"][0]["q"])
     with pytest.raises(ModelError, match="has prescribed motions"):
         linearize(robot, robot.home)
+
+
+@pytest.mark.parametrize("tau", [None, [0.0, 0.0, 0.0]])
+def test_a_singular_configuration_is_rejected(tau):
+    """All links of the parallelogram lie on one line."""
+    model = CASES["singular-and-impossible"]["parallelogram"]["model"]
+    system = tree(model).with_loops(*constraints(model["closures"]), home=[0.5, -0.5, 0.5])
+    with pytest.raises(ArgumentError, match=r"'parallelogram' cannot be linearised at q = \[0. 0. 0.\].* singular"):
+        linearize(system, [0.0, 0.0, 0.0], tau=tau)
+
+
+def test_only_systems_are_linearised():
+    arm = ap.load("planar-2r")
+    with pytest.raises(
+        ArgumentError, match=r"the system to linearise is Dynamics\(planar-2r(.|\n)*Pass dyn.system instead"
+    ):
+        linearize(ap.Dynamics(arm), [0.0, 0.0])
+    with pytest.raises(ArgumentError, match="the system to linearise is None"):
+        linearize(None, [0.0, 0.0])

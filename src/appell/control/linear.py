@@ -135,7 +135,7 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     Raises
     ------
     ArgumentError
-        If q violates constraints, or if the actuators cannot hold the state and `tau` is not given.
+        If q violates constraints or is singular, or if the actuators cannot hold the state and `tau` is not given.
 
     Examples
     --------
@@ -146,6 +146,12 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     >>> sorted(linear.poles.real.round(3).tolist())
     [-3.835, 3.835]
     """
+    if not isinstance(system, System):
+        raise ArgumentError(
+            f"the system to linearise is {system!r}.",
+            expected="a Robot or a Mechanism; rotors and viscous friction are always included",
+            hint="Pass dyn.system instead of dyn." if isinstance(system, Dynamics) else "",
+        )
     chosen = _chosen(system, actuators)
     n, q = system.nv, _state(system, "q", q, system.nq)
     system = recharted(checked_system(system), q)
@@ -153,6 +159,8 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     full = np.zeros(system.nu)
     full[chosen] = _holding(dyn, q, v, chosen) if tau is None else _state(system, "tau", tau, len(chosen))
     da_dq, da_dv, da_dtau = dyn.forward_dynamics.jacobian("q", "v", "tau")(q, v, full)
+    if not all(np.isfinite(slopes).all() for slopes in (da_dq, da_dv, da_dtau)):
+        raise _singular(system, q)
     tangent = directions(dyn.system, dyn, q, v)
     A = np.block([[tangent.D, tangent.E], [da_dq, da_dv]])
     B = np.vstack([np.zeros((len(tangent.names), len(chosen))), da_dtau[:, chosen]])
@@ -165,6 +173,8 @@ def _holding(dyn: Dynamics, q: np.ndarray, v: np.ndarray, chosen: list[int]) -> 
     """Return the smallest forces of some actuators without acceleration, or raise an ArgumentError."""
     system, forces = dyn.system, dyn.generalized_forces(q, v, np.zeros_like(v))
     columns = dyn.actuator_jacobian(q).T[:, chosen]
+    if not (np.isfinite(forces).all() and np.isfinite(columns).all()):
+        raise _singular(system, q)
     tau = np.linalg.lstsq(columns, forces, rcond=None)[0]
     residual = np.abs(forces - columns @ tau)
     if not residual.max(initial=0.0) <= HOLDING_TOLERANCE * max(1.0, np.abs(forces).max(initial=0.0)):
@@ -175,6 +185,14 @@ def _holding(dyn: Dynamics, q: np.ndarray, v: np.ndarray, chosen: list[int]) -> 
             hint="Pass tau=... to linearise at a state that is not held.",
         )
     return tau
+
+
+def _singular(system: System, q: np.ndarray) -> ArgumentError:
+    return ArgumentError(
+        f"{system.owner} cannot be linearised at q = {q}: the configuration is singular or out of reach, so that its "
+        "independent velocities do not determine its motion.",
+        hint="Choose another configuration; ap.kinematics.singularity(system, q) names the constraint.",
+    )
 
 
 def _chosen(system: System, actuators: Iterable[str] | None) -> list[int]:
@@ -230,8 +248,8 @@ def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSy
     slopes = controller.function.jacobian("q", "v", "integral")
     values = dict(zip((array.name for array in slopes.outputs), slopes(q, rest, target, rest, before), strict=True))
     K = [values[f"ddemand_d{name}"] for name in ("q", "v", "integral")]
-    K[0] = K[0] @ tangents(system, smooth(system), q)
     plant = linearize(system, q).sampled(design.period)
+    K[0] = K[0] @ tangents(system, smooth(system), q)
     phi, gamma = plant.A, plant.B
     if not design.law.integral:
         A = phi + gamma @ np.hstack(K[:2])
