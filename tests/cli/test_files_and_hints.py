@@ -211,3 +211,10 @@ def test_reproduce_cites_the_papers_and_ends_with_a_count():
     for paper in SECTIONS["dynamics"].papers:
         assert PAPERS[paper] in output
     assert "1 of 1 printed numbers agree to their last digit. 2 figures in out/." in output
+
+
+def test_a_reference_file_may_have_an_upper_case_ending(tmp_path):
+    log = ("--log", str(tmp_path / "a.log"), "--plot", str(tmp_path / "a.png"))
+    result = run("control", "run", "planar-2r", "--reference", str(tmp_path / "missing.CSV"), *log)
+    assert result.exit_code == 1
+    assert "the record cannot be read" in result.output

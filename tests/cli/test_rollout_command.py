@@ -53,6 +53,7 @@ def test_invalid_options_are_reported(tmp_path):
         (("puma", "--dt", "-1"), "the length of a step"),
         (("puma", "--members", "0"), "--members is 0"),
         (("puma", "--spread", "nan"), "--spread is nan"),
+        (("puma", "--members", "1000000000", "--steps", "100000000"), "which cannot be allocated"),
         (("puma", "--steps", "7"), "every is 10 and steps is 7"),
         (("puma", "--out", str(tmp_path / "a.csv")), "cannot be written"),
         (("puma", "--q", "1,2"), "--q is '1,2'"),

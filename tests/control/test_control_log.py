@@ -14,8 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from appell.cli.main import app
 from appell.errors import ArgumentError, DescriptionError
+from appell.hardware.loop.summary import summarize
+from appell.hardware.loop.supervisor import State
 from appell.motion import JournalWriter, Record, journal
 from appell.motion.journal import MAGIC, PAGE_BYTES
 
@@ -219,3 +223,28 @@ def test_disk_space_of_a_block_is_reserved_before_it_is_mapped(tmp_path):
     reserved = 512 * (tmp_path / "a.log").stat().st_blocks
     assert reserved >= journal.BLOCK_ROWS * 8 * 5
     writer.close()
+
+
+def test_a_log_cut_at_any_byte_is_summarised_or_refused_by_name(tmp_path):
+    """A log whose loop ran for six ticks, cut in the header, before its first row and within rows."""
+    columns = ("t", "tick", "woke", "state", "fault", "q_a", "qd_a", "tau_a")
+    with_rows, path = tmp_path / "run.log", tmp_path / "cut.log"
+    writer = JournalWriter(with_rows, columns, {"robot": "arm", "law": "pid"})
+    for k in range(6):
+        writer.row[:] = (k, k, k, State.RUNNING, 0, 0.1, 0.2, 3.0)
+        writer.commit()
+    writer.close()
+    content, width = with_rows.read_bytes(), 8 * (len(columns) + 1)
+    codes = []
+    for end in (*range(0, PAGE_BYTES, 301), *range(PAGE_BYTES - 2, len(content) + 1)):
+        path.write_bytes(content[:end])
+        if end % 37 and PAGE_BYTES + width < end < len(content):
+            assert summarize(Record.read(path)).ticks == (end - PAGE_BYTES) // width
+            continue
+        result = CliRunner().invoke(app, ["control", "show", str(path)])
+        codes.append(result.exit_code)
+        assert result.exit_code == (0 if end >= PAGE_BYTES + width else 1), result.output
+        if result.exit_code:
+            assert isinstance(result.exception, SystemExit)
+            assert "DescriptionError: the " in result.output
+    assert set(codes) == {0, 1}

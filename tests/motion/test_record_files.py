@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appell import ArgumentError, DescriptionError
-from appell.motion import Event, Record, record_files
+from appell.motion import Event, Record, Records, record_files
 from appell.motion.curve import Curve, Piece
 
 SUFFIXES = ("csv", "npz", "parquet")
@@ -257,3 +258,41 @@ def test_metadata_that_is_not_utf_8_is_refused(tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
     with pytest.raises(DescriptionError, match=r"the record cannot be read: .*utf-8"):
         Record.read(tmp_path / "r.parquet")
+
+
+@pytest.mark.parametrize("kind", [Record, Records])
+def test_an_archive_that_is_too_large_when_unpacked_is_not_read(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(record_files, "MAX_FILE_BYTES", 20_000_000)
+    path = tmp_path / "bomb.npz"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive, archive.open("t.npy", "w") as part:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (2_600_000,)}
+        np.lib.format.write_array_header_1_0(part, header)
+        part.write(bytes(20_800_000))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DescriptionError, match=r"21 MB when unpacked(.|\n)*at most 20 MB(.|\n)*bomb\.npz"):
+        kind.read(path)
+
+
+@pytest.mark.parametrize("kind", [Record, Records])
+def test_a_header_that_states_more_rows_than_the_file_has_is_refused(tmp_path, kind):
+    path = tmp_path / "long.npz"
+    with ZipFile(path, "w") as archive, archive.open("t.npy", "w") as part:
+        np.lib.format.write_array_header_1_0(part, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+        part.write(bytes(800))
+    with pytest.raises(DescriptionError, match=r"states the shape \(1000000000000,\)"):
+        kind.read(path)
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        ({"time": 0.0, "kind": [1]}, r"the kind of an event is \[1\]"),
+        ({"time": 0.0, "kind": "impact", "note": 3}, "the note of an event is 3"),
+        ({"time": "now", "kind": "impact"}, "the time of an event is 'now'"),
+        ({"kind": "impact"}, "the time of an event is None"),
+    ],
+)
+def test_an_event_with_a_value_of_the_wrong_type_is_refused(tmp_path, event, problem):
+    (tmp_path / "a.csv").write_text(f"t,q_a\n# events {json.dumps([event])}\n0,1\n1,2\n")
+    with pytest.raises(DescriptionError, match=problem):
+        Record.read(tmp_path / "a.csv")

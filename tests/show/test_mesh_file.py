@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import sys
 from importlib.metadata import files
@@ -227,6 +228,10 @@ MALFORMED = {
     "odd.dae": (
         DAE.format(unit=1, primitive=PRIMITIVES["polylist"].replace(">4<", ">400<")).encode(),
         "need 400 corners",
+    ),
+    "offset.dae": (
+        DAE.format(unit=1, primitive=re.sub('offset="[0-9]"', 'offset="-1"', PRIMITIVES["polylist"])).encode(),
+        "offset -1",
     ),
     "unit.dae": (DAE.format(unit="one", primitive=PRIMITIVES["trifans"]).encode(), "is malformed"),
     "matrix.dae": (

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -157,6 +158,13 @@ def test_a_request_for_updates_needs_a_number(query, shared):
     status, text = ask(shared, "GET", query)
     assert status == 400
     assert "after is" in json.loads(text)["error"]
+
+
+def test_other_pages_cannot_embed_the_viewer(shared):
+    """The policy that the page states in its head cannot contain frame-ancestors."""
+    with urllib.request.urlopen(shared.url, timeout=30) as answer:
+        assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+        assert b"Content-Security-Policy" in answer.read()
 
 
 def test_a_request_without_length_is_rejected(viewer):

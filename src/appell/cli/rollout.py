@@ -58,13 +58,17 @@ def rollout(
 ) -> None:
     """Simulate many motions from random initial states in one compiled kernel and show their spread."""
     from appell.simulation.options import Output, checked_steps
+    from appell.simulation.rollouts.results import check_memory
 
     for path, endings in ((out, ENDINGS), (plot, PICTURES)):
         check_target(path, force, endings)
     checked_steps("--members", members)
     for what, value in (("--spread", spread), ("--speed", speed)):
         check_number(what, value, least=0.0)
+    output = Output(every, energy=True)
     system = read_system(robot, base, physical)
+    row_bytes = 8 * (system.nq + system.nv + system.nu)
+    check_memory(members, checked_steps("--steps", steps) // every + 1, row_bytes)  # before the starts are drawn
     rng, mean = np.random.default_rng(seed), numbers(q, "--q", system.nq) if q else system.start
     starts = system.integrate(mean, spread * rng.normal(size=(members, system.nv)))
     forces = numbers_if_given(torque, "--torque", system.nu)
@@ -79,7 +83,7 @@ def rollout(
         method=method,
         stops=stops,
         saturate=saturate,
-        output=Output(every, energy=True),
+        output=output,
         friction=not no_friction,
         rotors=not no_rotors,
         threads=threads,

@@ -71,6 +71,12 @@ class Event:
     def of(plain: Mapping[str, Any]) -> Event:
         """Return the event of a mapping made by `plain`."""
         values = dict(plain)
+        if type(values.get("time")) not in (int, float):
+            raise ValueError(f"the time of an event is {values.get('time')!r}")
+        values["time"] = float(values["time"])
+        for name in ("kind", "note"):
+            if not isinstance(values.get(name, ""), str):
+                raise ValueError(f"the {name} of an event is {values[name]!r}")
         for part in fields(Event):
             if part.name in values and part.name in ("points", "surfaces"):
                 values[part.name] = tuple(values[part.name])

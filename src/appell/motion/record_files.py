@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from pathlib import Path as FilePath
 from typing import IO, Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -120,6 +121,7 @@ READ_ERRORS = (
     TypeError,
     EOFError,
     RuntimeError,
+    MemoryError,
     BadZipFile,
     zlib.error,
 )  # RuntimeError: an encrypted archive, or JSON that is nested too deeply
@@ -135,11 +137,36 @@ def write_npz(record: Record, file: IO[bytes]) -> None:
     np.savez_compressed(file, record=np.array(json.dumps(about)), **arrays)
 
 
+def npz_arrays(path: FilePath) -> dict[str, np.ndarray]:
+    """Return the arrays of an NPZ archive; sizes that its directory and its headers state are checked before."""
+    readers: dict[Any, Any] = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    with path.open("rb") as file, ZipFile(file) as archive:
+        size, limit = sum(part.file_size for part in archive.infolist()), max(MAX_FILE_BYTES, path.stat().st_size)
+        if size > limit:
+            raise DescriptionError(
+                f"the archive has {size / 1e6:.0f} MB when unpacked.",
+                expected=f"at most {limit / 1e6:.0f} MB",
+                source=str(path),
+            )
+        for part in archive.infolist():
+            with archive.open(part) as stream:
+                if (version := np.lib.format.read_magic(stream)) not in readers:
+                    raise ValueError(f"array '{part.filename}' has the unknown format {version}")
+                shape, _, dtype = readers[version](stream)
+            if math.prod(shape) * dtype.itemsize > part.file_size:
+                raise DescriptionError(
+                    f"the header of array '{part.filename}' states the shape {shape}, but the array has only "
+                    f"{part.file_size} bytes.",
+                    source=str(path),
+                )
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
 def read_npz(path: FilePath) -> dict[str, Any]:
     """Return the fields of the record in an NPZ archive of appell, or of any archive of columns."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = npz_arrays(path)
         return _appell_fields(arrays, str(path)) if "record" in arrays else _foreign_fields(arrays)
     except DescriptionError:
         raise
@@ -307,8 +334,7 @@ def read_records(path: FilePath) -> Records:
         )
     try:
         if path.suffix.lower() == ".npz":
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+            arrays = npz_arrays(path)
             text = str(arrays.pop(RECORDS_KEY)) if RECORDS_KEY in arrays else ""
         else:
             group = _zarr().open_group(source, mode="r")

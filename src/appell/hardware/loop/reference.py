@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from appell.control.design import checked_period
-from appell.errors import ArgumentError, Hint
+from appell.errors import ArgumentError, DescriptionError, Hint
 from appell.hardware.loop.summary import last_motion
 from appell.motion.path import Path
 from appell.motion.paths.spline import Interpolated
@@ -197,4 +197,6 @@ def recorded_path(record: Record, names: tuple[str, ...]) -> Path:
     if "qd" not in record:
         return record.path(names)
     part = record.part(last_motion(record)) if "state" in record else record
+    if not len(part):
+        raise DescriptionError("the record has no rows.", source=record.source)
     return Record.of(part.t - part.t[0], {"q": part["qd"]}, part.names("qd")).path(names)

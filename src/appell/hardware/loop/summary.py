@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, DescriptionError
 from appell.hardware.loop.supervisor import Fault, State, sentences
 from appell.motion.record import Record
 from appell.show.plot.style import darker, label, legend_beside, line_style
@@ -31,6 +31,8 @@ class Summary:
 
 def last_motion(log: Record) -> slice:
     """Return the rows of the last period in state RUNNING."""
+    if not len(log):
+        raise DescriptionError("the log ends before its first complete row.", source=log.source)
     running = log["state"] == State.RUNNING
     if not running.any():
         faults = sentences(Fault(int(log["fault"][-1])))

@@ -123,7 +123,12 @@ class _Document:
     def triangles(self, primitive: Element) -> tuple[np.ndarray, np.ndarray]:
         """Return the vertices of the source and the corner indices of all triangles of a primitive."""
         inputs = primitive.findall("input")
-        stride = 1 + max((int(item.get("offset") or 0) for item in inputs), default=0)
+        offsets = [int(item.get("offset") or 0) for item in inputs]
+        if min(offsets, default=0) < 0:
+            raise DescriptionError(
+                f"an <input> of a <{primitive.tag}> has offset {min(offsets)}.", expected="0 or more"
+            )
+        stride = 1 + max(offsets, default=0)
         vertex = next((item for item in inputs if item.get("semantic") == "VERTEX"), None)
         source = self.target(vertex, "source")
         positions = None

@@ -172,6 +172,7 @@ class PageRequest(BaseHTTPRequestHandler):
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Content-Security-Policy", "frame-ancestors 'none'")  # the page states the rest of its policy
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()

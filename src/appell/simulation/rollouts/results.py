@@ -9,6 +9,7 @@ steps into calls of about CALL_DURATION_S, each starting from the carried arrays
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 
 from appell.compile.scan import Scan
 from appell.dynamics.moving import made_by
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, Hint
 from appell.motion.records import Records
 from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
@@ -44,15 +45,12 @@ class Results:
     def __post_init__(self):
         task, scan, dtype = self.task, self.plan.scan, self.task.dtype
         shape = (task.members, task.steps // task.every + 1)
+        size = sum(array.size for array in scan.outputs) * dtype.itemsize
+        check_memory(*shape, size)
         try:
             self.arrays = {array.name: np.empty((*shape, *array.shape), dtype) for array in scan.outputs}
         except MemoryError:
-            size = sum(array.size for array in scan.outputs) * shape[0] * shape[1] * dtype.itemsize
-            raise ArgumentError(
-                f"the results of {shape[0]} members and {shape[1]} rows take {size / 1e9:.3g} GB, which cannot be "
-                "allocated.",
-                hint="Use Output(every=..., dtype='float32'), or fewer members per call.",
-            ) from None
+            raise _too_large(*shape, size) from None
         for name, array in task.carried.items():
             self.arrays[name][:, 0] = array
 
@@ -103,6 +101,24 @@ class Results:
             about["law"] = plan.law.name
         t = task.start + task.dt * task.every * np.arange(self.rows)
         return Records(t, blocks, names, record_units(system), about, cost, dynamics=plan.dyn)
+
+
+def check_memory(members: int, rows: int, row_bytes: int) -> None:
+    """Raise `ArgumentError` if results with this number of bytes per row exceed the memory of the machine."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return
+    if 0 < memory < members * rows * row_bytes:
+        raise _too_large(members, rows, row_bytes)
+
+
+def _too_large(members: int, rows: int, row_bytes: int) -> ArgumentError:
+    size = members * rows * row_bytes / 1e9
+    return ArgumentError(
+        f"the results of {members} members and {rows} rows take {size:.3g} GB, which cannot be allocated.",
+        hint=Hint("Store fewer rows with a larger {every}, or simulate fewer members per call.", every=...),
+    )
 
 
 def run_scan(
