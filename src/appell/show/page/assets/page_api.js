@@ -8,6 +8,7 @@ export function page_api(canvas, show, act, rate) {
     scene: {
       title: scene.title, span: scene.span, notes: scene.notes,
       actors: scene.actors.map((actor) => ({ name: actor.name, bodies: actor.bodies, parts: actor.parts.length })),
+      floor: stage.floor.paper ? null : stage.floor.height, // along the direction up, in m
       triangles: stage.things.reduce((sum, thing) => sum + thing.batch.faces.length / 3, 0),
     },
     get time() { return playback.time; },
