@@ -13,7 +13,7 @@ from robots import example_urdfs
 
 SIZE = (900, 600)
 MAX_PAGE_BYTES = 5_000_000
-TURN = "window.turning = setInterval(() => appell.set_view(-60, 25), 5)"  # the picture never comes to rest
+KEEP_MOVING_SCRIPT = "window.turning = setInterval(() => appell.set_view(-60, 25), 5)"  # the picture never comes to rest
 
 
 CASES = [("ur10_robot.urdf", False, 5), ("go2.urdf", True, 180)]  # dark background; empty pixels inside the outline
@@ -53,7 +53,7 @@ def test_a_file_shows_the_live_page_and_moving_surfaces_stay_whole(name, dark, m
     still = stage(browser)
     assert 0.02 < 1.0 - is_background(still).mean() < 0.8
 
-    browser.do(TURN)
+    browser.do(KEEP_MOVING_SCRIPT)
     time.sleep(0.3)
     moving = picture(browser)
     assert not browser.ask("appell.still")
