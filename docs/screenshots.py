@@ -20,7 +20,7 @@ from PIL import Image
 import appell as ap
 
 HERE = Path(__file__).resolve().parent
-COLORS = 160  # per file; enough for the shades of a robot
+COLORS = 256  # per file; enough for the shades of a robot
 REST_S = 2.0  # the page draws still pictures with more detail after this time
 
 
@@ -97,7 +97,7 @@ def keep(browser: Any, name: str) -> None:
 def save(shot: Image.Image, name: str) -> None:
     """Store a picture with a palette of few colours."""
     path = HERE / "images" / f"{name}.png"
-    shot.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    shot.quantize(COLORS, Image.Quantize.MAXCOVERAGE, kmeans=8, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1024} kB")
 
 
