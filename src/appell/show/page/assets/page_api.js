@@ -14,6 +14,7 @@ export function page_api(canvas, show, act, rate) {
     get time() { return playback.time; },
     get playing() { return playback.playing; },
     get still() { return show.still; }, // whether the picture is drawn in full quality and nothing moves
+    get reduced() { return stage.things.some((thing) => thing.coarse); }, // whether a picture had fewer triangles
     get speed() { return playback.speed; },
     set speed(value) { act.speed(value); },
     seek: act.seek,
