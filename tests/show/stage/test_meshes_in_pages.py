@@ -12,7 +12,7 @@ from robots import example_urdfs
 SIZE = (640, 420)
 MAX_PAGE_BYTES = 5_000_000
 KEEP_MOVING_SCRIPT = "window.turning = setInterval(() => appell.set_view(-60, 25), 5)"
-CASES = [("ur10_robot.urdf", False, 5), ("go2.urdf", True, 60)]  # dark background; empty pixels inside the outline
+CASES = [("ur10_robot.urdf", False, 5), ("go2.urdf", True, 80)]  # dark background; empty pixels inside the outline
 
 
 def stage(browser) -> np.ndarray:

@@ -11,7 +11,7 @@ import { Renderer } from "./renderer.js";
 import { HIDDEN, all_marks, seen_points, static_points } from "./scene.js";
 
 const MAX_PIXELS = 8e6; // of a still picture
-const MAX_COARSE_TRIANGLES = 25000; // of a moving picture on a slow machine
+const MAX_COARSE_TRIANGLES = 12000; // of a moving picture on a slow machine
 const MAX_CELL = 1 / 25; // cell size of a coarse mesh, relative to the radius of the scene
 
 export class Stage {
