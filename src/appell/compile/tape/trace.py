@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
 from appell.algebra.scalar import is_number
 from appell.compile.tape.evaluate import evaluate
 from appell.compile.tape.graph import Graph
@@ -127,7 +129,7 @@ class Traced:
         return self
 
     def __pow__(self, exponent):
-        if not isinstance(exponent, int):
+        if not isinstance(exponent, (int, np.integer)):
             if self._index_of(exponent) is None:
                 return NotImplemented
             return self.sqrt() if is_number(exponent) and exponent == 0.5 else self.power(exponent)
