@@ -74,38 +74,38 @@ def exchange(x: list, f: list, weight: list, count: int) -> list:
     x, f, weight : grid, values of the function and weights of the error
     count : number of coefficients
     """
-    places = [round((1 - float(mp.cos(mp.pi * (k + 0.5) / (count + 1)))) / 2 * (len(x) - 1)) for k in range(count + 1)]
+    indices = [round((1 - float(mp.cos(mp.pi * (k + 0.5) / (count + 1)))) / 2 * (len(x) - 1)) for k in range(count + 1)]
     best, smallest = [], mp.inf
     for _ in range(MAX_EXCHANGES):
-        rows = [[weight[j] * x[j] ** k for k in range(count)] + [(-1) ** i] for i, j in enumerate(places)]
-        solution = mp.lu_solve(mp.matrix(rows), mp.matrix([f[j] * weight[j] for j in places]))
+        rows = [[weight[j] * x[j] ** k for k in range(count)] + [(-1) ** i] for i, j in enumerate(indices)]
+        solution = mp.lu_solve(mp.matrix(rows), mp.matrix([f[j] * weight[j] for j in indices]))
         coefficients, level = list(solution[:count]), abs(solution[count])
         error = [(b - mp.polyval(coefficients[::-1], a)) * c for a, b, c in zip(x, f, weight, strict=True)]
         largest, extrema = max(map(abs, error)), _extrema(error, count + 1)
         if largest < smallest:
             best, smallest = coefficients, largest
-        if len(extrema) <= count or extrema == places or largest < 1.01 * level:
+        if len(extrema) <= count or extrema == indices or largest < 1.01 * level:
             break
-        places = extrema
+        indices = extrema
     return best  # the iteration may not converge near a rounded coefficient
 
 
 def _extrema(error: list, count: int) -> list[int]:
     """Return the largest errors of alternating sign."""
-    places: list[int] = []
+    indices: list[int] = []
     for j in range(len(error)):
-        if not places or (error[j] > 0) != (error[places[-1]] > 0):
-            places.append(j)
-        elif abs(error[j]) > abs(error[places[-1]]):
-            places[-1] = j
-    while len(places) > count:
-        if len(places) == count + 1:
-            places.pop(0 if abs(error[places[0]]) < abs(error[places[-1]]) else -1)
+        if not indices or (error[j] > 0) != (error[indices[-1]] > 0):
+            indices.append(j)
+        elif abs(error[j]) > abs(error[indices[-1]]):
+            indices[-1] = j
+    while len(indices) > count:
+        if len(indices) == count + 1:
+            indices.pop(0 if abs(error[indices[0]]) < abs(error[indices[-1]]) else -1)
         else:
-            pairs = range(len(places) - 1)
-            k = min(pairs, key=lambda k: max(abs(error[places[k]]), abs(error[places[k + 1]])))
-            del places[k : k + 2]
-    return places
+            pairs = range(len(indices) - 1)
+            k = min(pairs, key=lambda k: max(abs(error[indices[k]]), abs(error[indices[k + 1]])))
+            del indices[k : k + 2]
+    return indices
 
 
 def coefficients(fit: Fit, count: int, bits: int) -> tuple[list[float], float]:
