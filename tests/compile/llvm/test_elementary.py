@@ -63,6 +63,15 @@ def test_exported_c_code_gives_the_same_bits(dtype, tmp_path):
         np.testing.assert_array_equal(bits(library(name, errors(name, dtype).arguments)), bits(results(name, dtype)))
 
 
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_nan_and_ordinary_numbers_raise_no_flag(name):
+    function, operands = kernel(name, 32), OPERATIONS[name].operands
+    x = np.concatenate([np.linspace(0.01, 0.99, 40), [1.0, np.nan, 1e-3, 1e-9]])
+    function(*[x] * operands)
+    with np.errstate(all="raise"):
+        assert np.isnan(function(*[x] * operands)).sum() == 1
+
+
 EDGE_VALUES = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -3.0, 2.5, 1e300, -1e300, 1e-310, 2.0**53]
 
 
