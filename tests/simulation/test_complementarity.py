@@ -56,7 +56,7 @@ def test_contradictory_walls_are_reported():
 def impact_points(rng, M, K, **given):
     J = rng.normal(size=(K, 3, len(M)))
     response = np.einsum("ij,kcj->kci", np.linalg.inv(M), J)
-    defaults = {"restitution": rng.uniform(0, 1, K), "friction": np.zeros(K), "resting": np.zeros(K, bool)}
+    defaults = {"restitution": rng.uniform(0, 1, K), "friction": np.zeros(K)}
     return ImpactPoints(J, response, **(defaults | given))
 
 

@@ -31,7 +31,7 @@ def puck(**drive):
 
 def test_a_rollout_takes_the_steps_of_the_tested_scan():
     dyn = ap.Dynamics(puck(friction=ap.Friction(coulomb=0.8, viscous=0.1)), friction=True)
-    floor, wall = ap.Contact(["z"], FLOOR, 0.5, 0.3), ap.Contact(["z"], ap.Plane((1, 0, 0), -1.0), 0.2)
+    floor, wall = ap.Contact(["z"], FLOOR, 0.5, 0.3), ap.Contact(["z"], ap.Plane((1, 0, 0), -1.0), 0.2, friction=0.0)
     records = ap.rollout(
         dyn, [0, 0.5], [2.0, 0], [0.1, 0.0], 900, 1e-3, method="moreau", contacts=[floor, wall], stops=0.4
     )
