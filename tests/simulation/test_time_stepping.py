@@ -13,7 +13,7 @@ from appell.simulation.contact.time_stepping import TimeStepping
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs
 from drops import KINDS, deepest, random_start, wall_around
-from free_bodies import free_body
+from free_bodies import damped_leg, free_body
 from robots import random_tree
 
 G = 9.81
@@ -104,6 +104,14 @@ def brick(slope=0.0):
     """A body on three feet, gravity leaning by `slope`."""
     lean = (G * np.sin(slope), 0.0, -G * np.cos(slope))
     return free_body([(0.1, 0, 0), (-0.1, 0.1, 0), (-0.1, -0.1, 0)], 2.0, (0.02, 0.02, 0.02), lean)
+
+
+def test_a_damped_leg_comes_to_rest_in_the_pose_of_exact_events():
+    robot, law, q0 = damped_leg()
+    floor = [ap.Contact("foot", ap.Plane(), 0.0, 0.9)]
+    q, _ = stepped(robot, q0, np.zeros(3), 2e-3, 0.8, floor, law)
+    exact = ap.simulate(robot, q0, until=0.8, torque=law, contacts=floor)
+    np.testing.assert_allclose(q[-1], exact.q[-1], atol=2e-3)  # it was 0.17 rad off
 
 
 @pytest.mark.parametrize("h", [2e-3, 5e-4])

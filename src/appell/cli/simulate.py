@@ -20,7 +20,7 @@ app = new_app()
 
 @app.command(
     rich_help_panel=SIMULATE,
-    epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --restitution 0.8 --until 1.5 --plot motion.png[/].",
+    epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --restitution 0.8 --plot motion.png[/].",
 )
 def simulate(
     robot: options.RobotName,

@@ -40,7 +40,7 @@ BLOCKED = 1e-12  # relative to B_nn: a smaller response along the normal is none
 DECAY = 32.0  # of ln ρ: slip that has decreased by this factor has ended
 FIRST_STEP = 0.05  # of (4), relative to the largest rate
 GAIN_TOLERANCE = 1e-12  # of the kinetic energy
-BISECTIONS = 45  # for the largest e that adds no energy
+BISECTIONS = 30  # for the largest e that adds no energy
 
 
 class PathImpact(NamedTuple):

@@ -10,12 +10,12 @@ touch during the step, at the configuration in its middle:
 ṽ estimates the velocity after the step: the result of (2) for v° = v + h a(q, v). Without it, damping would act against
 a motion that the contacts prevent.
 
-c = -e u⁻ (Newton's law) for a point that arrives with u⁻ < 0, faster than BOUNCE_RATIO times the speed that it gains in a step. Of the
-others, a point at a distance d in the middle may move up to its wall, c = -2d/h, and a point inside must not move
-deeper, c = 0. If e > 0 creates energy (Kane's paradox), e is halved, then zero. Points that are still inside a wall at
-q⁺ are moved back by the smallest displacement in the metric of M. If the energy then exceeds its previous value plus
-the work of the inputs, through the error of (1) or through this correction, v⁺ is scaled down until it does not, which
-preserves the signs of all laws (2); if that is not sufficient, the correction is left to a later step.
+c = -e u⁻ (Newton's law) for a point that arrives with u⁻ < 0, faster than BOUNCE_RATIO times the speed that it gains in
+a step. Of the others, a point at a distance d in the middle may move up to its wall, c = -2d/h, and a point inside must
+not move deeper, c = 0. If e > 0 creates energy (Kane's paradox), e is halved, then zero. Points that are still inside a
+wall at q⁺ are moved back by the smallest displacement in the metric of M. If the energy then exceeds its previous value
+plus the work of the inputs, through the error of (1) or through this correction, v⁺ is scaled down until it does not,
+which preserves the signs of all laws (2); if that is not sufficient, the correction is left to a later step.
 
 Accuracy: (1) and (3) are of second order in h. (2) shifts every impact and every change of contact by up to h, so that
 a motion with impacts is of first order. A point at rest keeps its position exactly.

@@ -154,12 +154,9 @@ class StepFormula:
         def acceleration(q: Vector, v: Vector) -> list[Scalar]:
             return self.acceleration(inputs, 0.5, q, v)
 
-        frictions = [drive.actuator.friction for drive in equations.drives] if equations.friction else []
-        damped = (self.law is not None and self.law.continuous) or any(
-            x.viscous > 0.0 or x.width > 0.0 for x in frictions
-        )
+        feedback = self.law is not None and self.law.continuous
         end, response = moreau_step(
-            equations, impulses, q, v, inputs[1], acceleration, power, projected, inputs[0], damped
+            equations, impulses, q, v, inputs[1], acceleration, power, projected, inputs[0], feedback
         )
         noted = {"impulse": [pair[0] for pair in response.walls]} if response.walls else {}
         return Stepped(end, response.v), noted

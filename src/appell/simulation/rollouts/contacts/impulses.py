@@ -12,9 +12,10 @@ and its error is not reported:
 
   - The sweeps (`impulse_laws.gauss_seidel`) stop before (1) has converged. Many points on one body need more sweeps.
   - Impacts and changes of contact are shifted by up to a step: first order in h, for any accuracy of the free motion.
-  - The impact law is "newton" of `simulate`. With e > 0 it may create energy (Kane's paradox). Half of the sweeps compute the impulses f₀ without
-    bounces, the other half continues from there to the impulses f with bounces, and f₀ + p (f - f₀) is used; p ≤ 1 is
-    the largest part for which the kinetic energy does not exceed its larger value at v and v°.
+  - The impact law is "newton" of `simulate`. With e > 0 it may create energy (Kane's paradox). Half of the sweeps
+    compute the impulses f₀ without bounces, the other half continues from there to the impulses f with bounces, and f₀
+    + p (f - f₀) is used; p ≤ 1 is the largest part for which the kinetic energy does not exceed its larger value at v
+    and v°.
 
 Points that are still inside a wall are moved back, without a change of speed, by pushes g ≥ 0 along normals and stops:
 
@@ -243,7 +244,7 @@ def moreau_step(
     power: Power,
     projected: Projection,
     t: Scalar | None = None,
-    damped: bool = False,
+    feedback: bool = False,
 ) -> tuple[list[Scalar], ImpulseResponse]:
     """Take a step with contacts as impulses at its middle (Moreau 1988, Jean 1999).
 
@@ -252,14 +253,14 @@ def moreau_step(
         q⁺ = q + N(qₘ) (½h (v + v') + δ)                                                                             (3)
         v⁺ = c v'                 c ≤ 1 so that E(q⁺, v⁺) ≤ E(q, v) + h P(qₘ, ½(v + v'))                             (4)
 
-    E is the energy and P the power of all inputs. ṽ estimates the velocity after the step: v + h a(q, v), and if forces
-    depend strongly on velocities (`damped`), the result of (2) for this velocity in place of v°. Damping would otherwise
-    act against a motion that the contacts prevent, and a robot would come to rest in a wrong pose. Without contacts this is of second order. In a step with impulses,
-    (1) to (3) may create energy of the order of h, because the forces of (1) do not depend on the velocities after the
-    impulses, and of the order of h³ in any other step; (4) removes it and preserves the signs of all laws, so that a
-    motion without inputs never gains energy. If the correction δ would add too much energy, it is left to a later step.
-    A point that bounces without loss leaves with the speed of its arrival, and a point at rest keeps its position. See
-    the module docstring for the approximations.
+    E is the energy and P the power of all inputs. ṽ estimates the velocity after the step: v + h a(q, v), and with
+    `feedback` or viscous friction the result of (2) for this velocity in place of v°. Damping would otherwise act
+    against a motion that the contacts prevent, and a robot would come to rest in a wrong pose. Without contacts this is
+    of second order. In a step with impulses, (1) to (3) may create energy of the order of h, because the forces of (1)
+    do not depend on the velocities after the impulses, and of the order of h³ in any other step; (4) removes it and
+    preserves the signs of all laws, so that a motion without inputs never gains energy. If the correction δ would add
+    too much energy, it is left to a later step. A point that bounces without loss leaves with the speed of its arrival,
+    and a point at rest keeps its position. See the module docstring for the approximations.
 
     Parameters
     ----------
@@ -277,8 +278,8 @@ def moreau_step(
         Projection of a configuration: unit quaternions, closed loops.
     t
         Time at the start of the step, s; required if walls appear or disappear.
-    damped
-        Whether a control law is evaluated within the step, or joints have viscous friction.
+    feedback
+        Whether a control law is evaluated within the step.
 
     Returns
     -------
@@ -291,7 +292,7 @@ def moreau_step(
     def second_stage(after: Vector) -> list[Scalar]:
         return _along(v, acceleration(middle, [0.5 * (x + y) for x, y in zip(v, after, strict=True)]), h)
 
-    if damped:
+    if feedback or _is_damped(equations):
         free, refined = _along(v, a, h), second_stage
     else:
         free, refined = _along(v, acceleration(middle, _along(v, a, 0.5 * h)), h), None
@@ -306,6 +307,12 @@ def moreau_step(
     kinetic, energy = (select(excess, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
     c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + MIN_DIVISOR)) + MIN_DIVISOR)
     return end, replace(response, v=[c * x for x in response.v])
+
+
+def _is_damped(equations: Equations) -> bool:
+    """Return whether joints have friction that depends smoothly on their speeds."""
+    frictions = [drive.actuator.friction for drive in equations.drives] if equations.friction else []
+    return any(friction.viscous > 0.0 or friction.width > 0.0 for friction in frictions)
 
 
 def input_power(equations: Equations, q: Vector, v: Vector, tau: Vector) -> Scalar:
