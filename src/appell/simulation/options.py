@@ -124,7 +124,7 @@ class SpringContacts:
 
 @dataclass(frozen=True)
 class ImpulseContacts:
-    """Contact model of rollouts by moreau: impulses; see `rollouts.contacts.impulses`.
+    """Contact model of rollouts by moreau: impulses by Newton's law; see `rollouts.contacts.impulses`.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints, law: str = "ener
         worst = max(worst, residual)
         impulses[hit] += f
         applied[approaching] = part * bounce[approaching[hit]]
-        together |= law != "newton" and np.count_nonzero(hit) > 1 and bool(points.friction[hit].any())
+        together |= law != "newton" and int(hit.sum()) > 1 and bool(points.friction[hit].any())
         v = v + np.einsum("ki,kin->n", f, points.response[hit])
     return Collision(v, impulses, applied, worst, together)
 
@@ -186,11 +186,11 @@ class _FrictionProblem:
         self.before = self.rows @ v
         self.blocks = [Block("cone", float(x)) if x > 0.0 else PUSH for x in mu]
 
-    def solve(self, start: np.ndarray, least_speeds: np.ndarray) -> ContactForces:
+    def solve(self, start: np.ndarray, least_speeds: np.ndarray, guess: np.ndarray | None = None) -> ContactForces:
         """Return f ≥ 0 ⊥ uₙ ≥ `least_speeds`, from the velocity `start`; `u` is relative to these speeds."""
         b = start.copy()
         b[self.normal] -= least_speeds
-        return solve_blocks(self.A, b, self.blocks)
+        return solve_blocks(self.A, b, self.blocks, guess)
 
     def impulses(self, f: np.ndarray) -> np.ndarray:
         """Return impulses (points, 3) from entries of the used rows."""
@@ -267,8 +267,8 @@ def restituted_impulses(
     Both phases are straight lines in u, so that the work of an impulse along a normal is its product with the mean of
     uₙ before and after. A point that touches without approaching stays in contact or is pushed off by the others, and
     points that move symmetrically before the impact do so after it. The phases follow the path of a single point
-    (`impact_path`) exactly if its slip does not change its direction. The part of e for which no energy is added is
-    reduced as in `newton_impulses`, whose parameters these are.
+    (`impact_path`) exactly if its slip does not change its direction. If energy would be added, e is reduced as in
+    `newton_impulses`, whose parameters these are; if (1) has no solution, there is no restitution.
     """
     problem = _FrictionProblem(v, J, R, mu)
     before, normal = problem.before, problem.normal
@@ -280,28 +280,35 @@ def restituted_impulses(
     work = -0.5 * c[normal] * (before + middle)[normal]
     wanted = bounce @ c[normal] if law == "poisson" else bounce**2 @ work
 
+    latest: np.ndarray | None = None
+
+    def restitution(k: float) -> ContactForces:
+        nonlocal latest
+        solution = problem.solve(middle, k * speeds, latest)
+        latest = solution.f if solution.solved else None
+        return solution
+
     def excess(k: float) -> float:
         """Return the excess of the left-hand side of (2)."""
-        r = problem.solve(middle, k * speeds).f
+        r = restitution(k).f
         u = middle + 0.5 * problem.A @ r
         return float((r[normal].sum() if law == "poisson" else r[normal] @ u[normal]) - wanted)
 
     scale = 1.0
-    if law != "newton-path" and abs(first := excess(1.0)) > SCALE_TOLERANCE * wanted:
+    if law != "newton-path" and abs(first := excess(1.0)) > SCALE_TOLERANCE * wanted and latest is not None:
         low, high = (0.0, 1.0) if first > 0.0 else (1.0, 2.0)
         while high <= MAX_SCALE and first < 0.0 and excess(high) < 0.0:
             low, high = high, 2.0 * high
-        scale = brentq(excess, low, high, xtol=SCALE_TOLERANCE) if high <= MAX_SCALE else 1.0
+        scale = brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE) if high <= MAX_SCALE else 1.0
 
-    def total(part: float) -> ContactForces:
-        return problem.solve(middle, part * scale * speeds)
+    def is_valid(solution: ContactForces, tolerance: float) -> bool:
+        f = c + solution.f
+        return solution.solved and float(f @ (before + 0.5 * problem.A @ f)) <= tolerance
 
-    def is_valid(restitution: ContactForces, tolerance: float) -> bool:
-        f = c + restitution.f
-        return restitution.solved and float(f @ (before + 0.5 * problem.A @ f)) <= tolerance
-
-    part, restitution = 1.0, total(1.0)
-    if not is_valid(restitution, 1e-12 * float(np.abs(c @ before))):
-        part = _largest_part(lambda part: is_valid(total(part), 0.0))
-        restitution = total(part)
-    return Impulses(problem.impulses(c + restitution.f), part, max(compression.residual, restitution.residual))
+    part, solution = 1.0, restitution(scale)
+    if not solution.solved:
+        part, solution = 0.0, restitution(0.0)
+    elif not is_valid(solution, 1e-12 * float(np.abs(c @ before))):
+        part = _largest_part(lambda part: is_valid(restitution(part * scale), 0.0))
+        solution = restitution(part * scale)
+    return Impulses(problem.impulses(c + solution.f), part, max(compression.residual, solution.residual))
