@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import appell as ap
+from appell.cli.simulate import simulate as cli_simulate
 from appell.motion import Record
 from appell.simulation.contact.impact import ImpactPoints, collide, newton_impulses
 from appell.simulation.contact.impact_path import path_impact
@@ -115,8 +118,8 @@ def test_all_laws_agree_without_friction_and_for_central_balls():
     M, J, v = root @ root.T + np.eye(6), rng.normal(size=(2, 3, 6)), rng.normal(size=6)
     v = v if (J[:, 0] @ v).min() < 0.0 else -v
     smooth = [collide(M, v, impact_points(M, J, [0.4, 0.7], 0.0), law).v for law in IMPACT_LAWS]
-    ball, thrown = np.eye(3)[[2, 0, 1]], np.array([1.0, 0.5, -2.0])
-    central = [collide(2.0 * np.eye(3), thrown, impact_points(np.eye(3), ball, 0.6, 0.3), law).v for law in IMPACT_LAWS]
+    mass, ball, thrown = 2.0 * np.eye(3), np.eye(3)[[2, 0, 1]], np.array([1.0, 0.5, -2.0])
+    central = [collide(mass, thrown, impact_points(mass, ball, 0.6, 0.3), law).v for law in IMPACT_LAWS]
     for other in smooth:
         np.testing.assert_array_equal(other, smooth[0])
     for other in central:
@@ -189,6 +192,20 @@ def test_a_record_states_contacts_and_impact_law():
 def test_an_unknown_law_is_named():
     with pytest.raises(ap.ArgumentError, match=r"simulate has no impact law 'stronge'\. It has: energetic, poisson"):
         tilted_rod("stronge")
+
+
+def test_the_command_has_the_defaults_of_simulate_and_contact():
+    command, function = (signature(f).parameters for f in (cli_simulate, ap.simulate))
+    floor = ap.Contact("all", ap.Plane())
+    assert command["impact_law"].default == function["impact_law"].default == "energetic"
+    assert (command["restitution"].default, command["wall_friction"].default) == (floor.restitution, floor.friction)
+
+
+def test_a_rollout_states_its_contacts_and_newtons_law():
+    floor = ap.Contact(["c0"], ap.Plane())
+    about = ap.rollout(free_body([(0, 0, 0)]), steps=2, dt=1e-3, method="moreau", contacts=floor).about
+    assert about["impact_law"] == "newton"
+    assert (about["contacts"][0]["restitution"], about["contacts"][0]["friction"]) == (0.0, 0.5)
 
 
 def test_a_dropped_body_comes_to_rest_by_default():

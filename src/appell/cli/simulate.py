@@ -149,7 +149,7 @@ def _shown(data: dict[str, Any]) -> list[Any]:
         rows = [
             event
             | {key: listed(event.get(key, ())) for key in ("impulses", "normal_speeds")}
-            | {"points": ", ".join(event["points"])}
+            | {"points": ", ".join(event["points"]), "note": event.get("note", "")}
             for event in events[:MAX_EVENTS]
         ]
         heads = {"time": ("time, s", ".9f"), "event": "event", "points": "points"}
@@ -157,6 +157,8 @@ def _shown(data: dict[str, Any]) -> list[Any]:
             "impulses": (f"impulse, {units['impulses']}", ""),
             "normal_speeds": (f"normal speed, {units['normal_speeds']}", ""),
         }
+        if any(event["note"] for event in rows):
+            heads["note"] = "note"
         shown.append(table(rows, heads))
     if len(events) > MAX_EVENTS:
         shown.append(f"and {len(events) - MAX_EVENTS} more events; --json and --output include all")

@@ -329,7 +329,8 @@ class Run:
         geometry, tolerance = self.phase.geometry, self.solver.tolerance
         h = min(float(np.sqrt(tolerance)), self.solver.max_step)  # (1)
         stepping = TimeStepping(self.flow, geometry, MAX_DEPTH * tolerance)
-        self.events.append(Event(time=self.t, kind="time stepping", note=f"{reason}; steps of {h:.3g} s"))
+        note = f"{reason}; steps of {h:.3g} s" + ("" if self.impact_law == "newton" else ", impact law 'newton'")
+        self.events.append(Event(time=self.t, kind="time stepping", note=note))
         steps, steady = 0, 0
         before: tuple[int, ...] = ()
         while self.t < self.until:
