@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 import appell as ap
 from appell.cli.simulate import simulate as cli_simulate
 from appell.motion import Record
+from appell.simulation.contact import impact_path
 from appell.simulation.contact.impact import ImpactPoints, collide, newton_impulses
 from appell.simulation.contact.impact_path import path_impact
 from appell.simulation.options import IMPACT_LAWS
@@ -110,6 +111,18 @@ def test_the_direction_of_slip_turns_as_in_an_independent_integration():
         np.testing.assert_allclose(f, [(1.0 + e) * p_c, *path.sol((1.0 + e) * p_c)[4:]], rtol=1e-9)
         energetic = path_impact(B, u, mu, e, "energetic").impulse
         assert path.sol(energetic[0])[3] == pytest.approx((1.0 - e * e) * path.sol(p_c)[3], rel=1e-8)
+
+
+@pytest.mark.parametrize("law", PATH_LAWS)
+def test_slip_that_turns_at_once_and_then_lasts_takes_few_steps(law, monkeypatch):
+    """One tangent is 10⁴ times as mobile as the other: an explicit method would take 10⁴ steps to the end of slip."""
+    B = np.array([[1.0, 12.0, -0.8], [12.0, 1e4, -30.0], [-0.8, -30.0, 1.04]])
+    u, steps, step = np.array([-1.0, 5.0, 1.6]), [], impact_path._Path._runge_kutta
+    monkeypatch.setattr(impact_path._Path, "_runge_kutta", lambda *given: steps.append(given) or step(*given))
+    f = path_impact(B, u, 0.9, 0.5, law).impulse
+    assert 0 < len(steps) < 500
+    assert (u + B @ f)[0] > 0.0
+    assert f @ (u + 0.5 * B @ f) < 0.0
 
 
 def test_all_laws_agree_without_friction_and_for_central_balls():

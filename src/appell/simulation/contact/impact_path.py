@@ -9,7 +9,7 @@ impulses f = (p, f_t):
 
 In (2) and (3), and in (1) if s does not turn (planar motion), u is linear in p and the normal work W = ∫ uₙ dp is
 quadratic, so that the path is exact. If s = (cos θ, sin θ) turns, (1) is integrated with dp = ρ dσ, ρ = |u_t|, in which
-it is smooth up to the end of slip:
+it is smooth up to the end of slip; it is linear again once θ has come to a root of dθ/dσ, which attracts it:
 
     d ln ρ/dσ = s·g      dθ/dσ = s'·g      dp/dσ = ρ      df_t/dσ = -μ ρ s      dW/dσ = ρ uₙ      g = b - μ B_tt s (4)
 
@@ -35,9 +35,11 @@ from appell.simulation.contact.complementarity import least_norm
 
 SLIP_TOLERANCE = 1e-13  # relative to the velocity: slower slip is none
 TURN_TOLERANCE = 1e-13  # relative to B: a slower change of direction is none
+ROOT_TOLERANCE = 1e-10  # relative to B: with a slower change of direction, θ is at a root that attracts it
 STEP_TOLERANCE = 1e-12  # of a step of (4)
 BLOCKED = 1e-12  # relative to B_nn: a smaller response along the normal is none
 DECAY = 32.0  # of ln ρ: slip that has decreased by this factor has ended
+ROOT_ITERATIONS = 4  # of Newton's method
 FIRST_STEP = 0.05  # of (4), relative to the largest rate
 GAIN_TOLERANCE = 1e-12  # of the kinetic energy
 BISECTIONS = 30  # for the largest e that adds no energy
@@ -112,17 +114,27 @@ class _Path:
         speed = math.hypot(*slip.tolist())
         if speed <= SLIP_TOLERANCE:
             return self._leave_rest()
-        s = slip / speed
-        g = self.b - self.mu * self.Btt @ s
-        along, across = float(s @ g), float(s[0] * g[1] - s[1] * g[0])
+        angle = math.atan2(slip[1], slip[0])
         self.scale = float(np.abs(self.b).max() + self.mu * np.abs(self.Btt).max())
-        if abs(across) <= TURN_TOLERANCE * self.scale:
-            self.rate = np.array([1.0, *(-self.mu * s)])
-            self.remaining = speed / -along if along < 0.0 else math.inf
-            return None
-        self.turning[:2] = math.log(speed), math.atan2(s[1], s[0])
+        if abs(self._slip_rates(angle)[1]) <= TURN_TOLERANCE * self.scale:
+            return self._slip_straight(speed, angle)
+        self.turning[:2] = math.log(speed), angle
         self.end, self.step = self.turning[0] - DECAY, FIRST_STEP / self.scale
         return None
+
+    def _slip_rates(self, angle: float) -> tuple[float, float, float]:
+        """Return d ln ρ/dσ and dθ/dσ of (4) at θ, and the derivative of the second with respect to θ."""
+        c, s, mu = math.cos(angle), math.sin(angle), self.mu
+        (_, n1, n2), (_, xx, xy), (_, _, yy) = self.entries
+        g1, g2 = n1 - mu * (xx * c + xy * s), n2 - mu * (xy * c + yy * s)
+        along = c * g1 + s * g2
+        return along, c * g2 - s * g1, -along - mu * (xx * s * s - 2.0 * xy * s * c + yy * c * c)
+
+    def _slip_straight(self, speed: float, angle: float) -> None:
+        """Slip along a constant direction."""
+        along = self._slip_rates(angle)[0]
+        self.rate = np.array([1.0, -self.mu * math.cos(angle), -self.mu * math.sin(angle)])
+        self.remaining = speed / -along if along < 0.0 else math.inf
 
     def _leave_rest(self) -> None:
         """Continue from u_t = 0 by (2) or (3), for the rest of the path."""
@@ -142,8 +154,12 @@ class _Path:
 
     def advance(self, target: tuple[float, float, float, float]) -> None:
         """Follow the path until the sum with the factors `target` of p, uₙ, W and 1 is zero."""
-        while not (self._turn(target) if self.rate is None else self._go_straight(self.rate, target)):
-            self._leave_rest()
+        reached = False
+        while not reached:
+            if self.rate is None:
+                reached = self._turn(target)
+            elif not (reached := self._go_straight(self.rate, target)):
+                self._leave_rest()
 
     def _go_straight(self, rate: np.ndarray, target: tuple[float, float, float, float]) -> bool:
         """Follow the path to the target and return True, or to the end of slip."""
@@ -161,7 +177,7 @@ class _Path:
         return reached
 
     def _turn(self, target: tuple[float, float, float, float]) -> bool:
-        """Integrate (4) to the target and return True, or to the end of slip."""
+        """Integrate (4) to the target and return True, or to the end of slip, or until its direction is constant."""
         of_p, of_u, of_work, constant = target
 
         def value(y: np.ndarray) -> float:
@@ -177,8 +193,18 @@ class _Path:
                     part = brentq(lambda x, y=start, h=h: value(self._runge_kutta(y, x * h)[0]), 0.0, 1.0, xtol=1e-15)
                     new = self._runge_kutta(start, part * h)[0]
                 y = new
+                _, across, change = self._slip_rates(y[1])
+                if change < 0.0 and abs(across) <= ROOT_TOLERANCE * self.scale and not reached:
+                    angle = y[1]
+                    for _ in range(ROOT_ITERATIONS):
+                        _, across, change = self._slip_rates(angle)
+                        angle -= across / change
+                    self._slip_straight(math.exp(y[0]), angle)
+                    break
             self.step *= min(4.0, max(0.2, 0.9 * max(error, 1e-8) ** -0.125))
         self.turning, self.f, self.work = y, y[2:5].copy(), float(y[5])
+        if not reached and self.rate is None:
+            self._leave_rest()
         return reached
 
     def _runge_kutta(self, y: np.ndarray, h: float) -> tuple[np.ndarray, float]:
@@ -196,11 +222,11 @@ class _Path:
     def _slope(self, y: np.ndarray) -> list[float]:
         """Return the right-hand sides of (4)."""
         log_speed, angle, p, f1, f2, _ = y.tolist()
-        speed, c, s, mu = math.exp(log_speed), math.cos(angle), math.sin(angle), self.mu
-        (nn, n1, n2), (_, xx, xy), (_, _, yy) = self.entries
-        g1, g2 = n1 - mu * (xx * c + xy * s), n2 - mu * (xy * c + yy * s)
+        speed, (nn, n1, n2) = math.exp(log_speed), self.entries[0]
+        along, across, _ = self._slip_rates(angle)
+        f1_rate, f2_rate = -self.mu * speed * math.cos(angle), -self.mu * speed * math.sin(angle)
         u = float(self.u0[0]) + nn * p + n1 * f1 + n2 * f2
-        return [c * g1 + s * g2, c * g2 - s * g1, speed, -mu * speed * c, -mu * speed * s, speed * u]
+        return [along, across, speed, f1_rate, f2_rate, speed * u]
 
 
 def _first_root(value: float, slope: float, curvature: float) -> float:
