@@ -20,7 +20,7 @@ app = new_app()
 
 @app.command(
     rich_help_panel=SIMULATE,
-    epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --until 1.5 --plot motion.png[/].",
+    epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --restitution 0.8 --plot motion.png[/].",
 )
 def simulate(
     robot: options.RobotName,
@@ -43,8 +43,16 @@ def simulate(
     points: Annotated[str, option("Frames that can touch the walls, comma-separated.", WALLS)] = "all",
     restitution: Annotated[
         float, option("Coefficient of restitution at the walls: 0 (no bounce) to 1 (no loss).", WALLS)
-    ] = 1.0,
-    wall_friction: Annotated[float, option("Coulomb friction coefficient at the walls.", WALLS, "--friction")] = 0.0,
+    ] = 0.0,
+    wall_friction: Annotated[float, option("Coulomb friction coefficient at the walls.", WALLS, "--friction")] = 0.5,
+    impact_law: Annotated[
+        str,
+        option(
+            "Meaning of --restitution at walls with friction: energetic, poisson, newton-path or newton.",
+            WALLS,
+            complete=entries_of("appell.simulation.options:IMPACT_LAWS"),
+        ),
+    ] = "energetic",
     stops: options.Stops = None,
     method: Annotated[
         str,
@@ -76,6 +84,7 @@ def simulate(
         torque=numbers_if_given(torque, "--torque", system.nu),
         until=until,
         contacts=[ap.Contact(names, surface(text, not outside), restitution, wall_friction) for text in wall or ()],
+        impact_law=impact_law,
         stops=stops,
         saturate=saturate,
         friction=not no_friction,
@@ -95,7 +104,17 @@ def _summary(motion: ap.Record) -> dict[str, Any]:
     """Return duration, energies and events of a simulation as data."""
     events = [
         {"time": event.time, "event": event.kind, "points": list(event.points)}
-        | ({"impulses": event.impulses, "normal_speeds": event.normal_speeds} if event.kind == "impact" else {})
+        | ({"note": event.note} if event.note else {})
+        | (
+            {
+                "impulses": event.impulses,
+                "normal_speeds": event.normal_speeds,
+                "law": event.law,
+                "restitutions": event.restitutions,
+            }
+            if event.kind == "impact"
+            else {}
+        )
         for event in motion.events
     ]
     at_stops = {point for event in motion.events for point in event.points} & set(motion.names("tau"))
@@ -130,7 +149,7 @@ def _shown(data: dict[str, Any]) -> list[Any]:
         rows = [
             event
             | {key: listed(event.get(key, ())) for key in ("impulses", "normal_speeds")}
-            | {"points": ", ".join(event["points"])}
+            | {"points": ", ".join(event["points"]), "note": event.get("note", "")}
             for event in events[:MAX_EVENTS]
         ]
         heads = {"time": ("time, s", ".9f"), "event": "event", "points": "points"}
@@ -138,6 +157,8 @@ def _shown(data: dict[str, Any]) -> list[Any]:
             "impulses": (f"impulse, {units['impulses']}", ""),
             "normal_speeds": (f"normal speed, {units['normal_speeds']}", ""),
         }
+        if any(event["note"] for event in rows):
+            heads["note"] = "note"
         shown.append(table(rows, heads))
     if len(events) > MAX_EVENTS:
         shown.append(f"and {len(events) - MAX_EVENTS} more events; --json and --output include all")

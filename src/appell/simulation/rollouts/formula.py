@@ -154,7 +154,10 @@ class StepFormula:
         def acceleration(q: Vector, v: Vector) -> list[Scalar]:
             return self.acceleration(inputs, 0.5, q, v)
 
-        end, response = moreau_step(equations, impulses, q, v, inputs[1], acceleration, power, projected, inputs[0])
+        feedback = self.law is not None and self.law.continuous
+        end, response = moreau_step(
+            equations, impulses, q, v, inputs[1], acceleration, power, projected, inputs[0], feedback
+        )
         noted = {"impulse": [pair[0] for pair in response.walls]} if response.walls else {}
         return Stepped(end, response.v), noted
 
