@@ -21,7 +21,7 @@ import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
 from appell.algebra.scalar import Scalar, cos, is_number, level, sin, snap
-from appell.algebra.vector import ZERO, Vec3
+from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.errors import ArgumentError
 
 ORTHONORMAL_TOLERANCE = 1e-10  # largest entry of RᵀR - 1; a larger one causes a relative error of that size in torques
@@ -76,6 +76,25 @@ def about_axis(axis: Vec3, angle: Scalar) -> Mat3:
     """Return the rotation by an angle about a constant unit axis u: u uᵀ + cos (1 - u uᵀ) + sin ũ."""
     along = Mat3.of([snap(x) for x in row] for row in outer(axis, axis).rows)
     return along + cos(angle) * (IDENTITY - along) + sin(angle) * skew(axis)
+
+
+def rotation_of_z_to(normal: Vec3) -> Mat3:
+    """Return the shortest rotation that takes z to a unit vector n: 1 + ṽ + ṽ² / (1 + n_z) with v = z × n.
+
+    For n_z < 0 the sum 1 + n_z loses digits by cancellation. There ṽ² = |v|² (e eᵀ - 1) with the unit vector e along v,
+    and |v|² = 1 - n_z² leaves the factor 1 - n_z.
+    """
+    length = math.hypot(normal.x, normal.y)
+    if length == 0.0:
+        return IDENTITY if normal.z > 0.0 else Mat3((UNITS[0], -UNITS[1], -UNITS[2]))
+    v = Vec3(-normal.y, normal.x, 0.0)
+    if normal.z >= 0.0:
+        square = (1.0 / (1.0 + normal.z)) * (skew(v) @ skew(v))
+    else:
+        e = (1.0 / length) * v
+        square = (1.0 - normal.z) * (outer(e, e) - IDENTITY)
+    rotation = IDENTITY + skew(v) + square
+    return Mat3.of([snap(x) for x in row] for row in rotation.rows)
 
 
 def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:

@@ -15,7 +15,7 @@ The readers of all file formats use this builder. A link without a mass is repor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from appell.algebra.rotation import Pose
@@ -24,13 +24,14 @@ from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.diagnostics import ErrorCollector
 from appell.describe.values import body_from, numbers, pose_from, vector
 from appell.describe.visuals import visual
-from appell.errors import DescriptionError, ModelError, unknown_name
+from appell.errors import AppellError, DescriptionError, Hint, ModelError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
+from appell.model.constraint import Constraint
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
-from appell.model.robot import GRAVITY, Mimic, Robot
+from appell.model.robot import GRAVITY, ConstrainedRobot, Mimic, Robot
 from appell.model.visual import Attachment, Visual, moved
 
 BASES: Mapping[str, type[Motion] | None] = {
@@ -386,3 +387,21 @@ class Builder:
         if base is not None and len(home) == nq - base.nq:
             home = (*base().neutral, *home)
         return numbers(home, nq, f"the home of robot '{self.name}'", self.source)
+
+
+def close_loops(robot: Robot, constraints: Sequence[tuple[Constraint, str]], hint: str | Hint = "") -> ConstrainedRobot:
+    """Return a robot under the constraints of its description.
+
+    Parameters
+    ----------
+    robot : the tree
+    constraints : constraints, each with its file and line
+    hint : what the user can do if the constraints do not fit the robot
+    """
+    try:
+        return robot.with_loops(*(constraint for constraint, _ in constraints))
+    except AppellError as error:
+        problem = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
+        sources = [where for constraint, where in constraints if f"'{constraint.name}'" in problem]
+        source = sources[0] if sources else robot.source
+        raise DescriptionError(f"{problem}.", source=source, hint=hint or error.hint) from error
