@@ -483,8 +483,8 @@ def refuse_immobile(system: System, function: str) -> None:
         reason = "its constraints determine all motions" if system.is_constrained else "no joint can move"
         raise ModelError(
             f"{function} needs a degree of freedom, and {system.owner} has none: {reason}.",
-            hint="Use simulate(...) for its motion, and Dynamics.constraint_multipliers(q, w, force), where w holds "
-            "the velocities of all joints, for the forces of its constraints."
+            hint="Use simulate(...) for its motion, and Dynamics.constraint_forces(q, tau, prescribed) for the forces "
+            "of its constraints and drives; its functions do not have the argument v."
             if system.is_constrained
             else "",
         )

@@ -11,7 +11,9 @@ axis is then negated, so that the coordinate of the joint keeps its meaning, the
 
 Each remaining joint closes a loop between its parent and its child, which are assembled at q = 0:
 
-    fixed Weld      revolute, continuous Hinge      prismatic Slider      ball Point      universal Universal
+    revolute, continuous Hinge      prismatic Slider      ball Point      universal Universal
+
+A fixed joint remains only if all joints of its loop are fixed; it has no effect.
 
 A gearbox couples two joints. With the angles θ₁ of its parent and θ₂ of its child relative to the reference body, about
 `<axis>` and `<axis2>`, it requires θ₂ + ratio θ₁ = 0: a Gear.
@@ -29,13 +31,12 @@ from appell.describe.sdf.parts import actuator_of_axis, axis_of, limits_of, mimi
 from appell.describe.sdf.poses import NamedPart, PoseGraph, child_text, compose
 from appell.errors import AppellError
 from appell.model.actuator import IDEAL, Friction
-from appell.model.constraint import Closure, Constraint, Gear, Hinge, Point, Slider, Universal, Weld
+from appell.model.constraint import Closure, Constraint, Gear, Hinge, Point, Slider, Universal
 from appell.model.limits import NO_LIMITS
 from appell.model.robot import Mimic
 from appell.model.visual import Attachment
 
 CONSTRAINTS: Mapping[str, type[Closure]] = {
-    "fixed": Weld,
     "revolute": Hinge,
     "continuous": Hinge,
     "prismatic": Slider,
@@ -103,7 +104,7 @@ def spanning_tree(edges: Sequence[Edge], root: str) -> tuple[list[Edge], list[Ed
     for edge in sorted(edges, key=lambda edge: _rank(edge, leaders)):  # stable: the order of the file in each group
         one, other = representative(edge.parent), representative(edge.child)
         if one == other:
-            closing.append(edge)
+            closing += [edge] if edge.kind != "fixed" else []
         else:
             group[one] = other
             tree.append(edge)
@@ -169,7 +170,7 @@ def closure(
         if abs(axes["parent"].dot(axes["child"])) > PARALLEL_TOLERANCE:
             raise element.error(f"the two axes of {owner} are not perpendicular.", expected="perpendicular axes")
         poses = {side: _with_z_along(pose, axis) for side, axis in axes.items()}
-    elif edge.kind not in ("fixed", "ball"):
+    elif edge.kind != "ball":
         axis = axis_of(graph, edge.name, edge.part, version)
         poses = dict.fromkeys(poses, _with_z_along(pose, axis))
     for side, link in (("child", edge.child), ("parent", edge.parent)):

@@ -9,7 +9,7 @@ These are the poses with all joints at zero.
 
 Angles such as 1.5708 are multiples of π/2 rounded to the digits of the file. Axes that should be parallel then deviate
 by 1e-6 or more, which locks a plane loop: its constraints, taken literally, leave fewer motions. In a model with loops,
-an angle that equals a multiple of π/2 to all its printed digits, at least two after the point, is read as that multiple.
+an angle that equals a multiple of π/2 to its printed digits, at least two after the point, is read as that multiple.
 """
 
 from __future__ import annotations
