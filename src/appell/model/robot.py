@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, is_number
+from appell.algebra.rotation import Pose, as_pose, as_vector
+from appell.algebra.scalar import Scalar, is_number, plain
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators
@@ -32,7 +32,7 @@ from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
-from appell.model.system import IdentityMap, Rng, System, constraint_map, generator, vector_of
+from appell.model.system import IdentityMap, Rng, System, constraint_map, generator
 from appell.model.validate import validate
 from appell.model.visual import Visual
 
@@ -56,6 +56,9 @@ class Joint:
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
     actuator: Actuator = IDEAL
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "placement", as_pose(self.placement, f"the placement of joint '{self.name}'"))
 
     @property
     def scale(self) -> float:
@@ -152,7 +155,11 @@ class Robot(System):
     source: str = field(default="", compare=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "gravity", vector_of(self.gravity, f"the gravity of robot '{self.name}'"))
+        object.__setattr__(self, "gravity", as_vector(self.gravity, f"the gravity of robot '{self.name}'"))
+        for field_name in ("links", "frames", "visuals"):
+            object.__setattr__(self, field_name, tuple(getattr(self, field_name)))
+        if isinstance(self.home, (np.ndarray, list)):
+            object.__setattr__(self, "home", tuple(map(plain, self.home)))
         validate(self)
 
     def __str__(self) -> str:
