@@ -152,7 +152,5 @@ def test_the_other_side_of_a_closure_may_be_an_array_a_list_or_a_rotation():
     assert con.Rolling("hook", 0.1, on=matrix).on == con.Skate("hook", on=matrix.tolist()).on == pose
     with pytest.raises(ArgumentError, match=r"frame b of a constraint of type 'point' has shape \(2,\)"):
         con.Point("hook", [0.1, 0.2])
-    with pytest.raises(
-        ArgumentError, match=r"(?s)frame a of a constraint .* is array.*Give a pose .* as frame b"
-    ):
+    with pytest.raises(ArgumentError, match=r"(?s)frame a of a constraint .* is array.*Give a pose .* as frame b"):
         con.Weld(matrix, "hook")

@@ -118,6 +118,21 @@ def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
     )
 
 
+def quaternion_of(R: Mat3) -> tuple[float, float, float, float]:
+    """Return the quaternion x y z w of a rotation, computed from its largest component to avoid small divisors."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (tuple(row) for row in R.rows)
+    rows = {
+        1.0 + xx + yy + zz: (zy - yz, xz - zx, yx - xy, 1.0 + xx + yy + zz),
+        1.0 + xx - yy - zz: (1.0 + xx - yy - zz, xy + yx, xz + zx, zy - yz),
+        1.0 - xx + yy - zz: (xy + yx, 1.0 - xx + yy - zz, yz + zy, xz - zx),
+        1.0 - xx - yy + zz: (xz + zx, yz + zy, 1.0 - xx - yy + zz, yx - xy),
+    }
+    row = rows[max(rows)]
+    size = math.hypot(*row)
+    x, y, z, w = (float(entry) / size for entry in row)
+    return x, y, z, w
+
+
 def _is_identity(m: Mat3) -> bool:
     return all(is_number(x) and x == (i == j) for i, row in enumerate(m.rows) for j, x in enumerate(row))
 

@@ -26,6 +26,7 @@ from appell.errors import Hint, ModelError, ModelWarning, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, actuator_flaw, changed_actuators
 from appell.model.body import Body
 from appell.model.frame import IDENTITY_POSE, Frame
+from appell.model.positions import coordinate
 from appell.model.robot import GRAVITY
 from appell.model.system import IdentityMap, Rng, System, generator
 
@@ -338,6 +339,13 @@ class Mechanism(System):
     @property
     def start(self) -> np.ndarray:
         return np.array(self.home)
+
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        q, names = self.start, dict.fromkeys(self.coordinates)
+        for name, position in positions.items():
+            self.find("coordinate", name, names)
+            q[self.coordinates.index(name)] = coordinate(self, name, position)
+        return q
 
     @property
     def bodies(self) -> dict[str, Body | None]:

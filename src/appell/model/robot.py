@@ -32,6 +32,7 @@ from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
+from appell.model.positions import configuration
 from appell.model.system import IdentityMap, Rng, System, constraint_map, generator
 from appell.model.validate import validate
 from appell.model.visual import Visual
@@ -308,6 +309,9 @@ class Robot(System):
         """Default start configuration: `home`, or the neutral configuration."""
         return self.neutral if self.home is None else np.array(self.home)
 
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        return configuration(self, positions)
+
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         def interval(limits: Limits) -> tuple[float, float]:
@@ -350,7 +354,7 @@ class Robot(System):
         ----------
         joints : str, iterable of str, or mapping
             Names of the joints to lock at their position in `start`, or a mapping from names to positions (rad or m). A
-            joint with several coordinates needs all of them, such as position and quaternion of a floating base.
+            joint with several coordinates needs all of them; a floating base may be locked at a pose.
 
         Returns
         -------
@@ -639,6 +643,16 @@ class ConstrainedRobot(System):
     def assembled(self, q, prescribed=()) -> np.ndarray:
         """Configuration near q at which all loops are closed; without `prescribed`, prescribed motions are 0."""
         return self.map.driven(prescribed).assembled(self.sized("q", q, self.nq))
+
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        q = configuration(replace(self.tree, home=self.home), positions)
+        names = {name: link.joint.name for link in self.tree.moving for name in self._names_of(link.joint)}
+        held = tuple(dict.fromkeys(names[name] for name in positions))
+        return self.map.assembled(q, held)
+
+    def _names_of(self, joint: Joint) -> tuple[str, ...]:
+        """Name of a joint and names of its coordinates."""
+        return (joint.name, *self.coordinate_names[self.tree.span(joint)[0]])
 
     def integrate(self, q, step) -> np.ndarray:
         """Move along the tangent, then back to the constraints, at fixed time.

@@ -185,6 +185,34 @@ class System(ABC):
     def start(self) -> np.ndarray:
         """Default start configuration (nq)."""
 
+    @abstractmethod
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        """Return the start configuration (nq) with some joints at other positions.
+
+        The joints of a constrained robot that are not named move as far as its loops require.
+
+        Parameters
+        ----------
+        positions : mapping
+            Positions by the names of joints or coordinates, rad or m. The position of a floating joint is a pose or its
+            seven coordinates, that of a spherical joint a rotation or a quaternion (x, y, z, w).
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown, or the loops cannot be closed while these joints are held.
+        ArgumentError
+            If a joint cannot be at its position.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> ap.load("puma").configuration({"joint2": 1.0})
+        array([0., 1., 0., 0., 0., 0.])
+        >>> ap.load("four-bar").configuration({"crank": 1.0}).round(4)  # the other bars follow
+        array([ 1.    , -0.4119,  1.6743])
+        """
+
     @property
     @abstractmethod
     def ranges(self) -> tuple[tuple[float, float], ...]:
