@@ -9,37 +9,37 @@ from scipy.spatial.transform import Rotation
 import appell as ap
 from appell.errors import AppellError
 
-TURN = Rotation.from_euler("xyz", [0.1, 0.2, 0.3])
+ROTATION = Rotation.from_euler("xyz", [0.1, 0.2, 0.3])
 MATRIX = np.eye(4)
-MATRIX[:3, :3], MATRIX[:3, 3] = TURN.as_matrix(), [0.1, 0.2, 0.3]
+MATRIX[:3, :3], MATRIX[:3, 3] = ROTATION.as_matrix(), [0.1, 0.2, 0.3]
 POSE = ap.Pose.from_matrix(MATRIX)
 ARM = ap.load("planar-2r")
 BODY = ap.Body(1.0, (0.1, 0, 0), (0.1, 0.2, 0.2))
 
 
-def joint_at(place) -> ap.Robot:
-    return ap.Builder("r").link("rod", ap.Revolute(), at=place, mass=1, inertia=(1, 1, 1)).build()
+def joint_at(pose) -> ap.Robot:
+    return ap.Builder("r").link("rod", ap.Revolute(), at=pose, mass=1, inertia=(1, 1, 1)).build()
 
 
-PLACES = {  # functions of a place, and what they return for it
-    "a frame": lambda place: ap.Frame("f", "link2", place).pose,
-    "a joint": lambda place: ap.Joint("j", ap.Revolute(), place).placement,
-    "a link of a builder": lambda place: joint_at(place).joint("rod_joint").placement,
-    "a root": lambda place: ap.Builder("r", at=place).at,
-    "a product": lambda place: POSE @ place,
-    "a moved body": lambda place: BODY.moved(place),
-    "a closure": lambda place: ap.Weld("tool", place).b,
-    "a tool": lambda place: ap.from_dh([ap.DH()], tool=place).frame("tool").pose,
+POSE_ARGUMENTS = {  # functions of a pose, and what they return for it
+    "a frame": lambda pose: ap.Frame("f", "link2", pose).pose,
+    "a joint": lambda pose: ap.Joint("j", ap.Revolute(), pose).placement,
+    "a link of a builder": lambda pose: joint_at(pose).joint("rod_joint").placement,
+    "a root": lambda pose: ap.Builder("r", at=pose).at,
+    "a product": lambda pose: POSE @ pose,
+    "a moved body": lambda pose: BODY.moved(pose),
+    "a closure": lambda pose: ap.Weld("tool", pose).b,
+    "a tool": lambda pose: ap.from_dh([ap.DH()], tool=pose).frame("tool").pose,
 }
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", POSE_ARGUMENTS)
 def test_a_place_may_be_a_pose_a_matrix_a_list_a_point_or_a_rotation(name):
-    make = PLACES[name]
+    make = POSE_ARGUMENTS[name]
     assert make(MATRIX) == make(MATRIX.tolist()) == make(MATRIX[:3]) == make(POSE)
     assert make(np.array([0.1, 0.2, 0.3])) == make((0.1, 0.2, 0.3)) == make(ap.Pose(translation=(0.1, 0.2, 0.3)))
     assert make(ap.Vec3(0.1, 0.2, 0.3)) == make((0.1, 0.2, 0.3))
-    assert make(TURN) == make(TURN.as_matrix()) == make(ap.Pose(TURN))
+    assert make(ROTATION) == make(ROTATION.as_matrix()) == make(ap.Pose(ROTATION))
     for wrong in (np.eye(5), 2 * np.eye(4)[:3], 3.0, np.full(3, np.nan)):
         with pytest.raises(AppellError, match=r"has shape|not orthonormal|is 3.0|contains NaN"):
             make(wrong)
@@ -109,9 +109,9 @@ def test_positions_by_name_are_a_configuration():
 @pytest.mark.warns("massless")
 def test_the_position_of_a_floating_base_is_a_pose_or_coordinates():
     robot = ap.load("puma", base="floating")
-    place = [*MATRIX[:3, 3], *TURN.as_quat()]
-    for position in (MATRIX, POSE, place):
-        np.testing.assert_allclose(robot.configuration({"root_joint": position})[:7], place, atol=1e-15)
+    coordinates = [*MATRIX[:3, 3], *ROTATION.as_quat()]
+    for position in (MATRIX, POSE, coordinates):
+        np.testing.assert_allclose(robot.configuration({"root_joint": position})[:7], coordinates, atol=1e-15)
     assert robot.configuration({"root_joint_z": 2.0, "joint2": 0.3})[2] == 2.0
     with pytest.raises(ap.ArgumentError, match=r"(?s)'root_joint' of .* cannot be at .*7 finite numbers, or a pose"):
         robot.configuration({"root_joint": [0.0] * 6})
@@ -119,8 +119,8 @@ def test_the_position_of_a_floating_base_is_a_pose_or_coordinates():
 
 def test_the_position_of_a_spherical_joint_is_a_rotation_or_a_quaternion():
     robot = ap.load("example-robot-data:ur5", base="spherical")
-    for position in (TURN, TURN.as_matrix(), TURN.as_quat()):
-        np.testing.assert_allclose(robot.configuration({"root_joint": position})[:4], TURN.as_quat(), atol=1e-15)
+    for position in (ROTATION, ROTATION.as_matrix(), ROTATION.as_quat()):
+        np.testing.assert_allclose(robot.configuration({"root_joint": position})[:4], ROTATION.as_quat(), atol=1e-15)
 
 
 def test_loops_are_closed_around_the_positions_of_a_constrained_robot():

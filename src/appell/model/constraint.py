@@ -102,13 +102,13 @@ def frame_label(frame: FrameLike) -> str:
     return frame if isinstance(frame, str) else WORLD_NAME
 
 
-def in_world(place: Any, what: str) -> FrameLike:
+def in_world(frame: Any, what: str) -> FrameLike:
     """Return the name of a frame or None unchanged, and a place in the world as a pose.
 
     A place is a pose, a matrix of shape (4, 4) or (3, 4), a rotation, or a point of shape (3,), in m; `what` is its
     name in messages.
     """
-    return place if place is None or isinstance(place, str) else as_pose(place, what)
+    return frame if frame is None or isinstance(frame, str) else as_pose(frame, what)
 
 
 def find_frame(robot: Robot, frame: FrameLike) -> Frame:

@@ -49,7 +49,7 @@ PARALLEL_TOLERANCE = 1e-6  # largest deviation of the cosine of two parallel axe
 
 
 @dataclass(frozen=True)
-class Edge:
+class JointEdge:
     """A joint between two links. If it is reversed, the child carries the parent."""
 
     name: str
@@ -75,16 +75,16 @@ class Edge:
         return self.parent if self.is_reversed else self.child
 
 
-def edges_of(graph: PoseGraph, kinds: Sequence[str]) -> Iterator[Edge]:
+def edges_of(graph: PoseGraph, kinds: Sequence[str]) -> Iterator[JointEdge]:
     """Yield the joints of these kinds, in the order of the file."""
     for name, part in graph.of_tag("joint"):
         if part.element.attributes.get("type", "").strip() in kinds:
             ends = (child_text(part.element, tag, f"joint '{name}'") for tag in ("parent", "child"))
             parent, child = (graph.link_of(graph.scoped(end, part.scope), part.element) for end in ends)
-            yield Edge(name, part, parent, child)
+            yield JointEdge(name, part, parent, child)
 
 
-def spanning_tree(edges: Sequence[Edge], root: str) -> tuple[list[Edge], list[Edge]]:
+def spanning_tree(edges: Sequence[JointEdge], root: str) -> tuple[list[JointEdge], list[JointEdge]]:
     """Return the joints that carry links, each after the joint of its carrier, and the joints that close loops.
 
     Parameters
@@ -112,14 +112,15 @@ def spanning_tree(edges: Sequence[Edge], root: str) -> tuple[list[Edge], list[Ed
     closing.sort(key=lambda edge: order[edge.name])
     waiting = sorted(tree, key=lambda edge: order[edge.name])
     reached, ordered = {root}, []
-    while (edge := next((e for e in waiting if e.parent in reached or e.child in reached), None)) is not None:
-        waiting.remove(edge)
-        ordered.append(edge if edge.parent in reached else replace(edge, is_reversed=True))
-        reached |= {edge.parent, edge.child}
+    while connected := [edge for edge in waiting if edge.parent in reached or edge.child in reached]:
+        first = connected[0]
+        waiting.remove(first)
+        ordered.append(first if first.parent in reached else replace(first, is_reversed=True))
+        reached |= {first.parent, first.child}
     return ordered, closing
 
 
-def _rank(edge: Edge, leaders: set[str]) -> int:
+def _rank(edge: JointEdge, leaders: set[str]) -> int:
     if edge.kind == "fixed":
         return 0
     if edge.name in leaders or _mimic(edge) is not None or not _is_ideal(edge):
@@ -127,14 +128,14 @@ def _rank(edge: Edge, leaders: set[str]) -> int:
     return {"ball": 3, "universal": 4}.get(edge.kind, 2)
 
 
-def _mimic(edge: Edge) -> Mimic | None:
+def _mimic(edge: JointEdge) -> Mimic | None:
     try:
         return mimic_of(edge.part.element, edge.part.scope, edge.owner)
     except AppellError:  # reported when the joint is added
         return None
 
 
-def _is_ideal(edge: Edge) -> bool:
+def _is_ideal(edge: JointEdge) -> bool:
     element = edge.part.element
     try:
         return (actuator_of_axis(element, edge.owner), limits_of(element, edge.owner)) == (IDEAL, NO_LIMITS)
@@ -143,7 +144,7 @@ def _is_ideal(edge: Edge) -> bool:
 
 
 def closure(
-    builder: Builder, graph: PoseGraph, attachments: Mapping[str, Attachment], edge: Edge, version: float
+    builder: Builder, graph: PoseGraph, attachments: Mapping[str, Attachment], edge: JointEdge, version: float
 ) -> Constraint:
     """Return the constraint of a joint that closes a loop, between two frames that are added for it.
 
@@ -183,7 +184,7 @@ def _with_z_along(pose: Pose, axis: Vec3) -> Pose:
     return compose(pose, Pose(rotation_of_z_to(axis)))
 
 
-def gear(graph: PoseGraph, tree: Sequence[Edge], box: Edge, version: float) -> Gear:
+def gear(graph: PoseGraph, tree: Sequence[JointEdge], box: JointEdge, version: float) -> Gear:
     """Return the constraint of a gearbox between two joints of the tree, each on the reference body.
 
     Parameters

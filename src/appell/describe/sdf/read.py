@@ -15,7 +15,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS
 from appell.describe.build import Builder, close_loops
 from appell.describe.diagnostics import ErrorCollector, warn_ignored
-from appell.describe.sdf.loops import Edge, closure, edges_of, gear, spanning_tree
+from appell.describe.sdf.loops import JointEdge, closure, edges_of, gear, spanning_tree
 from appell.describe.sdf.parts import actuator_of_axis, axis_of, body_of, limits_of, mimic_of, number_in
 from appell.describe.sdf.poses import NamedPart, PoseGraph, compose, numbers_of, pose_of
 from appell.describe.sdf.visuals import read_visuals
@@ -189,7 +189,7 @@ def _check_supported(model: Element, graph: PoseGraph, errors: ErrorCollector) -
             )
 
 
-def _root(model: Element, links: dict[str, NamedPart], edges: list[Edge], base: str) -> str | None:
+def _root(model: Element, links: dict[str, NamedPart], edges: list[JointEdge], base: str) -> str | None:
     """Return the first link that is not the child of a joint; None if a joint connects the model to the world."""
     on_world = [edge.child for edge in edges if edge.parent == "world"]
     if on_world and base != "fixed":
@@ -198,7 +198,7 @@ def _root(model: Element, links: dict[str, NamedPart], edges: list[Edge], base: 
     return None if on_world else next((name for name in links if name not in children), next(iter(links)))
 
 
-def _check_connected(model: Element, links: dict[str, NamedPart], tree: list[Edge], root: str | None) -> None:
+def _check_connected(model: Element, links: dict[str, NamedPart], tree: list[JointEdge], root: str | None) -> None:
     connected = {root, *(edge.carried for edge in tree)}
     if apart := [name for name in links if name not in connected]:
         first = "the world" if root is None else f"the root link '{root}'"
@@ -210,7 +210,7 @@ def _add(
     builder: Builder,
     graph: PoseGraph,
     attachments: dict[str, tuple[str | None, Pose]],
-    edge: Edge,
+    edge: JointEdge,
     link: Element,
     version: float,
     errors: ErrorCollector,
