@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import appell as ap
+from appell.cli.input import configuration_if_given
 from appell.errors import AppellError
 
 ROTATION = Rotation.from_euler("xyz", [0.1, 0.2, 0.3])
@@ -130,6 +131,19 @@ def test_loops_are_closed_around_the_positions_of_a_constrained_robot():
     assert np.abs(ap.Dynamics(bars).equations.gap(q.tolist())).max() < 1e-12
     with pytest.raises(ap.ModelError, match="cannot be closed while 'crank', 'rocker' are held"):
         bars.configuration({"crank": 1.0, "rocker": 0.1})
+
+
+def test_the_command_line_reads_positions_by_name():
+    arm = ap.load("example-robot-data:ur5")
+    np.testing.assert_array_equal(
+        configuration_if_given("elbow_joint=1,wrist_1_joint=-0.5", arm),
+        arm.configuration({"elbow_joint": 1.0, "wrist_1_joint": -0.5}),
+    )
+    np.testing.assert_array_equal(configuration_if_given("0.5", arm), np.full(6, 0.5))
+    with pytest.raises(ap.ModelError, match="Did you mean 'elbow_joint'"):
+        configuration_if_given("elbow=1", arm)
+    with pytest.raises(ap.ArgumentError, match="--q is 'high'"):
+        configuration_if_given("elbow_joint=high", arm)
 
 
 def test_a_mechanism_has_positions_of_its_coordinates():
