@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from functools import cache
 from importlib.metadata import files
 
 import numpy as np
@@ -14,9 +16,8 @@ import appell as ap
 from appell.cli.main import app
 from appell.describe.load import load_text
 from appell.errors import DescriptionError, ModelWarning
+from conversion_chains import chain
 from maximal_coordinates import Model
-
-ROUNDED = "ignore:ignored or adjusted.*multiples of π/2:appell.errors.ModelWarning"
 
 
 def cassie_file(name: str):
@@ -50,21 +51,24 @@ def check_against_maximal_coordinates(robot, model: Model, fixed: tuple[str, ...
         np.testing.assert_allclose(actual[link], expected[link], atol=1e-8 * scale, err_msg=link)
 
 
-@pytest.mark.filterwarnings(ROUNDED)
-@pytest.mark.parametrize(
-    ("name", "nv", "fixed"), [("cassie_v2", 12, ("pelvis",)), ("cassie_wo_gearbox_spring", 13, ())]
-)
-def test_cassie_moves_as_in_maximal_coordinates(name, nv, fixed):
-    path = cassie_file(name)
-    robot = ap.load(path)
-    assert robot.nv == nv
+@cache
+def cassie():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ignored or adjusted.*multiples of π/2", ModelWarning)
+        return ap.load(cassie_file("cassie_v2"))
+
+
+def test_cassie_moves_as_in_maximal_coordinates():
+    robot = cassie()
+    assert robot.nv == 12
     assert {c.kind for c in robot.constraints} == {"hinge", "point"}
     assert robot.tree.joint("left-knee-shin-joint").actuator.stiffness == 1500.0
     assert robot.tree.joint("left-pitch-rod-joint").actuator.friction.viscous == 0.01  # not the joint that was cut
-    check_against_maximal_coordinates(robot, Model(path.read_text(), rounded=True), fixed, np.random.default_rng(5))
+    model = Model(cassie_file("cassie_v2").read_text(), rounded=True)
+    check_against_maximal_coordinates(robot, model, ("pelvis",), np.random.default_rng(5))
 
 
-@pytest.mark.filterwarnings(ROUNDED)
+@pytest.mark.filterwarnings("ignore:ignored or adjusted.*multiples of π/2:appell.errors.ModelWarning")
 @pytest.mark.filterwarnings("ignore:robot 'cassie'.*principal moments:appell.errors.ModelWarning")
 @pytest.mark.parametrize(("name", "nv"), [("cassie", 10), ("cassie_simple", 11)])
 def test_cassie_with_gearboxes_or_tilted_rods_is_read(name, nv):
@@ -73,12 +77,18 @@ def test_cassie_with_gearboxes_or_tilted_rods_is_read(name, nv):
     assert np.abs(ap.Dynamics(robot).equations.gap([float(x) for x in robot.start])).max() < 1e-12
 
 
-@pytest.mark.parametrize("command", [("info",), ("simulate", "--until", "0.005")])
-def test_the_command_line_reads_cassie(command):
-    name, *options = command
-    result = CliRunner().invoke(app, [name, str(cassie_file("cassie_v2")), *options, "--json"])
-    assert result.exit_code == 0, result.output
-    assert "cassie" in result.output
+def test_cassie_keeps_its_dynamics_in_toml_and_is_refused_by_mjcf():
+    worst, end = chain(cassie(), ("toml", "mjcf"))
+    assert worst < 1e-12
+    assert end.startswith("mjcf: hinge 'right-achilles-spring-joint' of constrained robot 'cassie' cannot be written")
+
+
+def test_the_command_line_reads_models_with_loops(tmp_path):
+    small = tmp_path / "ring.sdf"
+    small.write_text(ring("revolute", "ball", "ball", "revolute"), encoding="utf-8")
+    for command in (("info", small), ("simulate", cassie_file("cassie_v2"), "--until", "0.001")):
+        result = CliRunner().invoke(app, [*map(str, command), "--json"])
+        assert result.exit_code == 0, result.output
 
 
 # ---- small loops: a base, and bars of 0.3 m joined in a ring
