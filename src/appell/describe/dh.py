@@ -19,7 +19,7 @@ The coordinate of a revolute joint is added to `angle`, that of a prismatic join
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -155,7 +155,8 @@ def _rows_of_table(table: Iterable, columns: Sequence[str]) -> list[DH]:
         expected = "each at most once of twist (alpha), length (a), offset (d) and angle (theta)"
         raise DescriptionError(f"the columns of the DH table are {', '.join(map(str, columns))}.", expected=expected)
     checked = (numbers(row, len(names), f"row {i} of the DH table") for i, row in enumerate(table, start=1))
-    return [replace(DH(), **dict(zip(names, row, strict=True))) for row in checked]
+    parameters: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in checked]
+    return [DH(**row) for row in parameters]
 
 
 def add_rows(
