@@ -113,7 +113,7 @@ def test_a_pose_accepts_arrays_and_lists():
     [
         (lambda: Pose.from_matrix(np.eye(3)), r"the matrix of a pose has shape \(3, 3\)"),
         (lambda: Pose.from_matrix(2 * np.eye(4)), "the last row of the matrix of a pose is"),
-        (lambda: Pose.from_matrix(2 * np.eye(4)[:3]), r"the rotation of a pose is not orthonormal \(error 3"),
+        (lambda: Pose.from_matrix(2 * np.eye(4)[:3]), r"the matrix of a pose is not orthonormal \(error 3"),
         (lambda: Pose(-np.eye(3)), "the rotation of a pose is a reflection"),
         (lambda: Pose(np.full((3, 3), np.nan)), "the rotation of a pose contains NaN"),
         (lambda: Pose("upside down"), "the rotation of a pose is 'upside down'"),

@@ -9,7 +9,16 @@ import typer
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import MOVIES, PICTURES, RECORDS, check_target, numbers_if_given, read_system, surface
+from appell.cli.input import (
+    MOVIES,
+    PICTURES,
+    RECORDS,
+    check_target,
+    configuration_if_given,
+    numbers_if_given,
+    read_system,
+    surface,
+)
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, WALLS, entries_of, new_app, option
 from appell.cli.output import Printer, table, verdict
 
@@ -28,7 +37,9 @@ def simulate(
     q: Annotated[
         str,
         option(
-            "Initial configuration in rad or m, comma-separated: 0,0.5,1; by default the home configuration.", START
+            "Initial configuration in rad or m, comma-separated: all coordinates (0,0.5,1) or some joints "
+            "(elbow=0.5); by default the home configuration.",
+            START,
         ),
     ] = "",
     v: Annotated[str, option("Initial velocity in rad/s or m/s, comma-separated; zero by default.", START)] = "",
@@ -79,7 +90,7 @@ def simulate(
     names = "all" if points == "all" else points.split(",")
     motion = ap.simulate(
         system,
-        q0=numbers_if_given(q, "--q", system.nq),
+        q0=configuration_if_given(q, system),
         v0=numbers_if_given(v, "--v", system.nv),
         torque=numbers_if_given(torque, "--torque", system.nu),
         until=until,
