@@ -43,7 +43,7 @@ GAP = 1e-4  # relative to the duration
 BARRIER_FACTOR = 0.2  # of μ from one minimisation to the next
 MAX_NEWTON_STEPS = 40  # for each μ
 PARTS = 8  # of a cell, between points of the quadrature by Simpson's rule
-ARC_CELLS = 16  # cells of Σ per cell of y: Σ''' jumps between them
+ARC_CELLS = 16  # cells of Σ per cell of y
 MIN_CELL = 0.3  # relative to an even cell: shorter ones are not made at knots of the path
 SLOW_PART = 0.05  # of the mean speed |q'|: where the path's own parameter is slower, it replaces the arc length
 MAX_JUMP = 1e-5  # relative: of direction or curvature between two sides of a knot
@@ -76,22 +76,25 @@ class ArcPath(Path):
         s = np.unique(np.concatenate([np.linspace(0.0, T, cells + 1), knots[(knots > 0.0) & (knots < T)]]))
         s = s[np.concatenate([[True], np.diff(s) > 1e-9 * T])]
         s[-1] = T
-        self.s, self.knots_s, step = s, knots, np.diff(s)
+        self.s, step = s, np.diff(s)
         ends = np.stack([s[:-1] + INSIDE * step, s[1:] - INSIDE * step], axis=1)
         ends[0, 0], ends[-1, -1] = 0.0, T
-        rate, slope = self._rates(ends)
-        h = step[None]
-        # cubic Hermite polynomial of Σ' in every cell
-        a, b = rate[:, 0], h[0] * slope[:, 0]
-        c = 3.0 * (rate[:, 1] - a) - h[0] * (2.0 * slope[:, 0] + slope[:, 1])
-        d = 2.0 * (a - rate[:, 1]) + h[0] * (slope[:, 0] + slope[:, 1])
-        speed = PPoly(np.array([d, c, b, a]) / h[0] ** np.arange(3, -1, -1)[:, None], s)
+        inward = np.array([0.0, 0.02, 0.04]) * step[:, None, None] * [[1.0], [-1.0]]
+        rates, slopes = self._rates(np.clip(ends[..., None] + inward, 0.0, T))
+        bends = slopes @ [-1.5, 2.0, -0.5] / inward[..., 1]  # one-sided differences
+        (f, g), (df, dg), (ddf, ddg) = rates[..., 0].T, slopes[..., 0].T * step, bends.T * step**2
+        # Hermite polynomial of degree 5 of Σ' in every cell
+        a, b, c = g - f - df - 0.5 * ddf, dg - df - ddf, 0.5 * (ddg - ddf)
+        powers = [6.0 * a - 3.0 * b + c, -15.0 * a + 7.0 * b - 2.0 * c, 10.0 * a - 4.0 * b + c, 0.5 * ddf, df, f]
+        speed = PPoly(np.array(powers) / step ** np.arange(5, -1, -1)[:, None], s)
         self.arc, self.derivatives = speed.antiderivative(), (speed, speed.derivative(), speed.derivative(2))
         self.arcs = self.arc(s)
         self.length = float(self.arcs[-1])
         if not (self.length > 0.0 and (np.diff(self.arcs) > 0.0).all()):
             raise ArgumentError("the path does not move.", expected="a path with different start and end")
         self._check_smooth(ends)
+        inner = knots[(knots > 0.0) & (knots < T)]
+        self.knots = _inverse_warp(self.arc(inner) / self.length)
         self.near_ends = self.parameter(np.array([NEAR_END, 1.0 - NEAR_END]))
 
     def __call__(self, t) -> QVA:
@@ -171,8 +174,10 @@ class ArcPath(Path):
         inner = np.clip(s, *self.near_ends)
         k = np.clip(np.searchsorted(self.s, inner, side="right") - 1, 0, len(self.s) - 2)
         step = 0.01 * (self.s[k + 1] - self.s[k])
-        middle = np.clip(inner, self.s[k] + 2.0 * step, self.s[k + 1] - 2.0 * step)
-        q3 = (self.path(middle + step)[2] - self.path(middle - step)[2]) / (2.0 * step)[:, None]
+        middle = np.clip(inner, self.s[k] + 1.01 * step, self.s[k + 1] - 1.01 * step)
+        before, here, after = (self.path(middle + shift)[2] for shift in (-step, 0.0, step))
+        step, away = step[:, None], (inner - middle)[:, None]
+        q3 = (after - before) / (2.0 * step) + (after - 2.0 * here + before) / step**2 * away  # of a parabola
         first, second = self._along(inner)
         rate, slope, bend = (f(inner)[:, None] for f in self.derivatives)
         third = (q3 - 3.0 * second * rate * slope - first * bend) / rate**3
@@ -183,8 +188,7 @@ class ArcPath(Path):
     def grid(self, cells: int) -> np.ndarray:
         """Return a nearly even grid of θ that contains the knots of the path, as far as cells do not become short."""
         grid, even = np.linspace(0.0, 1.0, cells + 1), 1.0 / cells
-        inner = self.knots_s[(self.knots_s > 0.0) & (self.knots_s < self.path.duration)]
-        for theta in _inverse_warp(self.arc(inner) / self.length):
+        for theta in self.knots:
             k = int(np.clip(round(theta / even), 1, cells - 1))
             if min(theta - grid[k - 1], grid[k + 1] - theta) > MIN_CELL * even:
                 grid[k] = theta
@@ -302,7 +306,7 @@ def jerk_limited(limits: PathLimits, cells: int) -> JerkLimited:
     grid = arc.grid(cells)
     for refinement in range(MAX_REFINEMENTS + 1):
         spline = _optimised(Points(limits, _inside(grid, PARTS).ravel()), grid)
-        check = DenseCheck(Points(limits, _inside(grid, PARTS * FINE_PARTS).ravel()), spline, len(grid) - 1)
+        check = DenseCheck(limits, spline, grid)
         exceeded = check.exceeded(ACCEPTED_SLOWDOWN)
         if not exceeded.any() or refinement == MAX_REFINEMENTS:
             break
@@ -398,9 +402,17 @@ def _start(points: Points) -> float:
 class DenseCheck:
     """The limits of a motion at many points of every cell."""
 
-    points: Points
+    limits: PathLimits
     y: BSpline
-    cells: int
+    grid: np.ndarray
+
+    @cached_property
+    def points(self) -> Points:
+        """Points of all cells, then both sides of the knots of the path, where the jerk may jump."""
+        assert isinstance(self.limits.path, ArcPath)
+        knots, side = self.limits.path.knots, INSIDE * np.diff(self.grid).min()
+        cells = _inside(self.grid, PARTS * FINE_PARTS)
+        return Points(self.limits, np.concatenate([cells.ravel(), knots - side, knots + side]))
 
     @cached_property
     def values(self) -> list[np.ndarray]:
@@ -409,8 +421,13 @@ class DenseCheck:
 
     def exceeded(self, slowdown: float) -> np.ndarray:
         """Return the cells in which a limit is exceeded by the motion, slowed down by a factor."""
-        slacks = self.points.slacks(*(slowdown**-2 * value for value in self.values))[0]
-        return (peaks(-slacks.reshape(self.cells, -1, slacks.shape[1])) > 0.0).any(axis=1)
+        excess = -self.points.slacks(*(slowdown**-2 * value for value in self.values))[0]
+        cells = len(self.grid) - 1
+        inside = cells * (PARTS * FINE_PARTS + 1)
+        exceeded = (peaks(excess[:inside].reshape(cells, -1, excess.shape[1])) > 0.0).any(axis=1)
+        at_knots = self.points.theta[inside:][(excess[inside:] > 0.0).any(axis=1)]
+        exceeded[np.searchsorted(self.grid, at_knots) - 1] = True
+        return exceeded
 
     def slowed(self) -> BSpline:
         """Return the spline of the motion slowed down by the smallest factor with which no limit is exceeded."""
@@ -419,7 +436,7 @@ class DenseCheck:
             low, high = high, 1.0 + 4.0 * (high - 1.0)
             if high > MAX_SLOWDOWN:
                 raise SimulationError(
-                    f"the limits of {self.points.limits.dyn.system.owner} are exceeded between grid points of a motion "
+                    f"the limits of {self.limits.dyn.system.owner} are exceeded between grid points of a motion "
                     "with limited jerk.",
                     hint="Use more intervals, or a smoother path.",
                 )
