@@ -169,7 +169,7 @@ class ArcPath(Path):
         return self.path(s)[0], first * w1, second * w1**2 + first * w2
 
     def third(self, theta: np.ndarray) -> np.ndarray:
-        """Return the third derivative of r at parameters (n,), by differences of the second derivative inside the cells of the path."""
+        """Return the third derivative of r at parameters (n,), by differences of q'' inside the cells of the path."""
         s = self.parameter(theta)
         inner = np.clip(s, *self.near_ends)
         k = np.clip(np.searchsorted(self.s, inner, side="right") - 1, 0, len(self.s) - 2)
@@ -363,9 +363,7 @@ def _optimised(points: Points, grid: np.ndarray) -> BSpline:
             g[:, 0] -= 0.5 * y**-1.5
             H = mu * np.einsum("prk,prl->pkl", scaled, scaled)
             H[:, 0, 0] += 0.75 * y**-2.5
-            gradient = np.bincount(
-                columns.ravel(), np.einsum("p,pk,pka->pa", weight, g, values).ravel(), minlength=n
-            )
+            gradient = np.bincount(columns.ravel(), np.einsum("p,pk,pka->pa", weight, g, values).ravel(), minlength=n)
             local = np.einsum("p,pka,pkl,plb->pab", weight, values, H, values, optimize=True)
             band = np.zeros((4, n))
             for a in range(4):

@@ -105,7 +105,7 @@ class PathLimits:
         return self.dyn.inverse_dynamics(q, v, zero) - self.rigid.inverse_dynamics(q, v, zero)
 
     def nonlinear_rows(self, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return φ and φ' of (4) at x, with the terms of (5): (*s.shape, rows), zero in rows that are not of torques."""
+        """Return φ and φ' of (4) at x with the terms of (5), (*s.shape, rows) each, zero in rows without torques."""
         speed = np.maximum(np.sqrt(x), MIN_SPEED)
         phi = slope = np.zeros((*s.shape, len(self.torque)))
         if self.has_friction:
