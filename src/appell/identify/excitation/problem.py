@@ -38,6 +38,7 @@ from appell.identify.excitation.bounds import MotionBounds, envelope
 from appell.identify.parameter_set import QVA
 from appell.model.system import System
 from appell.motion.paths.fourier import Fourier
+from appell.motion.titles import path_units
 
 INFEASIBLE_OBJECTIVE = 100.0  # objective of a motion out of reach; the log of a condition number
 INFEASIBLE_LOAD = 1e3  # load of a torque or speed that is not finite
@@ -181,7 +182,9 @@ class Problem:
         free = self.harmonics - 1
         cosine, sine = self.rest[0] @ X[1 : 1 + free], self.rest[1] @ X[1 + free :]
         names = self.system.coordinate_names
-        return Fourier(1.0 / self.duration, cosine, sine, X[0], self.duration, names=names)
+        path = Fourier(1.0 / self.duration, cosine, sine, X[0], self.duration, names=names)
+        path.units = path_units(self.system, names)
+        return path
 
 
 class Loads:

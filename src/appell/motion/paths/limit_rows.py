@@ -31,7 +31,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.dynamics.moving import without_friction
 from appell.errors import ArgumentError, SimulationError
-from appell.motion.path import Path
+from appell.motion.path import Path, numeric
 
 MIN_SPEED = 1e-9  # relative to the path's own speed ṡ = 1: friction at lower speeds is that at the start of a motion
 DIFFERENCE_STEP = 1e-4  # relative to ṡ: step of the difference quotient in φ'
@@ -211,7 +211,7 @@ def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, tor
 
 
 def _limit(what: str, given, names: Sequence[str]) -> np.ndarray:
-    values = np.asarray(given, float)
+    values = numeric(given, f"the {what} limit")
     if values.shape not in ((), (len(names),)):
         raise ArgumentError(
             f"the {what} limit has shape {values.shape}.", expected=f"a number, or {len(names)} of them"

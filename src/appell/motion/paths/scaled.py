@@ -22,6 +22,7 @@ from appell.motion.path import QVA, Path
 from appell.motion.paths.jerk import JerkLimited, jerk_limited
 from appell.motion.paths.limit_rows import PathLimits, path_limits, peaks
 from appell.motion.paths.reachable import interval_tops, profile, tops
+from appell.motion.titles import path_units
 
 END_OFFSET = 1e-9  # of an interval: its ends are evaluated inside, because q'' of a path may jump at a knot
 CHECKED_PARTS = np.array([END_OFFSET, *(np.arange(1, 12) / 12.0), 1.0 - END_OFFSET])  # of an interval
@@ -128,9 +129,13 @@ def time_optimal(
     limits = path_limits(path, dyn, velocity, acceleration, torque, jerk)
     s = _grid(path, intervals)
     limits.check_rest(s)
+    motion: Scaled | JerkLimited
     if np.isfinite(limits.jerk).any():
-        return jerk_limited(limits, max(10, intervals // JERK_INTERVALS))
-    return _refined(limits, s)
+        motion = jerk_limited(limits, max(10, intervals // JERK_INTERVALS))
+    else:
+        motion = _refined(limits, s)
+    motion.units = path_units(dyn.system, motion.names)
+    return motion
 
 
 def _grid(path: Path, intervals: int) -> np.ndarray:
