@@ -155,7 +155,7 @@ class ArcPath(Path):
             with np.errstate(divide="ignore", invalid="ignore"):
                 new = s - miss / self.derivatives[0](s)
             new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
-            if np.abs(new - s).max(initial=0.0) <= 1e-15 * self.path.duration:
+            if np.abs(new - s).max(initial=0.0) <= 1e-13 * self.path.duration:
                 break
             s = new
         return s
@@ -244,7 +244,7 @@ class JerkLimited(Path):
         for _ in range(20):
             change = (since - self._time(low, theta)) * np.sqrt(self.y(theta))
             theta = np.clip(theta + change, low, high)
-            if np.abs(change).max(initial=0.0) < 1e-15:
+            if np.abs(change).max(initial=0.0) < 1e-12:  # the error is of the order of its square
                 break
         return theta
 
