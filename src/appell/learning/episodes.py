@@ -171,7 +171,8 @@ class Episodes:
         self.actions = Actions.of(system, actuators, action_limits, law)
         # limits that fall with the speed cannot be part of the range of actions: they are applied in the kernel
         falling = law is None and any(actuator.no_load_speed is not None for actuator in system.actuators)
-        self.plan = Rollout(dyn, law=self.actions.law, saturate=falling, **planned)
+        saturate = bool(planned.get("saturate")) or falling
+        self.plan = Rollout(dyn, law=self.actions.law, **planned | {"saturate": saturate})
         self.dyn, self.system = self.plan.dyn, system
         if self.dyn.wrenches or system.prescribed:
             raise ArgumentError(

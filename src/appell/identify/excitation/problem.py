@@ -42,6 +42,7 @@ from appell.motion.titles import path_units
 
 INFEASIBLE_OBJECTIVE = 100.0  # objective of a motion out of reach; the log of a condition number
 INFEASIBLE_LOAD = 1e3  # load of a torque or speed that is not finite
+CHECKED_LOAD = 0.999  # in the final check: dry friction jumps between its instants
 BISECTION_STEPS = 30  # for the largest feasible amplitude
 Pullback = Callable[[np.ndarray], tuple]
 Load = tuple[str, np.ndarray, Pullback]  # name, values of shape (instants, n), pullback to q, v and a
@@ -60,7 +61,7 @@ class Problem:
     samples : int
         Number of instants at which objective and limits are evaluated.
     simulated : bool
-        Whether torques always follow from the inverse dynamics of the robot as it is simulated, see `Loads`.
+        For the final check: torques always follow from the inverse dynamics of the robot as it is simulated (`Loads`).
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Problem:
         self.system, self.duration, self.harmonics = base.parameter_set.system, duration, harmonics
         self.pull_back = base.regressor.pullback("q", "v", "a")
         self.loads = Loads(base, bounds, self.pull_back, simulated)
+        self.most = CHECKED_LOAD if simulated else 1.0  # largest load of a feasible motion
         k = np.arange(1, harmonics + 1)
         self.rest = null_space(np.ones((1, harmonics))), null_space(k[None, :].astype(float))
         self.size = self.system.nv * (2 * harmonics - 1)
@@ -150,11 +152,11 @@ class Problem:
         reach = 0.45 * (self.bounds.upper - self.bounds.lower)
         middle = 0.5 * (self.bounds.lower + self.bounds.upper)
         X[0] = np.clip(X[0], middle - reach, middle + reach)
-        if self._worst(X)[0] <= 1.0:
+        if self._worst(X)[0] <= self.most:
             return X.ravel()
         for centre in (X[0].copy(), middle, self.system.start):
             rest = np.vstack([centre[None], np.zeros_like(X[1:])])
-            if self._worst(rest)[0] <= 1.0:
+            if self._worst(rest)[0] <= self.most:
                 break
         else:
             X[0] = rest[0] = middle
@@ -167,7 +169,7 @@ class Problem:
         low, high = 0.0, 1.0
         for _ in range(BISECTION_STEPS):
             size = 0.5 * (low + high)
-            low, high = (size, high) if self._worst(rest + size * (X - rest))[0] <= 1.0 else (low, size)
+            low, high = (size, high) if self._worst(rest + size * (X - rest))[0] <= self.most else (low, size)
         return (rest + low * (X - rest)).ravel()
 
     def _worst(self, X: np.ndarray) -> tuple[float, str]:
