@@ -123,12 +123,12 @@ class ArcPath(Path):
     def _check_smooth(self, ends: np.ndarray) -> None:
         """Raise `ArgumentError` if the direction or the curvature of the path jumps at a knot."""
         sides = ends.ravel()[1:-1]
-        _, *own = self.path(sides)
+        _, *derivatives = self.path(sides)
         rate = self.derivatives[0](sides)[:, None]
         for order, name, values in zip((1, 2), ("direction", "curvature"), self._along(sides), strict=True):
             scaled = values * rate**order  # as in the path's own parameter: not amplified where the path is slow
             jump = np.abs(scaled[1::2] - scaled[::2]).max(axis=-1)
-            if (jump > MAX_JUMP * np.abs(own[order - 1]).max()).any():
+            if (jump > MAX_JUMP * np.abs(derivatives[order - 1]).max()).any():
                 where = float(self.s[1 + int(np.argmax(jump))])
                 raise ArgumentError(
                     f"the {name} of the path jumps at t = {where:.6g} s of it, where its jerk is not bounded.",

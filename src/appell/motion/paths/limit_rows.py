@@ -14,8 +14,8 @@ J q' √x, adds φ(s, x) to τ. It is not linear in x; near a given x̄ it is li
 
     φ(x) ≈ φ(x̄) + φ'(x̄) (x - x̄)                                                                                  (4)
 
-which is exact at x̄. Dry friction has the direction of the motion also at x = 0. An actuator whose torque falls with
-its speed w = J q' √x, to zero at w₀, adds a term of the same kind to the row of its direction of motion:
+which is exact at x̄. Dry friction has the direction of the motion also at x = 0. If the torque of an actuator falls
+with its speed w = J q' √x, to zero at w₀, the row of its direction of motion has a term of the same kind:
 
     ±τ ≤ τ_max (1 - max(±w, 0) / w₀)                                                                              (5)
 """
