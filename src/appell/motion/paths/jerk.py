@@ -45,7 +45,7 @@ MAX_NEWTON_STEPS = 40  # for each μ
 PARTS = 8  # of a cell, between points of the quadrature by Simpson's rule
 ARC_CELLS = 16  # cells of Σ per cell of y
 MIN_CELL = 0.3  # relative to an even cell: shorter ones are not made at knots of the path
-SLOW_PART = 0.05  # of the mean speed |q'|: where the path's own parameter is slower, it replaces the arc length
+SLOW_PART = 0.3  # of the mean speed |q'|: where the path's own parameter is slower, it replaces the arc length
 MAX_JUMP = 1e-5  # relative: of direction or curvature between two sides of a knot
 MAX_RATE = 1e6  # bound on y, relative to its start value, where no limit bounds it
 MAX_START = 1e12  # 1/s²: largest constant y that is tried at the start
@@ -422,7 +422,7 @@ class DenseCheck:
         excess = -self.points.slacks(*(slowdown**-2 * value for value in self.values))[0]
         cells = len(self.grid) - 1
         inside = cells * (PARTS * FINE_PARTS + 1)
-        exceeded = (peaks(excess[:inside].reshape(cells, -1, excess.shape[1])) > 0.0).any(axis=1)
+        exceeded = np.any(peaks(excess[:inside].reshape(cells, -1, excess.shape[1])) > 0.0, axis=1)
         at_knots = self.points.theta[inside:][(excess[inside:] > 0.0).any(axis=1)]
         exceeded[np.searchsorted(self.grid, at_knots) - 1] = True
         return exceeded
