@@ -95,7 +95,8 @@ def simulate(
         Restitution (0 to 1) of the joint limits as hard stops: one number for all joints, or a mapping by joint name.
         None: no stops.
     saturate
-        Whether to clip `torque` to the limits of the actuators (`actuator.torque_limit`).
+        Whether to clip `torque` to the limits of the actuators: `actuator.torque_limit`, which falls with the speed of
+        an actuator that has a `no_load_speed`.
     stop
         A function of (t, q, v), or several by name; the run ends where one of them first falls below zero.
     t_eval
