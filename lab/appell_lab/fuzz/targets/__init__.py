@@ -11,11 +11,13 @@ from appell_lab.fuzz.targets.files import Files
 from appell_lab.fuzz.targets.kills import Kills
 from appell_lab.fuzz.targets.mechanisms import Mechanisms
 from appell_lab.fuzz.targets.motions import Motions
+from appell_lab.fuzz.targets.names import Names
 from appell_lab.fuzz.targets.robots import Robots
 from appell_lab.fuzz.targets.studies import Studies
 
 TARGETS: dict[str, type[Target]] = {
-    target.name: target for target in (Robots, Mechanisms, Constraints, Files, Arrays, Motions, Kills, Cache, Studies)
+    target.name: target
+    for target in (Robots, Mechanisms, Constraints, Files, Arrays, Motions, Kills, Cache, Studies, Names)
 }
 
 
