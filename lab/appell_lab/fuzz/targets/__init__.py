@@ -12,12 +12,15 @@ from appell_lab.fuzz.targets.kills import Kills
 from appell_lab.fuzz.targets.mechanisms import Mechanisms
 from appell_lab.fuzz.targets.motions import Motions
 from appell_lab.fuzz.targets.names import Names
+from appell_lab.fuzz.targets.prescribed import Prescribed
 from appell_lab.fuzz.targets.robots import Robots
+from appell_lab.fuzz.targets.round_trips import RoundTrips
 from appell_lab.fuzz.targets.studies import Studies
+from appell_lab.fuzz.targets.wrenches import Wrenches
 
 TARGETS: dict[str, type[Target]] = {
     target.name: target
-    for target in (Robots, Mechanisms, Constraints, Files, Arrays, Motions, Kills, Cache, Studies, Names)
+    for target in (Robots, Mechanisms, Constraints, Files, Arrays, Motions, Kills, Cache, Studies, Names, Prescribed, Wrenches, RoundTrips)
 }
 
 
