@@ -1,4 +1,4 @@
-"""Import exported functions and print their results: the program of a separate process, which must not do anything else.
+"""Import exported functions and print their results: the program of a separate process that does nothing else.
 
     python import_exports.py MANIFEST
 

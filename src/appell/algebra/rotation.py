@@ -20,7 +20,7 @@ from typing import Any, overload
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.scalar import Scalar, cos, is_number, level, sin, snap
+from appell.algebra.scalar import Scalar, cos, is_number, level, real_array, sin, snap
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ArgumentError
 
@@ -166,7 +166,8 @@ class Pose:
     @staticmethod
     def from_rpy(rpy: Vec3, translation: Vec3 = ZERO) -> Pose:
         """Return the pose with roll, pitch and yaw (rad) about the fixed axes x, y, z, in this order, as in URDF."""
-        (sr, cr), (sp, cp), (sy, cy) = ((snap(math.sin(t)), snap(math.cos(t))) for t in rpy)
+        angles = rpy if isinstance(rpy, Vec3) else finite_array(rpy, "rpy", (3,)).tolist()
+        (sr, cr), (sp, cp), (sy, cy) = ((snap(math.sin(t)), snap(math.cos(t))) for t in angles)
         roll = Mat3.of([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
         pitch = Mat3.of([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
         yaw = Mat3.of([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
@@ -200,7 +201,7 @@ def finite_array(values: Any, what: str, *shapes: tuple[int, ...]) -> np.ndarray
     """Return finite numbers as an array of one of these shapes; raise ArgumentError, which names `what`, otherwise."""
     expected = "finite numbers of shape " + " or ".join(map(str, shapes))
     try:
-        numbers = np.asarray(values, float)
+        numbers = real_array(values)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{what} is {reprlib.repr(values)}.", expected=expected) from None
     if numbers.shape not in shapes:
@@ -211,7 +212,8 @@ def finite_array(values: Any, what: str, *shapes: tuple[int, ...]) -> np.ndarray
 
 
 def _rotation_from(values: Any) -> Mat3:
-    R = finite_array(values, "the rotation of a pose", (3, 3))
+    matrix = values.as_matrix() if hasattr(values, "as_matrix") else values  # a Rotation of scipy
+    R = finite_array(matrix, "the rotation of a pose", (3, 3))
     error = float(np.abs(R.T @ R - np.eye(3)).max())
     if error > ORTHONORMAL_TOLERANCE:
         raise ArgumentError(

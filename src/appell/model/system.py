@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
 import numpy as np
 
 from appell.algebra.matrix import ZEROS
-from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_number, real_array
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
 from appell.model.actuator import Actuator, ActuatorChanges
@@ -34,7 +34,7 @@ Rng = np.random.Generator | int | None  # a generator, a seed, or None for fresh
 def vector_of(values: Iterable[float], quantity: str) -> Vec3:
     """Convert three numbers to a vector; `quantity` names them in the error message."""
     try:
-        x, y, z = (float(component) for component in values)
+        x, y, z = real_array(list(values)).tolist()
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"{quantity} is {value_text(values)}.", expected="three numbers, such as (0, 0, -9.81)"
@@ -254,7 +254,7 @@ class System(ABC):
     def sized(self, name: str, value, size: int) -> np.ndarray:
         """Convert to an array whose last axis has `size` entries, or raise an ArgumentError that names the argument."""
         try:
-            array = np.asarray(value, float)
+            array = real_array(value)
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(
                 f"{name} is {value_text(value)}.", expected=f"{size} numbers for {self.owner}"

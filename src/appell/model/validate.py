@@ -135,7 +135,7 @@ def _limits(joint: Joint, owner: str, culprit: Culprit) -> Iterator[Flaw]:
             yield Flaw(
                 culprit, f"{owner} has {side} limit {value_text(value)}.", "a finite number, or None for no limit"
             )
-    if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
+    if len(numbers) == 2 and all(map(is_finite, numbers.values())) and limits.lower > limits.upper:
         yield Flaw(culprit, f"{owner} has lower limit {limits.lower:g} above its upper limit {limits.upper:g}.")
 
 

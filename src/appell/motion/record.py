@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, DescriptionError, needed_package, rows_text, unknown_name
+from appell.algebra.scalar import real_array
+from appell.errors import ArgumentError, DescriptionError, needed_package, rows_text, unknown_name, value_text
 from appell.files import check_target
 from appell.kinematics.assembly import close_loops
 from appell.motion.curve import Curve
@@ -40,6 +41,18 @@ if TYPE_CHECKING:
     from appell.model.system import System
 
 AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
+
+
+def _column_array(quantity: str, values: Any) -> np.ndarray:
+    try:
+        array = real_array(values)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(
+            f"{quantity} is {value_text(values)}.", expected="real numbers, (rows,) or (rows, columns)"
+        ) from None
+    if array.ndim not in (1, 2):
+        raise ArgumentError(f"{quantity} has shape {array.shape}.", expected="(rows,) or (rows, columns)")
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +131,9 @@ class Record(Titled):
         >>> Record.of([0.0, 0.1], {"q": [[1.0, 2.0], [1.1, 2.1]]}, ["shoulder", "elbow"]).columns
         ('t', 'q_shoulder', 'q_elbow')
         """
-        heading, arrays = ["t"], [np.asarray(t, float)]
+        heading, arrays = ["t"], [_column_array("t", t)]
         for quantity, block in blocks.items():
-            array = np.asarray(block, float)
+            array = _column_array(quantity, block)
             column_names = names.get(quantity, ()) if isinstance(names, Mapping) else names
             if array.ndim == 2:
                 if column_names and len(column_names) != array.shape[1]:

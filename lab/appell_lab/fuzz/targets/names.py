@@ -49,14 +49,15 @@ CODE = (
 OPENINGS = ('"', "'", '"""', "'''", '\\"', "\\", "*/", "//", "/*", "):", "]", "}", "#", ";", ")", "@", "{", "%", "\\N{")
 CLOSINGS = ('"', "'", '"""+"', "#", "/*", "*/", "(", "[", "{", "\\", ":", ";", ",", "")
 WORDS = (
-    "q", "v", "a", "tau", "M", "np", "jnp", "torch", "s0", "v2", "x0", "x1", "n_", "i", "k", "l", "class", "lambda", "None",
-    "print", "import", "return", "pose", "common", "arguments", "results", "Symbol", "double", "int", "main", "sin", "cos",
-    "sqrt", "static", "restrict", "inline", "float", "float64", "E", "I", "pi", "S", "N", "self", "__name__", "_", "__",
+    "q", "v", "a", "tau", "M", "np", "jnp", "torch", "s0", "v2", "x0", "x1", "n_", "i", "k", "l", "class", "lambda",
+    "None", "print", "import", "return", "pose", "common", "arguments", "results", "Symbol", "double", "int", "main",
+    "sin", "cos", "sqrt", "static", "restrict", "inline", "float", "float64", "E", "I", "pi", "S", "N", "self",
+    "__name__", "_", "__",
 )  # fmt: skip
 PARTS = (
-    "left-foot", "arm/tool.0", "größe", "2nd", "ﬁ", "x²", "µ", "·", "ı", "a b", "??/", "%s%n", "{0}", "{q}", "{{", "$x$",
-    "\\input{canary}", "\\write18{touch canary}", "^^5c", "&amp;", "<b>", "]]>", "--", "..", "#define q 3", "\u200b", "Ω",
-    "é", "𝐪", "ｑ", "\u0301", "a" * 300,
+    "left-foot", "arm/tool.0", "größe", "2nd", "ﬁ", "x²", "µ", "·", "ı", "a b", "??/", "%s%n", "{0}", "{q}", "{{",
+    "$x$", "\\input{canary}", "\\write18{touch canary}", "^^5c", "&amp;", "<b>", "]]>", "--", "..", "#define q 3",
+    "\u200b", "Ω", "é", "𝐪", "ｑ", "\u0301", "a" * 300,
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Random constrained robots with prescribed motions, compared with Pinocchio and with differences along the motion.
 
-The first closure follows a motion s(t); its rows are those of `ConstrainedTree`, a point along the axes of b. With ṡ and
-s̈ in the prescribed rows and zero in the others, and Z a basis of the null space of K,
+The first closure follows a motion s(t); its rows are those of `ConstrainedTree`, a point along the axes of b. With ṡ
+and s̈ in the prescribed rows and zero in the others, and Z a basis of the null space of K,
 
     K w = ṡ        K dw/dt + γ = s̈        Zᵀ(M dw/dt + h - τ) = 0        V = J w        M* = Nᵀ M N
 
@@ -184,9 +184,7 @@ class State:
     def _jacobian_rate(self) -> dict[str, float]:
         jacobian = self.dyn.jacobian(self.frame, reference="LOCAL")
         ours = self._tape(self.dyn.jacobian_rate(self.frame, reference="LOCAL"), self.q, self.v)
-        return {
-            "jacobian rate, difference": self._slope_error(ours, lambda t, q, v: self._tape(jacobian, q, v, t=t))
-        }
+        return {"jacobian rate, difference": self._slope_error(ours, lambda t, q, v: self._tape(jacobian, q, v, t=t))}
 
     def _coriolis(self) -> dict[str, float]:
         C = np.array(self._equations().coriolis(self.q.tolist(), self.v.tolist()), float)

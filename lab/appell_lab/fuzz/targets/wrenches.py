@@ -109,7 +109,9 @@ class Pushed:
             )
         by_q, by_v = self._values(function.jacobian("q", "v"))
         steps = np.eye(self.robot.nv)
-        slopes = np.array([_slope(lambda h, e=e: self._forces(self.robot.integrate(self.q, h * e), self.v)) for e in steps])
+        slopes = np.array(
+            [_slope(lambda h, e=e: self._forces(self.robot.integrate(self.q, h * e), self.v)) for e in steps]
+        )
         errors["derivatives by q, difference"] = _largest(by_q - slopes.T) / (terms + _largest(slopes))
         slopes = np.array([_slope(lambda h, e=e: self._forces(self.q, self.v + h * e)) for e in steps])
         errors["derivatives by v, difference"] = _largest(by_v - slopes.T) / (terms + _largest(slopes))

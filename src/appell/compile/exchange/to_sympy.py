@@ -26,10 +26,10 @@ from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, needed_package
 
 MAX_EXPANDED_OPERATIONS = 20_000  # larger expressions would soon fill the memory
-_USED_BY_MODULES = frozenset(
-    "Symbol Matrix ImmutableDenseNDimArray Piecewise sqrt sin cos atan2 floor ceiling Abs Mod sign pi E I "
-    "common arguments results".split()
-)  # names in the text of `sympy_text`
+_USED_BY_MODULES = (  # names in the text of `sympy_text`
+    *("Symbol", "Matrix", "ImmutableDenseNDimArray", "Piecewise", "sqrt", "sin", "cos", "atan2", "floor", "ceiling"),
+    *("Abs", "Mod", "sign", "pi", "E", "I", "common", "arguments", "results"),
+)
 
 
 @dataclass(frozen=True)
