@@ -1,6 +1,6 @@
 """Random MJCF documents that use the features supported by appell.
 
-They contain defaults and classes, included files, angles in degrees or radians, five forms of orientation, frames, replicas, inertia
+They contain defaults and classes, angles in degrees or radians, five forms of orientation, frames, replicas, inertia
 from shapes or by numbers, several joints per body with anchors anywhere, `ref`, armature, damping, springs, limits,
 actuators of several kinds, sites, equality constraints, and elements without effect on the motion. The same seed gives
 the same document.

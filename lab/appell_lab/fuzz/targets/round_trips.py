@@ -1,6 +1,6 @@
 """Robots through three conversions, URDF → MJCF → TOML → URDF: the dynamics stay the same, or an error says why not.
 
-A case is a random tree, or a file of example-robot-data. After every conversion M and the joint forces at a random state
+A case is a random tree, or a file of example-robot-data. After every conversion M and joint forces at a random state
 are compared with those of the first robot, joint by joint, by name. Friction, rotors and limits are compared unless a
 warning names values that a format cannot express. A conversion that is rejected with a named error ends the chain.
 """
