@@ -134,17 +134,17 @@ def test_the_target_prescribed_detects_wrong_masses_and_rates(monkeypatch):
     from appell_lab.fuzz.targets import prescribed
 
     target = prescribed.Prescribed()
-    found = {}
+    by_function = {}
     for case in map(target.case, range(60)):
-        if case["function"] in ("motion", "jacobian rate") and case["function"] not in found:
+        if case["function"] in ("motion", "jacobian rate") and case["function"] not in by_function:
             verdict = target.check(case)
             assert not verdict.problem
             if "compared" in verdict.counts:
-                found[case["function"]] = case
+                by_function[case["function"]] = case
     monkeypatch.setattr(Dynamics, "jacobian_rate", Dynamics.jacobian)
-    assert target.check(found["jacobian rate"]).kind == "jacobian rate, difference"
+    assert target.check(by_function["jacobian rate"]).kind == "jacobian rate, difference"
     monkeypatch.setattr(prescribed, "our_robot", heavier)
-    assert target.check(found["motion"]).kind == "forces of the motion"
+    assert target.check(by_function["motion"]).kind == "forces of the motion"
 
 
 def test_the_target_wrenches_detects_wrong_masses(monkeypatch):

@@ -53,8 +53,8 @@ class Wrenches(Target):
         for _ in range(int(rng.integers(1, 4))):
             name = str(rng.choice(NAMES)) if rng.random() < 0.7 else random_name(rng).strip()
             if name and name.isprintable() and not name.startswith("link"):
-                place = {"xyz": rng.uniform(-0.5, 0.5, 3).tolist(), "turn": rng.normal(size=4).tolist()}
-                frames[name] = {"link": int(rng.integers(len(links))), **place}
+                pose = {"xyz": rng.uniform(-0.5, 0.5, 3).tolist(), "turn": rng.normal(size=4).tolist()}
+                frames[name] = {"link": int(rng.integers(len(links))), **pose}
         choice = {"reference": str(rng.choice(AXES)), "compiled": bool(rng.random() < 0.1), "states": seed}
         return {**choice, "links": links, "gravity": rng.normal(0.0, 5.0, 3).tolist(), "frames": frames}
 
