@@ -8,7 +8,7 @@ warning names values that a format cannot express. A conversion that is rejected
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
@@ -30,7 +30,12 @@ from appell_lab.fuzz.target import Case, Target, Verdict
 from appell_lab.references.peer_tree import our_robot
 
 BOUND = 1e-12  # relative to the largest entry
-CHAIN = (("urdf", to_urdf), ("mjcf", to_mjcf), ("toml", to_toml), ("urdf", to_urdf))
+CHAIN: tuple[tuple[str, Callable[..., str]], ...] = (
+    ("urdf", to_urdf),
+    ("mjcf", to_mjcf),
+    ("toml", to_toml),
+    ("urdf", to_urdf),
+)
 LIMITED = (KINDS["revolute"], KINDS["prismatic"])
 ONE_AXIS = (*LIMITED, KINDS["continuous"])
 LOSSES = ("cannot express", "in MJCF,")  # in warnings: values that are lost or differ
@@ -129,7 +134,8 @@ class Trip:
 
     def verdict(self, kind: str) -> Verdict:
         """Convert the robot step by step, and compare every step with the first robot."""
-        first, robot, figures = self._terms(self.robot), self.robot, {}
+        first, robot = self._terms(self.robot), self.robot
+        figures: dict[str, float] = {}
         for step, (format, write) in enumerate(CHAIN):
             where = f"{step + 1}: {format}"
             with warnings.catch_warnings(record=True) as caught:
@@ -145,10 +151,10 @@ class Trip:
                     if not self.physical:
                         return Verdict(figures=figures, counts={f"{kind}, {where}: impossible bodies": 1})
                     return Verdict(f"step {where} cannot be read back: {error}"[:600], f"{where}: {_reason(error)}")
-            problem, error = self._difference(first, robot)
+            problem, difference = self._difference(first, robot)
             if problem:
                 return Verdict(f"step {where}: {problem}", f"{where}: {problem[:40]}", figures)
-            figures[f"{kind}, {where}"] = error
+            figures[f"{kind}, {where}"] = difference
         counts = {f"{kind} converted": 1} | ({f"{kind} with a named loss": 1} if self.lost else {})
         return Verdict(figures=figures, counts=counts)
 
