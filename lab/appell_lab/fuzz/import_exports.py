@@ -98,8 +98,8 @@ def _c(job: dict[str, Any]) -> Any:
     def run(function: dict[str, Any]) -> list[Any]:
         results = [np.zeros(size) for size in function["sizes"]]
         arrays = [np.array(x, float) for x in function["arguments"]]
-        scalars = [ctypes.c_double(x) if not x.ndim else ctypes.c_void_p(x.ctypes.data) for x in arrays]
-        library[function["name"]](*scalars, *(ctypes.c_void_p(x.ctypes.data) for x in results))
+        given = [ctypes.c_void_p(x.ctypes.data) if x.ndim else ctypes.c_double(float(x)) for x in arrays]
+        library[function["name"]](*given, *(ctypes.c_void_p(x.ctypes.data) for x in results))
         return results
 
     return run

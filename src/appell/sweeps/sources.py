@@ -102,8 +102,9 @@ def function_tree(code: types.CodeType) -> ast.AST | None:
 
 def _remove_docstrings(tree: ast.AST) -> ast.AST:
     for node in ast.walk(tree):
-        documented = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module))
-        if documented and ast.get_docstring(node, clean=False) is not None:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.fix_missing_locations(tree)
 

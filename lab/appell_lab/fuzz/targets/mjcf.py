@@ -54,7 +54,7 @@ class Mjcf(Target):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ModelWarning)
-                    robot = load(path)
+                    robot: Any = load(path)
             except AppellError as error:
                 return _rejected(error)
         rng = np.random.default_rng([case["states"], 42])

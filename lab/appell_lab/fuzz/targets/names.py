@@ -26,13 +26,13 @@ from appell.compile.exchange.python_text import LIBRARIES, python_text
 from appell.compile.exchange.to_sympy import sympy_text
 from appell.compile.function import Function
 from appell.compile.tape.evaluate import evaluate
-from appell.describe.load import load
+from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell_lab.fuzz import import_exports
 from appell_lab.fuzz.target import Case, Target, Verdict
 
-BATCH = 50  # exports per process
+BATCH = 100  # exports per process
 BOUND = 1e-12  # relative to the largest entry
 CANARY = "canary"
 LANGUAGES = ("numpy", "numpy", "jax", "torch", "sympy", "casadi", "c", "c", "json", "latex")
@@ -80,7 +80,7 @@ def exported(kind: str, name: str, other: str = "other") -> Function:
     if kind == "own":
         other += "_" * (other == name)
         return Function.of(name, {name: 2, other: ()}, lambda x, s: {name: [x[0] * s, x[1] + s], other: x[0] - s})
-    robot = load("planar-2r")
+    robot = load_tree("planar-2r")
     robot = replace(robot, name=other).with_frames([replace(robot.frame("tool"), name=name)])
     if kind == "wrench":
         return Dynamics(robot, wrenches=[name]).inverse_dynamics
@@ -93,6 +93,7 @@ class Names(Target):
     name = "names"
     about = f"hostile names in {BATCH} exports per case, imported in a separate process and compared"
     seconds = 60.0
+    max_sleep_s = 600  # PyTorch is imported in a separate process, which takes a minute on a busy machine
     megabytes = 3000
 
     def case(self, seed: int) -> Case:
@@ -117,7 +118,9 @@ class Exports:
     def __init__(self, case: Case, directory: Path):
         self.language, self.directory, self.rejected = case["language"], directory, 0
         self.rng = np.random.default_rng(case["numbers"])
-        self.names, self.functions, self.expected = [], [], []
+        self.names: list[tuple[str, str, str]] = []
+        self.functions: list[dict[str, Any]] = []
+        self.expected: list[list[np.ndarray]] = []
         for kind, name, other in case["names"]:
             try:
                 self._add(kind, name, other)

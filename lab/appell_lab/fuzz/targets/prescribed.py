@@ -12,6 +12,7 @@ along q(t), v(t), s(t), extrapolated from two steps; dM*/dt - 2C must be skew-sy
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,8 @@ class Prescribed(Target):
             links = random_links(rng, 5, ordinary=True)
         gravity = rng.normal(0.0, 5.0, 3).tolist()
         robot = our_robot(links, gravity)
-        q, closures = robot.random_configuration(rng, within_limits=False), []
+        q = robot.random_configuration(rng, within_limits=False)
+        closures: list[Closure] = []
         peer = PeerTree(links, gravity, robot)
         while not closures:
             closures = random_closures(rng, peer, q, 1, DRIVEN)
@@ -113,7 +115,8 @@ class State:
     """A robot with prescribed motions at one instant, its motion nearby, and its reference."""
 
     def __init__(self, dyn: Dynamics, reference: DrivenTree, rng: np.random.Generator):
-        self.dyn, self.robot, self.reference = dyn, dyn.system, reference
+        self.dyn, self.reference = dyn, reference
+        self.robot: Any = dyn.system
         self.rates = rng.normal(size=(len(dyn.system.prescribed), 2))  # ṡ and s̈; s is 0
         self.q = np.array(dyn.system.start)
         self.v, self.a = rng.normal(size=(2, dyn.system.nv))
