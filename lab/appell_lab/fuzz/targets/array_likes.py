@@ -140,7 +140,7 @@ class ArrayLikes(Target):
 
     def prepare(self) -> None:
         for shape, kind, call in CALLS.values():
-            call(_numbers(shape, kind, 0))
+            call(_numbers(shape, kind, 0).tolist())
 
     def case(self, seed: int) -> Case:
         rng = np.random.default_rng([seed, 40])
