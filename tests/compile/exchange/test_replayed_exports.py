@@ -313,3 +313,12 @@ def test_names_are_not_commands_of_latex():
     assert r"\write" not in text
     assert r"\mathrm{\backslash input\{x\}\_\hat{\ }}" in text
     assert r"\mathrm{a\%\&\$\#\sim }" in text
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_names_that_python_reads_as_the_same_name_are_distinguished(library):
+    """Python reads the identifier 𝐪 as q; once, this was a SyntaxError of the exported module."""
+    function = Function.of("f", {"q": 2, "𝐪": 2}, lambda x, y: {"z": [x[0] - y[0], x[1] * y[1]]})
+    text = python_text(function, library)
+    assert "def f(q, f):" in text
+    compile(text, "exported.py", "exec")
