@@ -19,7 +19,7 @@ from typing import Any, overload
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.scalar import Scalar, cos, is_number, level, sin, snap
+from appell.algebra.scalar import Scalar, cos, is_number, level, real_array, sin, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.errors import ArgumentError, value_text
 
@@ -231,7 +231,7 @@ def finite_array(values: Any, what: str, *shapes: tuple[int, ...]) -> np.ndarray
     """Return finite numbers as an array of one of these shapes; raise ArgumentError, which names `what`, otherwise."""
     expected = "finite numbers of shape " + " or ".join(map(str, shapes))
     try:
-        numbers = np.asarray(values, float)
+        numbers = real_array(values)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{what} is {value_text(values)[:MAX_QUOTED]}.", expected=expected) from None
     if numbers.shape not in shapes:

@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.algebra.matrix import ZEROS
 from appell.algebra.rotation import as_vector
-from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_number, real_array
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
 from appell.model.actuator import Actuator, ActuatorChanges
@@ -274,7 +274,7 @@ class System(ABC):
     def sized(self, name: str, value, size: int) -> np.ndarray:
         """Convert to an array whose last axis has `size` entries, or raise an ArgumentError that names the argument."""
         try:
-            array = np.asarray(value, float)
+            array = real_array(value)
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(
                 f"{name} is {value_text(value)}.", expected=f"{size} numbers for {self.owner}"

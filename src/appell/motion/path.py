@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.scalar import real_array
 from appell.errors import ArgumentError, is_finite, value_text
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Path(ABC):
 def numeric(values: Any, what: str) -> np.ndarray:
     """Return an array of floats; raise `ArgumentError` that starts with `what` if values are not numbers."""
     try:
-        return np.asarray(values, float)
+        return real_array(values)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{what} cannot be read as floating-point numbers: {error}.") from None
 

@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
 
 
+def _column_array(quantity: str, values: Any) -> np.ndarray:
+    array = numeric(values, "column t" if quantity == "t" else f"block '{quantity}'")
+    if array.ndim not in (1, 2):
+        raise ArgumentError(f"{quantity} has shape {array.shape}.", expected="(rows,) or (rows, columns)")
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class Record(Titled):
     """Columns of numbers over time.
@@ -119,9 +126,9 @@ class Record(Titled):
         >>> Record.of([0.0, 0.1], {"q": [[1.0, 2.0], [1.1, 2.1]]}, ["shoulder", "elbow"]).columns
         ('t', 'q_shoulder', 'q_elbow')
         """
-        heading, arrays = ["t"], [numeric(t, "column t")]
+        heading, arrays = ["t"], [_column_array("t", t)]
         for quantity, block in blocks.items():
-            array = numeric(block, f"block '{quantity}'")
+            array = _column_array(quantity, block)
             column_names = names.get(quantity, ()) if isinstance(names, Mapping) else names
             if array.ndim == 2:
                 if column_names and len(column_names) != array.shape[1]:
