@@ -323,3 +323,11 @@ def test_names_that_python_reads_as_the_same_name_are_distinguished(library):
     text = python_text(function, library)
     assert "def f(q, f):" in text
     compile(text, "exported.py", "exec")
+
+
+def test_an_argument_may_be_called_float():
+    """The text of a NumPy module converts arguments to arrays of float."""
+    function, space = Function.of("float", {"float": 2}, lambda x: {"y": [x[0] - x[1]]}), {}
+    exec(python_text(function, "numpy"), space)
+    (exported,) = [each for each in space.values() if inspect.isfunction(each)]
+    np.testing.assert_array_equal(exported([3.0, 1.0]), [2.0])

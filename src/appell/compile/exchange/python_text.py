@@ -96,10 +96,10 @@ def is_python_name(name: str) -> bool:
 
 
 def _with_python_names(tape: Tape, of: Library) -> Tape:
-    """Return the tape with names of function and arguments that Python accepts and that are not that of the library."""
+    """Return the tape with names of function and arguments that Python accepts and that the text does not use."""
 
     def is_valid(name: str) -> bool:
-        return is_python_name(name) and name != of.module
+        return is_python_name(name) and name not in (of.module, "float")
 
     names = identifiers([array.name for array in tape.inputs], is_valid)
     inputs = tuple(Array(name, array.shape) for name, array in zip(names, tape.inputs, strict=True))
