@@ -81,7 +81,7 @@ class Collision:
     together: bool = False
 
 
-class Impulses(NamedTuple):
+class StageImpulses(NamedTuple):
     """Impulses of a stage, (hit points, 3), the part of the restitution that was applied, and the residual."""
 
     f: np.ndarray
@@ -149,7 +149,7 @@ def catch(v: np.ndarray, points: ImpactPoints) -> Collision | None:
     return Collision(after, impulses, np.zeros(len(rough)))
 
 
-def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray, law: str) -> Impulses:
+def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray, law: str) -> StageImpulses:
     """Return the impulses of one stage."""
     J, R, mu = points.J[hit], points.response[hit], points.friction[hit]
     if mu.any():
@@ -159,7 +159,7 @@ def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray, law:
             return restituted_impulses(v, J, R, bounce, mu, law)
         B = J[0] @ R[0].T
         impulse, applied = path_impact(0.5 * (B + B.T), J[0] @ v, float(mu[0]), float(bounce[0]), law)
-        return Impulses(impulse[None], applied / bounce[0] if bounce[0] else 1.0, 0.0)
+        return StageImpulses(impulse[None], applied / bounce[0] if bounce[0] else 1.0, 0.0)
     speeds = J[:, 0] @ v
     A = R[:, 0] @ J[:, 0].T
     A = 0.5 * (A + A.T)
@@ -168,9 +168,9 @@ def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray, law:
         part, f = 0.0, solve_complementarity(A, speeds)
     impulses = np.zeros((len(speeds), 3))
     if f is None:
-        return Impulses(impulses, 0.0, np.inf)
+        return StageImpulses(impulses, 0.0, np.inf)
     impulses[:, 0] = f
-    return Impulses(impulses, part, 0.0)
+    return StageImpulses(impulses, part, 0.0)
 
 
 class _FrictionProblem:
@@ -210,7 +210,7 @@ def _largest_part(valid: Callable[[float], bool]) -> float:
 
 def newton_impulses(
     M: np.ndarray, v: np.ndarray, J: np.ndarray, R: np.ndarray, bounce: np.ndarray, mu: np.ndarray, guard: bool = True
-) -> Impulses:
+) -> StageImpulses:
     """Return the impulses of Newton's law with Coulomb friction.
 
     Each touching point has an impulse f = (fₙ, f_t) and a velocity u⁺ = A f + u⁻, in its normal and two tangents:
@@ -251,12 +251,12 @@ def newton_impulses(
     if guard and not is_valid(solution, 1e-12 * energy):
         part = _largest_part(lambda part: is_valid(impulses(part), 0.0))
         solution = impulses(part)
-    return Impulses(problem.impulses(solution.f), part, solution.residual)
+    return StageImpulses(problem.impulses(solution.f), part, solution.residual)
 
 
 def restituted_impulses(
     v: np.ndarray, J: np.ndarray, R: np.ndarray, bounce: np.ndarray, mu: np.ndarray, law: str
-) -> Impulses:
+) -> StageImpulses:
     """Return the impulses of several points that are hit together, in two phases with Coulomb friction.
 
         compression   c ≥ 0 ⊥ uₙ ≥ 0                        friction opposes the slip at the end of this phase
@@ -275,7 +275,7 @@ def restituted_impulses(
     compression = problem.solve(before, np.zeros(len(normal)))
     speeds = -bounce * before[normal]
     if not compression.solved or not speeds.any():
-        return Impulses(problem.impulses(compression.f), 1.0, compression.residual)
+        return StageImpulses(problem.impulses(compression.f), 1.0, compression.residual)
     c, middle = compression.f, compression.u
     work = -0.5 * c[normal] * (before + middle)[normal]
     wanted = bounce @ c[normal] if law == "poisson" else bounce**2 @ work
@@ -311,4 +311,4 @@ def restituted_impulses(
     elif not is_valid(solution, 1e-12 * float(np.abs(c @ before))):
         part = _largest_part(lambda part: is_valid(restitution(part * scale), 0.0))
         solution = restitution(part * scale)
-    return Impulses(problem.impulses(c + solution.f), part, max(compression.residual, solution.residual))
+    return StageImpulses(problem.impulses(c + solution.f), part, max(compression.residual, solution.residual))
