@@ -25,11 +25,13 @@ from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.taylor import Taylor
 from appell.compile.tape.trace import trace
 from appell.dynamics import constraints, frames, motion
+from appell.dynamics.contacts import Contacts
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
 from appell.formulate.systems import EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
+from appell.model.contact import Sole, Touch
 from appell.model.frame import Frame
 from appell.model.robot import refuse_immobile, refuse_unconstrained
 from appell.model.system import System
@@ -383,6 +385,34 @@ class Dynamics:
             return function
         rate = along_motion(function.tape, name, lambda prescribed: self.equations_with((), prescribed))
         return Function(rate, doc, self.system.owner, self.tangents)
+
+    # ---- contacts
+
+    def contacts(self, **contacts: Touch | Sole) -> Contacts:
+        """Return the functions of the robot on contacts whose footholds and active sets are arguments.
+
+        Parameters
+        ----------
+        **contacts : Touch or Sole
+            Frames that may touch, by names of your choice: a point (three rows) or a sole (six rows).
+
+        Returns
+        -------
+        Contacts
+            Forward and inverse dynamics, impulses, derivatives, and contact quantities. Which contacts touch, and
+            where, are arguments: no change of them compiles anything.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+        >>> con = dyn.contacts(tip=ap.Touch("tool"))
+        >>> q, v = [0.3, -0.2], [0.0, 0.0]
+        >>> a, force, flag = con.forward_dynamics(q, v, dyn.gravity(q), con.poses(q), con.mask(), (0.0, 0.0))
+        >>> bool(abs(a).max() < 1e-9), force.tolist()
+        (True, [[0.0, 0.0, 0.0]])
+        """
+        return Contacts(self, contacts)
 
     # ---- functions and equations
 
