@@ -13,6 +13,7 @@ The axes, signs and formulas are those of `formulate.contacts`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from inspect import cleandoc, signature
 from typing import TYPE_CHECKING, Any, final
@@ -28,18 +29,23 @@ from appell.compile.function import Function
 from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import trace
+from appell.dynamics.derivatives import DerivativeRule
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.contacts import (
+    Contacted,
     ContactRows,
     Foothold,
     contact_dynamics,
     contact_impulse,
     contact_inverse_dynamics,
     contact_motions,
+    spans,
     stacked_jacobian,
 )
+from appell.formulate.derivatives.contacts import Column, contact_derivatives, foothold_columns, motion_columns
 from appell.formulate.equations import Equations
 from appell.model.contact import Sole, Touch
+from appell.model.frame import Frame
 from appell.model.joints import Floating
 
 if TYPE_CHECKING:
@@ -346,6 +352,108 @@ class Contacts:
             chosen = [np.broadcast_to(x, (*flag.shape, *array.shape))[again] for array, x in inputs]
             a[again], force[again], flag[again] = self.least_norm_dynamics(*chosen)
         return a, force, flag
+
+    def derivatives(self, *wrt: str, forces: bool = True) -> Function:
+        """Return the derivatives of a and force with respect to arguments of `forward_dynamics`.
+
+        They hold for any state, also if the contact frames are not at their footholds or move, and for every active
+        set of independent rows. For redundant rows (flag 1) `da` is correct and `dforce` is one of many solutions.
+
+        Parameters
+        ----------
+        *wrt : {"q", "v", "tau", "footholds", "parameters"}
+            Arguments. Derivatives by q are along the velocities; those by footholds along a shift (m) and a turn (rad)
+            of each foothold in its own axes. `parameters` are the inertial parameters of free bodies.
+        forces : bool
+            Whether to compute the derivatives of the forces as well.
+
+        Returns
+        -------
+        Function
+            Of the arguments of `forward_dynamics`. Its results are `a`, `force` and `flag`, followed by `da_d<name>`,
+            (..., nv, columns), and `dforce_d<name>`, (..., nc, 6 or 3, columns), for every name.
+        """
+        key = ("derivatives", *wrt, forces)
+        if key not in self._made:
+            self._made[key] = self._derivatives(wrt, forces)
+        return self._made[key]
+
+    def _derivatives(self, wrt: tuple[str, ...], forces: bool) -> Function:
+        names = self._differentiable("derivatives", wrt)
+
+        def formula(contacts, equations, q, v, tau, footholds, active, gains, loops) -> dict[str, Any]:
+            solution = contact_dynamics(equations, self.rows, q, v, tau, footholds, active, gains)
+            motions = contact_motions(equations, self.rows, q, v, solution.a)
+            columns: dict[str, Any] = {}
+            if {"q", "v"} & {*wrt}:
+                inverse = self._rule.forces(equations, q, v, solution.a, self._wrenches(solution.forces))
+                tree = equations.bodies.tree  # type: ignore[union-attr]
+                columns |= motion_columns(tree, self.rows, motions, solution, inverse, v, gains)
+            if "footholds" in wrt:
+                columns["footholds"] = foothold_columns(self.rows, solution, gains, len(v))
+            if "parameters" in wrt:
+                columns["parameters"] = self._parameter_columns(equations, q, v, solution)
+            found = contact_derivatives(solution, columns, wrt, loops, forces=forces)
+            results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
+            for name in wrt:
+                results[f"da_d{name}"] = found[name][0]
+                if forces:
+                    results[f"dforce_d{name}"] = self._by_contact(found[name][1])
+            return results
+
+        name = f"contact_dynamics_d{'_d'.join(wrt)}{'' if forces else '_without_forces'}"
+        doc = f"Derivatives of a{' and force' * forces} with respect to {', '.join(wrt)}."
+        return self.function(name, names, formula, doc, loops=True)
+
+    def _differentiable(self, use: str, wrt: tuple[str, ...]) -> list[str]:
+        """Return the arguments of forward dynamics; raise an error if derivatives by `wrt` cannot be computed."""
+        system = self.dyn.system
+        if not system.is_tree:
+            raise ModelError(
+                f"{use} of contacts is for trees; {system.owner} has loops or other constraints.",
+                hint="Use con.forward_dynamics.jacobian(...), which differentiates its tape.",
+            )
+        known = ["q", "v", "tau", "footholds", *["parameters"] * bool(self.dyn.free_bodies)]
+        if not wrt or len({*wrt}) < len(wrt) or not {*wrt} <= {*known}:
+            wrong = next((name for name in wrt if name not in known), "")
+            problem = f"'{wrong}'" if wrong else f"{wrt}"
+            hint = "Name the bodies whose parameters are arguments: robot.with_free(...)." if wrong == "parameters" else ""
+            raise ArgumentError(
+                f"{use} of contacts of {system.owner} with respect to {problem}.",
+                expected=f"some of {', '.join(known)}, each once",
+                hint=hint,
+            )
+        return ["q", "v", "tau", "footholds", "active", "gains"]
+
+    @cached_property
+    def _rule(self) -> DerivativeRule:
+        """Derivatives of inverse dynamics with wrenches on the contact frames."""
+        system, choice = self.dyn.system, replace(self.dyn.choice, reference="LOCAL")
+        frames = tuple(dict.fromkeys(contact.frame for contact in self.rows))
+        free = tuple(self.dyn.free_bodies)
+        return DerivativeRule(system.tree, choice, "forward_dynamics", (), (), frames, free, self.dyn.tangents)
+
+    def _wrenches(self, forces: Vector) -> dict[Frame, list[Scalar]]:
+        """Wrenches on the contact frames in their own axes."""
+        wrenches = {contact.frame: [0.0] * 6 for contact in self.rows}
+        for contact, rows in zip(self.rows, spans(self.rows), strict=True):
+            for i, k in enumerate(rows):
+                wrenches[contact.frame][i] = wrenches[contact.frame][i] + forces[k]
+        return wrenches
+
+    def _parameter_columns(self, equations: Equations, q: Vector, v: Vector, solution: Contacted) -> list[Column]:
+        names = [*self.dyn.system.bodies]
+        indices = [10 * names.index(name) + k for name in self.dyn.free_bodies for k in range(10)]
+        order = sorted(indices)
+        Y = equations.body_regressor(q, v, solution.a, order)
+        rest = [0.0] * len(solution.forces)
+        return [Column([row[order.index(k)] for row in Y], rest) for k in indices]
+
+    def _by_contact(self, rows: list) -> list:
+        """Rows of ∂λ, one block per contact, padded with zeros."""
+        width = max(contact.size for contact in self.rows)
+        blocks = [[rows[k] for k in span] for span in spans(self.rows)]
+        return [[*block, *[[0.0] * len(rows[0])] * (width - len(block))] for block in blocks]
 
     def mask(self, *names: str) -> np.ndarray:
         """Return the array `active` in which the named contacts touch."""

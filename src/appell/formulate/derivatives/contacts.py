@@ -1,0 +1,303 @@
+"""Derivatives of the dynamics of a robot on contacts, by the implicit function theorem.
+
+The residuals of (1) of `formulate.contacts` are r₁ = ID(q, v, a) - Jᵀλ - τ and r₂ = J a + γ. With X = M⁻¹Jᵀ,
+A⁺ the inverse of A in its active rows, Z = X A⁺ and P = M⁻¹ - Z Xᵀ, and R = ∂r/∂x at fixed a and λ:
+
+    ∂a = -P R₁ - Z R₂                    ∂λ = Zᵀ R₁ - A⁺ R₂                                                        (1)
+
+    x             R₁                                             R₂
+    q             derivative of inverse dynamics, λ constant     A_q + k_d V_q + k_p E
+                  in link axes
+    v             derivative of inverse dynamics                 A_v + k_d J
+    τ             -1                                             0
+    parameters    regressor                                      0
+    foothold      0                                              k_p (-T s; -½(tr Tᵀ 1 - Tᵀ) z) for a shift s and a
+                                                                 turn z in its own axes
+
+**Rows.** All twists are in the axes and at the origin of the contact frame c. S is the column of J of joint j, p the
+parent of the joint, × the cross product of twists. Inward from c to the world, where v_p = a_p = 0:
+
+    v_p = v_j - Σ S q̇           a_p = a_j - Σ S q̈ - v_j × Σ S q̇                                                     (2)
+    V_q = v_p × S               A_q = a_p × S + V_q × (v_c - v_p)             A_v = (v_p + v_j - v_c) × S             (3)
+    three rows: add  w × V_q.lin + V_q.ang × u  to A_q,   w × S.lin + S.ang × u  to A_v                              (4)
+    E.lin = S.lin + gap × S.ang            E.ang = ½ (tr Tᵀ 1 - T) S.ang                                             (5)
+
+**Free base.** R₁ = R₁' + M own (`derivatives.inverse`); then R₂' = R₂ - J own, and own is subtracted from ∂a.
+
+**Foothold axes.** ∂λ_b = Tᵀ(∂λ + (J_w ∂q) × λ), and λ_b × z for a turn z of the foothold.
+
+**Loops.** -(1) is the product of R with K = [P, -Z Tᵀ; Zᵀ, A⁺Tᵀ], one row per row of R. R is sparse: a joint affects the
+rows inboard and outboard of it, and the contacts outboard. Each iteration of a loop computes one column from the rows
+of K at which R is not zero, so that columns with equal numbers of such rows share their code, whichever limb they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from appell.algebra.loops import Loops, Rows
+from appell.algebra.matrix import IDENTITY
+from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_number
+from appell.algebra.vector import UNITS, ZERO, Vec3
+from appell.formulate.contacts import Contacted, ContactMotion, ContactRows, Foothold
+from appell.formulate.derivatives.inverse import Derivatives
+from appell.formulate.recursion import combine
+from appell.formulate.tree import Tree
+from appell.model.joints import Partial
+
+MAX_PADDING = 1.2  # a column may share the loop of columns with up to this many times its rows
+REST = Partial(ZERO, ZERO)
+
+
+@dataclass(frozen=True)
+class Column:
+    """R₁ and R₂ of one scalar x, ∂λ due to turned axes by row, and what is subtracted from ∂a."""
+
+    forces: Vector
+    rows: Vector
+    turned: Mapping[int, Scalar] = field(default_factory=dict)
+    own: Mapping[int, Scalar] = field(default_factory=dict)
+
+
+def cross(x: Partial, y: Partial) -> Partial:
+    """Cross product of twists."""
+    return Partial(x.angular.cross(y.angular), x.angular.cross(y.linear) + x.linear.cross(y.angular))
+
+
+def sum_of(x: Partial, y: Partial) -> Partial:
+    return Partial(x.angular + y.angular, x.linear + y.linear)
+
+
+def difference(x: Partial, y: Partial) -> Partial:
+    return Partial(x.angular - y.angular, x.linear - y.linear)
+
+
+def row_derivatives(
+    tree: Tree, contact: ContactRows, motion: ContactMotion, foot: Foothold, q_rates: tuple[Vector, Vector], gains: Vector
+) -> tuple[Matrix, Matrix]:
+    """R₂ of the rows of one contact by q and by v, (size, nv) each; `q_rates` are v and a."""
+    v, a = q_rates
+    at_frame, speed, acceleration = motion.velocity, motion.velocity, motion.acceleration
+    w, u, size = at_frame.angular, at_frame.linear, contact.size
+    gap = Vec3.of(foot.gap(3))
+    turning = 0.5 * (foot.turn.trace * IDENTITY - foot.turn.T) if size == 6 else None
+    by_q: dict[str, list[Vector]] = {}
+    by_v: dict[str, list[Vector]] = {}
+    for link in tree.path(contact.frame.body):
+        partials, inner_speed, inner_acceleration = motion.partials[link.name], REST, REST
+        if link.parent is not None:  # (2)
+            angular, linear = [p.angular for p in partials], [p.linear for p in partials]
+            rates, second = tree.velocity(link, v), tree.velocity(link, a)
+            joint = Partial(combine(angular, rates), combine(linear, rates))
+            inner_speed = difference(speed, joint)
+            changed = Partial(combine(angular, second), combine(linear, second))
+            inner_acceleration = difference(difference(acceleration, changed), cross(speed, joint))
+        relative = difference(at_frame, inner_speed)
+        both = difference(sum_of(inner_speed, speed), at_frame)
+        by_q[link.name], by_v[link.name] = [], []
+        for S in partials:
+            V_q, A_v = cross(inner_speed, S), cross(both, S)  # (3)
+            A_q = sum_of(cross(inner_acceleration, S), cross(V_q, relative))
+            of_q, of_v = A_q.linear, A_v.linear
+            if size == 3:  # (4)
+                of_q = of_q + w.cross(V_q.linear) + V_q.angular.cross(u)
+                of_v = of_v + w.cross(S.linear) + S.angular.cross(u)
+            E = S.linear + gap.cross(S.angular)  # (5)
+            column_q = [*(of_q + gains[1] * V_q.linear + gains[0] * E)]
+            column_v = [*(of_v + gains[1] * S.linear)]
+            if turning is not None:
+                column_q += A_q.angular + gains[1] * V_q.angular + gains[0] * (turning @ S.angular)
+                column_v += A_v.angular + gains[1] * S.angular
+            by_q[link.name].append(column_q)
+            by_v[link.name].append(column_v)
+        speed, acceleration = inner_speed, inner_acceleration
+    return tree.gather_columns(by_q, rows=size), tree.gather_columns(by_v, rows=size)
+
+
+def motion_columns(
+    tree: Tree,
+    contacts: Sequence[ContactRows],
+    motions: Sequence[ContactMotion],
+    solution: Contacted,
+    inverse: Derivatives,
+    v: Vector,
+    gains: Vector,
+) -> dict[str, list[Column]]:
+    """Columns of q and v, from the derivatives of inverse dynamics and the motion of the contacts at the computed a."""
+    rows_q: Matrix = []
+    rows_v: Matrix = []
+    for contact, motion, foot in zip(contacts, motions, solution.footholds, strict=True):
+        by_q, by_v = row_derivatives(tree, contact, motion, foot, (v, solution.a), gains)
+        rows_q, rows_v = rows_q + by_q, rows_v + by_v
+    turned = _turned(tree, contacts, motions, solution)
+    J, n = solution.system.J, len(v)
+    columns: dict[str, list[Column]] = {"q": [], "v": []}
+    terms = (("q", inverse.by_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
+    for name, forces, rows, own in terms:
+        for k in range(n):
+            mine = {i: own[i][k] for i in range(n) if not _is_zero(own[i][k])} if own else {}
+            second = [row[k] for row in rows]
+            if mine:
+                second = [x - dot([row[i] for i in mine], list(mine.values())) for x, row in zip(second, J, strict=True)]
+            columns[name].append(Column([row[k] for row in forces], second, turned[k] if name == "q" else {}, mine))
+    return columns
+
+
+def _turned(
+    tree: Tree, contacts: Sequence[ContactRows], motions: Sequence[ContactMotion], solution: Contacted
+) -> list[dict[int, Scalar]]:
+    """Tᵀ(J_w × λ) by row, for every velocity."""
+    result: list[dict[int, Scalar]] = [{} for _ in range(tree.robot.nv)]
+    parts = zip(contacts, motions, solution.footholds, solution.system.rows, strict=True)
+    for contact, motion, foot, rows in parts:
+        forces = [Vec3.of(solution.forces[k] for k in rows[i : i + 3]) for i in range(0, contact.size, 3)]
+        columns = {}
+        for name, partials in motion.partials.items():
+            moved = [[p.angular.cross(force) for force in forces] for p in partials]
+            columns[name] = [foot.turned([x for vector in vectors for x in vector]) for vectors in moved]
+        for i, row in zip(rows, tree.gather_columns(columns, rows=contact.size), strict=True):
+            for k, entry in enumerate(row):
+                if not _is_zero(entry):
+                    result[k][i] = entry
+    return result
+
+
+def foothold_columns(
+    contacts: Sequence[ContactRows], solution: Contacted, gains: Vector, n: int
+) -> list[Column]:
+    """Columns of the shifts and turns of all footholds."""
+    columns = []
+    size = len(solution.forces)
+    for contact, foot, rows in zip(contacts, solution.footholds, solution.system.rows, strict=True):
+        T, zeros = foot.turn.T, [0.0] * n
+        for unit in UNITS:
+            second: list[Scalar] = [0.0] * size
+            second[rows[0] : rows[0] + 3] = [-gains[0] * x for x in T @ unit]
+            columns.append(Column(zeros, second))
+        turning = -0.5 * (foot.turn.trace * IDENTITY - foot.turn)
+        forces = [Vec3.of(solution.forces[k] for k in rows[i : i + 3]) for i in range(0, contact.size, 3)]
+        for unit in UNITS:
+            second = [0.0] * size
+            if contact.size == 6:
+                second[rows[3] : rows[3] + 3] = [gains[0] * x for x in turning @ unit]
+            moved = [x for force in forces for x in (foot.turn @ force).cross(unit)]
+            columns.append(Column(zeros, second, dict(zip(rows, moved, strict=True))))
+    return columns
+
+
+def contact_derivatives(
+    solution: Contacted, columns: Mapping[str, Sequence[Column]], wanted: Collection[str], loops: Loops, *, forces: bool
+) -> dict[str, tuple[Matrix, Matrix]]:
+    """(∂a, ∂λ_b) with one column per scalar, by (1); without `forces`, ∂λ_b is empty. tau needs no columns."""
+    n, m = len(solution.a), len(solution.forces) if forces else 0
+    table = _inverse_of_system(solution, loops, forces=forces)
+    listed = [column for name in wanted if name != "tau" for column in columns[name]]
+    solved = iter(_products(table, listed, n + m, loops))
+    result = {}
+    for name in wanted:
+        if name == "tau":
+            found = loops.values(table)[:n]
+        else:
+            found = []
+            for column, product in zip(columns[name], solved, strict=False):
+                entries = list(product)
+                for i, x in column.own.items():
+                    entries[i] = entries[i] - x
+                for i, x in column.turned.items():
+                    if forces:
+                        entries[n + i] = entries[n + i] + x
+                found.append(entries)
+        matrix = [list(row) for row in zip(*found, strict=True)]
+        result[name] = matrix[:n], matrix[n:]
+    return result
+
+
+def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool):
+    """The table K: rows [P, -Zb] of the velocities, then [Zᵀ, Ab] of the contact rows; b: turned to foothold axes."""
+    system = solution.system
+    n, size = len(solution.a), len(solution.forces)
+    inverse = system.solver.inverse()
+    for k, m in enumerate(system.mask):
+        inverse[k][k] = inverse[k][k] - (1.0 - m)
+    X = [system.factor.solve_lower(row) for row in system.Y]
+    width = n + size if forces else n
+    turns = [foot.turn for foot in solution.footholds]
+    turn_table = loops.given([[x for turn in turns for row in turn.rows for x in row]])
+    X_table, X_rows = loops.given([[x for row in X for x in row]]), loops.given([list(row) for row in zip(*X, strict=True)])
+    table = loops.table(n + size, width)
+    Z = loops.table(size, n)
+
+    def turned(values: Vector, scalars: Vector) -> list[Scalar]:
+        matrices = [[scalars[9 * c + 3 * i : 9 * c + 3 * i + 3] for i in range(3)] for c in range(len(turns))]
+        result = []
+        for matrix, rows in zip(matrices, system.rows, strict=True):
+            for start in rows[::3]:
+                result += [dot(row, values[start : start + 3]) for row in matrix]
+        return result
+
+    def contact_row(inverse_row: Vector, X: Vector, turn: Vector) -> list[Vector]:
+        Z_row = [dot(inverse_row, X[i::n]) for i in range(n)]
+        return [Z_row, [*Z_row, *(turned(inverse_row, turn) if forces else ())]]
+
+    def velocity_row(M_row: Vector, X_row: Vector, Z_row: Vector, Z: Vector, turn: Vector) -> list[Vector]:
+        P_row = []
+        for j, x in enumerate(M_row):
+            for k, y in enumerate(X_row):
+                x = x - y * Z[k * n + j]
+            P_row.append(x)
+        return [[*P_row, *((-x for x in turned(Z_row, turn)) if forces else ())]]
+
+    first, rows = [0] * size, range(size)
+    reads = [Rows(loops.given(inverse), rows), Rows(X_table, first), Rows(turn_table, first)]
+    loops.each([contact_row], first, reads, [Rows(Z, rows), Rows(table, range(n, n + size))])
+    Z_values = loops.values(Z)
+    whole, columns = loops.given([[x for row in Z_values for x in row]]), loops.given(list(zip(*Z_values, strict=True)))
+    first, rows = [0] * n, range(n)
+    M_table = loops.given(system.factor.inverse())
+    reads = [Rows(M_table, rows), Rows(X_rows, rows), Rows(columns, rows), Rows(whole, first), Rows(turn_table, first)]
+    loops.each([velocity_row], first, reads, [Rows(table, rows)])
+    return table
+
+
+def _products(table, columns: Sequence[Column], width: int, loops: Loops) -> list[list[Scalar]]:
+    """-Rᵀ K for every column R."""
+    entries = [[*column.forces, *column.rows] for column in columns]
+    needed = [[k for k, x in enumerate(column) if not _is_zero(x)] for column in entries]
+    solutions: list[list[Scalar]] = [[0.0] * width for _ in columns]
+    for count, group in _by_count(needed).items():
+        rows = [needed[c] + [0] * (count - len(needed[c])) for c in group]
+        right = loops.given(
+            [[*(entries[c][k] for k in needed[c]), *[0.0] * (count - len(needed[c]))] for c in group]
+        )
+
+        def product(right: Vector, *rows: Vector) -> list[Vector]:
+            return [[_negative_product(right, column) for column in zip(*rows, strict=True)]]
+
+        iterations = range(len(group))
+        results = loops.table(len(group), width)
+        reads = [Rows(right, iterations), *(Rows(table, [row[k] for row in rows]) for k in range(count))]
+        loops.each([product], [0] * len(group), reads, [Rows(results, iterations)])
+        for c, solution in zip(group, loops.values(results), strict=True):
+            solutions[c] = solution
+    return solutions
+
+
+def _by_count(needed: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+    """Group columns by their numbers of rows, padded to the largest number of the group."""
+    groups: dict[int, list[int]] = {}
+    for c in sorted((c for c, rows in enumerate(needed) if rows), key=lambda c: -len(needed[c])):
+        hosts = [count for count in groups if count <= MAX_PADDING * len(needed[c])]
+        groups.setdefault(min(hosts, default=len(needed[c])), []).append(c)
+    return {count: sorted(group, key=lambda c: list(needed[c])) for count, group in groups.items()}
+
+
+def _negative_product(x: Vector, y: Vector) -> Scalar:
+    total: Scalar = 0.0
+    for first, second in zip(x, y, strict=True):
+        total = total - first * second
+    return total
+
+
+def _is_zero(x: Scalar) -> bool:
+    return is_number(x) and x == 0.0
