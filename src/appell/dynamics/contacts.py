@@ -28,13 +28,14 @@ from appell.compile.cache.content_hash import content_hash
 from appell.compile.function import Function
 from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.tape.tape import Array, Tape
-from appell.compile.tape.trace import trace
+from appell.compile.tape.trace import inline, trace
 from appell.dynamics.derivatives import DerivativeRule
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.contacts import (
     Contacted,
     ContactRows,
     Foothold,
+    contact_adjoint,
     contact_dynamics,
     contact_impulse,
     contact_inverse_dynamics,
@@ -262,7 +263,11 @@ def _traced(formula: Callable[..., dict[str, Any]], *, inertial: bool = True) ->
 
     def make(contacts: Contacts) -> Function:
         names = list(signature(formula).parameters)[2:]
-        return contacts.function(formula.__name__, names, formula, doc, inertial=inertial)
+
+        def without_others(contacts: Contacts, equations: Equations, *values):
+            return formula(contacts, equations, *values[: len(names)])
+
+        return contacts.function(formula.__name__, names, without_others, doc, inertial=inertial)
 
     make.__doc__ = doc
     return locked_cached_property(make)
@@ -381,7 +386,7 @@ class Contacts:
     def _derivatives(self, wrt: tuple[str, ...], forces: bool) -> Function:
         names = self._differentiable("derivatives", wrt)
 
-        def formula(contacts, equations, q, v, tau, footholds, active, gains, loops) -> dict[str, Any]:
+        def formula(contacts, equations, q, v, tau, footholds, active, gains, *others) -> dict[str, Any]:
             solution = contact_dynamics(equations, self.rows, q, v, tau, footholds, active, gains)
             motions = contact_motions(equations, self.rows, q, v, solution.a)
             columns: dict[str, Any] = {}
@@ -393,7 +398,7 @@ class Contacts:
                 columns["footholds"] = foothold_columns(self.rows, solution, gains, len(v))
             if "parameters" in wrt:
                 columns["parameters"] = self._parameter_columns(equations, q, v, solution)
-            found = contact_derivatives(solution, columns, wrt, loops, forces=forces)
+            found = contact_derivatives(solution, columns, wrt, others[-1], forces=forces)
             results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
             for name in wrt:
                 results[f"da_d{name}"] = found[name][0]
@@ -404,6 +409,65 @@ class Contacts:
         name = f"contact_dynamics_d{'_d'.join(wrt)}{'' if forces else '_without_forces'}"
         doc = f"Derivatives of a{' and force' * forces} with respect to {', '.join(wrt)}."
         return self.function(name, names, formula, doc, loops=True)
+
+    def gradient(self, *wrt: str) -> Function:
+        """Return the gradient of Σ weights_a · a + Σ weights_force · force, by the adjoint method.
+
+        It costs little more than `forward_dynamics`, whatever the number of arguments. See `derivatives` for the
+        directions, and for redundant rows.
+
+        Parameters
+        ----------
+        *wrt : {"q", "v", "tau", "footholds", "parameters"}
+            Arguments.
+
+        Returns
+        -------
+        Function
+            Of the arguments of `forward_dynamics`, `weights_a`, (..., nv), and `weights_force`, with the shape of
+            force. Its results are `a`, `force` and `flag`, followed by `gradient_<name>`, (..., columns).
+        """
+        key = ("gradient", *wrt)
+        if key not in self._made:
+            self._made[key] = self._gradient(wrt)
+        return self._made[key]
+
+    def _gradient(self, wrt: tuple[str, ...]) -> Function:
+        names = [*self._differentiable("gradient", wrt), "weights_a", "weights_force"]
+
+        def formula(contacts, equations, q, v, tau, footholds, active, gains, of_a, of_force, *parameters) -> dict[str, Any]:
+            solution = contact_dynamics(equations, self.rows, q, v, tau, footholds, active, gains)
+            adjoint_rows, adjoint = contact_adjoint(solution, of_a, of_force)
+            results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
+            fixed = (solution.a, solution.forces, adjoint, adjoint_rows, of_force)
+            found = inline(self._lagrangian(wrt), q, v, tau, footholds, gains, *fixed, *parameters)
+            return results | {f"gradient_{name}": values for name, values in zip(wrt, found, strict=True)}
+
+        doc = f"Gradient of Σ weights_a · a + Σ weights_force · force with respect to {', '.join(wrt)}."
+        return self.function(f"contact_gradient_d{'_d'.join(wrt)}", names, formula, doc)
+
+    def _lagrangian(self, wrt: tuple[str, ...]) -> Tape:
+        """The gradient of -(s·r₁ + t·r₂) + weights_force·λ_b at fixed a, λ and adjoints s, t."""
+        system = self.dyn.system
+        count, rows = system.nv, sum(contact.size for contact in self.rows)
+        inputs = self.inputs(["q", "v", "tau", "footholds", "gains"], inertial=False)
+        inputs |= {"a": (count,), "forces": (rows,), "s": (count,), "t": (rows,)}
+        inputs |= self.inputs(["weights_force"], inertial=True)
+
+        def total(q, v, tau, footholds, gains, a, forces, s, t, of_force, parameters=()) -> dict[str, Any]:
+            equations = self._rule.equations(parameters)
+            required = equations.forces(q, v, a, self._wrenches(forces))
+            value = -dot(s, [x - y for x, y in zip(required, tau, strict=True)])
+            motions = contact_motions(equations, self.rows, q, v, a)
+            for motion, rows, span, weights in zip(motions, footholds, spans(self.rows), of_force, strict=True):
+                foot = Foothold.of(motion.pose, rows)
+                terms = zip(motion.drift, motion.rate, foot.gap(motion.size), strict=True)
+                residual = [drift + gains[1] * rate + gains[0] * gap for drift, rate, gap in terms]
+                turned = foot.turned([forces[k] for k in span])
+                value = value - dot([t[k] for k in span], residual) + dot(weights[: motion.size], turned)
+            return {"total": value}
+
+        return Function.of("lagrangian", inputs, total, tangents=self.tangents).jacobian(*wrt).tape
 
     def _differentiable(self, use: str, wrt: tuple[str, ...]) -> list[str]:
         """Return the arguments of forward dynamics; raise an error if derivatives by `wrt` cannot be computed."""
@@ -489,7 +553,8 @@ class Contacts:
         ----------
         name : name of the function
         arguments : names of its arguments
-        formula : function (contacts, equations, *arguments), with loops as the last argument if `loops`
+        formula : function (contacts, equations, *arguments, *others); the others are the parameters of free bodies and
+            the values of prescribed motions, which the equations contain, and the `Loops` if `loops`
         doc : documentation of the function
         inertial : whether it depends on inertial parameters, so that those of free bodies are an argument
         loops : whether its loops remain loops
@@ -499,7 +564,7 @@ class Contacts:
         def body(*values) -> dict[str, Any]:
             given = dict(zip(inputs, values, strict=False))
             equations = self.dyn.equations_with(given.get("parameters", ()), given.get("prescribed", ()))
-            return formula(self, equations, *(given[argument] for argument in arguments), *values[len(inputs) :])
+            return formula(self, equations, *(given[argument] for argument in arguments), *values[len(arguments) :])
 
         system = self.dyn.system
         subject = content_hash("contacts", system, self.dyn.choice, self.rows, name, arguments)

@@ -83,6 +83,10 @@ class DerivativeRule:
     def _make(self) -> EquationsFactory:
         return EquationsFactory(self.system, self.choice)
 
+    def equations(self, parameters: Vector) -> Equations:
+        """Return the equations with scalars for the inertial parameters of free bodies."""
+        return self._make(inertias_of(self.free, parameters) if self.free else {})
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
@@ -111,7 +115,7 @@ class DerivativeRule:
     def _derivatives(self, values: Sequence[Any], wrt: Sequence[str], loops: Loops) -> dict[tuple[str, str], Matrix]:
         """Return the derivatives of each result with respect to each argument."""
         given = dict(zip((array.name for array in self.inputs), values, strict=True))
-        equations = self._make(inertias_of(self.free, given["parameters"]) if self.free else {})
+        equations = self.equations(given.get("parameters", ()))
         wrenches = {frame: given[wrench_name(frame)] for frame in self.wrench_frames}
         q, zeros = given["q"], [0.0] * self.system.nv
         v = given.get("v", zeros)

@@ -238,6 +238,22 @@ def contact_dynamics(
     return Contacted(system.acceleration(y, forces), forces, flag_of(system.solver, b, z), system, feet)
 
 
+def contact_adjoint(solution: Contacted, of_a: Vector, of_force: Matrix) -> tuple[list[Scalar], list[Scalar]]:
+    """Adjoints t of the rows and s of the motion, for weights of a and of the forces in foothold axes.
+
+    t = A⁻¹(J M⁻¹ y_a + T y_b) and s = M⁻¹(y_a - Jᵀt); the gradient of y_a·a + y_b·λ_b is that of -(s·r₁ + t·r₂).
+    """
+    system = solution.system
+    half = system.factor.solve_upper(of_a)
+    in_frames: list[Scalar] = []
+    for foot, rows, weights in zip(solution.footholds, system.rows, of_force, strict=True):
+        for k in range(0, len(rows), 3):
+            in_frames += foot.turn.T @ Vec3.of(weights[k : k + 3])
+    right = [dot(row, half) + x for row, x in zip(system.weighted, in_frames, strict=True)]
+    rows_adjoint = system.solver.solve(system.right(right))
+    return rows_adjoint, system.acceleration(half, [-x for x in rows_adjoint])
+
+
 def stacked_jacobian(equations: Equations, motions: Sequence[ContactMotion], q: Vector) -> Matrix:
     """Rows of all contacts along v."""
     rows = [row for motion in motions for row in motion.J]
