@@ -59,7 +59,7 @@ class ContactPeer:
                 each = pin.RigidConstraintModel(
                     kind, model, frame.parentJoint, frame.placement, 0, target, pin.ReferenceFrame.LOCAL
                 )
-                each.corrector.Kp[:], each.corrector.Kd[:] = gains
+                each.m_baumgarte_parameters.Kp, each.m_baumgarte_parameters.Kd = map(float, gains)
                 models.append(each)
         terms = pin.StdVec_RigidConstraintData()
         for each in models:
