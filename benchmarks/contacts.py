@@ -2,8 +2,8 @@
 
 Talos on two soles and two hands (18 rows) and Go2 on four feet (12 rows), with four, two and no active contacts. One
 process on one core; both sides alternate; processor time, best of several turns. appell computes a batch in one call
-with `out=`, Pinocchio in a Python loop over its states, with one proximal iteration (mu = 1e-10). Both must agree before
-they are timed. Compile times are those of new processes with an empty cache folder.
+with `out=`, Pinocchio in a Python loop over its states, with one proximal iteration (mu = 1e-10). Both must agree
+before they are timed. Compile times are those of new processes with an empty cache folder.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AIMS = {  # ratios to Pinocchio with four active contacts, and processor time of
     "talos, compile in s": {"forward dynamics": 3, "derivatives": 10},
 }
 AGREEMENT = 1e-9  # relative to the largest entry
-COUNT, TURNS = 512, 7
+BATCH_SIZE, TIMED_TURNS = 512, 7
 LOOP = "for i in range(N): f(model, data, q[i], v[i], tau[i], contacts, terms, settings)"
 FIRST_CALL = """
 import sys, time, json
@@ -78,11 +78,13 @@ FUNCTIONS = {
 
 def weights(con, count: int, function: str) -> list[np.ndarray]:
     """Return the further arguments of the gradient."""
-    shapes = {array.name: array.shape for array in con.gradient("q", "v", "tau").inputs} if function == "gradient" else {}
+    shapes = (
+        {array.name: array.shape for array in con.gradient("q", "v", "tau").inputs} if function == "gradient" else {}
+    )
     return [np.ones((count, *shapes[name])) for name in ("weights_a", "weights_force") if name in shapes]
 
 
-def main(count: int = COUNT, turns: int = TURNS) -> None:
+def main(count: int = BATCH_SIZE, turns: int = TIMED_TURNS) -> None:
     result: dict[str, object] = {"machine": machine(), "versions": versions(), "aims": AIMS}
     with one_core():
         for name in ROBOTS:
@@ -139,12 +141,12 @@ def check(robot: ContactPeer, given: list[np.ndarray]) -> None:
     con = robot.contacts
     function = con.derivatives("q", "v", "tau")
     for sample in zip(*given, strict=True):
-        found = dict(zip((array.name for array in function.outputs), function(*sample), strict=True))
+        ours = dict(zip((array.name for array in function.outputs), function(*sample), strict=True))
         expected = dict(zip(("a", "force"), precise.dynamics(*sample), strict=True)) | {
             key: value for key, value in precise.derivatives(*sample).items() if key.startswith("da")
         }
         for key, value in expected.items():
-            error = np.abs(found[key] - value).max(initial=0.0) / np.abs(value).max(initial=1.0)
+            error = np.abs(ours[key] - value).max(initial=0.0) / np.abs(value).max(initial=1.0)
             if not error <= AGREEMENT:
                 raise SystemExit(f"{key} differs from Pinocchio by {error:.1e} of its largest entry; nothing is timed.")
 
@@ -154,7 +156,9 @@ def first_call(name: str, title: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"APPELL_CACHE": folder}
         code = FIRST_CALL.format(folder=str(Path(__file__).parent), name=name, function=title)
-        process = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+        process = subprocess.run(
+            [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+        )
     return _rounded(float(process.stdout.split()[-1]))
 
 

@@ -94,8 +94,8 @@ def test_gradients_by_the_adjoint(number):
     starts = np.cumsum([0, *(row.size for row in con.rows)])
     for k, row in enumerate(con.rows):
         weights[k, : row.size] = back["weights_lambda"][starts[k] : starts[k + 1]]
-    found = interpreted(gradient, *arguments(number), reordered(number, back["weights_a"]), weights)
-    for (name, _), values in zip(ARGUMENTS.items(), found[3:], strict=True):
+    gradients = interpreted(gradient, *arguments(number), reordered(number, back["weights_a"]), weights)
+    for (name, _), values in zip(ARGUMENTS.items(), gradients[3:], strict=True):
         close(values, back[name] if name == "feet" else reordered(number, back[name]), DERIVATIVE)
 
 

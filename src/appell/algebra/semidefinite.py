@@ -25,7 +25,7 @@ SINGULAR_RATIO = 1e-6  # fraction up to which a row that is not dropped counts a
 
 @dataclass(frozen=True)
 class SemidefiniteLDL:
-    """Factors of A. `kept` is 1 for each row that is kept and 0 for a dropped one, `near` positive if nearly dropped."""
+    """Factors of A; `kept` is 1 for rows that are kept, 0 for others, `near` is positive for rows nearly dropped."""
 
     matrix: Sequence[Vector]
     lower: Matrix  # below the diagonal, row by row
@@ -100,8 +100,8 @@ class SemidefiniteLDL:
 
         def apply(b: Vector) -> list[Scalar]:
             half = gram.solve([dot(column, b) for column in columns])
-            whole = gram.solve([inverse * x for inverse, x in zip(self.inverse_pivots, half, strict=True)])
-            return [dot(row, whole) for row in L]
+            scaled = gram.solve([inverse * x for inverse, x in zip(self.inverse_pivots, half, strict=True)])
+            return [dot(row, scaled) for row in L]
 
         x = apply(right)
         full = [[self.matrix[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from appell.algebra.matrix import Mat3, skew
-from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector, dot, magnitude, sqrt
 from appell.algebra.vector import UNITS, Vec3, total
 from appell.compile.cache.content_hash import content_hash
@@ -236,9 +235,7 @@ def zero_moment_point(
     return {"point": [-moment.y * inverse, moment.x * inverse]}
 
 
-def capture_point(
-    contacts: Contacts, equations: Equations, q: Vector, v: Vector, height: Scalar
-) -> dict[str, Any]:
+def capture_point(contacts: Contacts, equations: Equations, q: Vector, v: Vector, height: Scalar) -> dict[str, Any]:
     """The point of a level plane on which a linear inverted pendulum with the motion of the centre of mass stops.
 
     Parameters
@@ -318,11 +315,13 @@ class Contacts:
     def _check(self) -> None:
         dyn, system = self.dyn, self.dyn.system
         if not self.contacts:
-            raise ArgumentError(f"contacts of {system.owner} is empty.", expected='a contact, such as foot=ap.Touch("foot")')
+            raise ArgumentError(
+                f"contacts of {system.owner} is empty.", expected='a contact, such as foot=ap.Touch("foot")'
+            )
         if system.tree is None:
             raise ModelError(
                 f"contacts are for trees and robots with loops; {system.owner} is a mechanism in closed form.",
-                hint="Use load_tree, which returns its tree of links with loops.",
+                hint="Describe it as a tree of links with loops: robot.with_loops(...).",
             )
         if dyn.wrenches:
             raise ArgumentError(
@@ -398,12 +397,12 @@ class Contacts:
                 columns["footholds"] = foothold_columns(self.rows, solution, gains, len(v))
             if "parameters" in wrt:
                 columns["parameters"] = self._parameter_columns(equations, q, v, solution)
-            found = contact_derivatives(solution, columns, wrt, others[-1], forces=forces)
+            solved = contact_derivatives(solution, columns, wrt, others[-1], forces=forces)
             results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
             for name in wrt:
-                results[f"da_d{name}"] = found[name][0]
+                results[f"da_d{name}"] = solved[name][0]
                 if forces:
-                    results[f"dforce_d{name}"] = self._by_contact(found[name][1])
+                    results[f"dforce_d{name}"] = self._by_contact(solved[name][1])
             return results
 
         name = f"contact_dynamics_d{'_d'.join(wrt)}{'' if forces else '_without_forces'}"
@@ -435,13 +434,15 @@ class Contacts:
     def _gradient(self, wrt: tuple[str, ...]) -> Function:
         names = [*self._differentiable("gradient", wrt), "weights_a", "weights_force"]
 
-        def formula(contacts, equations, q, v, tau, footholds, active, gains, of_a, of_force, *parameters) -> dict[str, Any]:
+        def formula(
+            contacts, equations, q, v, tau, footholds, active, gains, of_a, of_force, *parameters
+        ) -> dict[str, Any]:
             solution = contact_dynamics(equations, self.rows, q, v, tau, footholds, active, gains)
             adjoint_rows, adjoint = contact_adjoint(solution, of_a, of_force)
             results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
             fixed = (solution.a, solution.forces, adjoint, adjoint_rows, of_force)
-            found = inline(self._lagrangian(wrt), q, v, tau, footholds, gains, *fixed, *parameters)
-            return results | {f"gradient_{name}": values for name, values in zip(wrt, found, strict=True)}
+            gradients = inline(self._lagrangian(wrt), q, v, tau, footholds, gains, *fixed, *parameters)
+            return results | {f"gradient_{name}": values for name, values in zip(wrt, gradients, strict=True)}
 
         doc = f"Gradient of Σ weights_a · a + Σ weights_force · force with respect to {', '.join(wrt)}."
         return self.function(f"contact_gradient_d{'_d'.join(wrt)}", names, formula, doc)
@@ -481,7 +482,9 @@ class Contacts:
         if not wrt or len({*wrt}) < len(wrt) or not {*wrt} <= {*known}:
             wrong = next((name for name in wrt if name not in known), "")
             problem = f"'{wrong}'" if wrong else f"{wrt}"
-            hint = "Name the bodies whose parameters are arguments: robot.with_free(...)." if wrong == "parameters" else ""
+            hint = (
+                "Name the bodies whose parameters are arguments: robot.with_free(...)." if wrong == "parameters" else ""
+            )
             raise ArgumentError(
                 f"{use} of contacts of {system.owner} with respect to {problem}.",
                 expected=f"some of {', '.join(known)}, each once",
@@ -586,7 +589,7 @@ class Contacts:
 
     @cached_property
     def tangents(self) -> dict[str, Tape]:
-        """Directions of arguments that are not vector spaces: of q, and (shift, turn) of footholds in their own axes."""
+        """Directions of q, and shifts and turns of footholds in their own axes; they are not vector spaces."""
         n = len(self.rows)
 
         def directions(footholds: Footholds) -> dict[str, Any]:

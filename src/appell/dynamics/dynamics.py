@@ -41,7 +41,9 @@ Refuse = Callable[[System, str], None]  # (system, name of a function): raises i
 MAX_UNCACHED_NV = 3  # number of velocities up to which tracing a function is as fast as reading its trace from disk
 
 
-def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None) -> locked_cached_property[Function]:
+def traced(
+    formula: Body, *, inertial: bool = True, refuse: Refuse | None = None, along: bool = False
+) -> locked_cached_property[Function]:
     """Return the property of `Dynamics` that traces a formula at first access.
 
     Parameters
@@ -49,6 +51,7 @@ def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None
     formula : function (equations, *arguments) -> results by name; the property takes over its name and docstring
     inertial : whether it depends on inertial parameters, so that those of free bodies are an argument
     refuse : raises for systems that do not have the function
+    along : whether the function is the derivative of the formula along the motion
     """
     doc = cleandoc(formula.__doc__ or "")
 
@@ -56,7 +59,8 @@ def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None
         if refuse is not None:
             refuse(dyn.system, formula.__name__)
         subject = dyn._subject(formula)
-        return dyn.function(formula.__name__, formula, doc, inertial=inertial, subject=subject)
+        function = dyn.function(formula.__name__, formula, doc, inertial=inertial, subject=subject)
+        return dyn.rate_along_motion(function) if along else function
 
     make.__doc__ = doc
     return locked_cached_property(make)
@@ -218,6 +222,8 @@ class Dynamics:
 
     energy = traced(motion.energy)
     momentum = traced(motion.momentum)
+    centroidal_matrix = traced(motion.centroidal_matrix)
+    centroidal_matrix_rate = traced(motion.centroidal_matrix_rate, along=True)
     center_of_mass = traced(motion.center_of_mass)
     coordinate_rate = traced(motion.coordinate_rate, inertial=False)
 
@@ -381,10 +387,12 @@ class Dynamics:
     def _make_of_frame(self, formula: Body, frame: Frame, axes: str) -> Function:
         name, doc = f"{formula.__name__}_{frame.name}", (formula.__doc__ or "").format(frame=frame.name, axes=axes)
         function = self.function(name, partial(formula, frame=frame, axes=axes), doc, inertial=False)
-        if formula not in frames.ALONG_MOTION:
-            return function
-        rate = along_motion(function.tape, name, lambda prescribed: self.equations_with((), prescribed))
-        return Function(rate, doc, self.system.owner, self.tangents)
+        return self.rate_along_motion(function) if formula in frames.ALONG_MOTION else function
+
+    def rate_along_motion(self, function: Function) -> Function:
+        """Return the rate of the results of a function of q and v (and a) along the motion."""
+        rate = along_motion(function.tape, function.name, lambda prescribed: self.equations_with((), prescribed))
+        return Function(rate, function.__doc__ or "", self.system.owner, self.tangents)
 
     # ---- contacts
 

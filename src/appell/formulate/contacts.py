@@ -3,14 +3,14 @@
 A contact frame a on a link touches at its foothold b = (R_b, p_b) in the world. Active contacts add rows J, and forces
 λ on the robot:
 
-    M a + h = τ + Jᵀλ              J a + γ = 0             γ = drift + k_d rate + k_p gap                             (1)
+    M a + h = τ + Jᵀλ              J a + γ = 0             γ = drift + k_d rate + k_p gap                          (1)
 
 All rows are in the axes of frame a, in which the contact is constant on its link. With (u, w) the linear and angular
 velocity of a in its own axes, (u̇, ẇ) the rates of these numbers at a = 0, and T = R_aᵀR_b:
 
                    rate       drift                    gap
     three rows     u          u̇ + w × u                R_aᵀ(p_a - p_b)
-    six rows       u, w       u̇, ẇ                     the same, and ½ vee(TᵀR - its transpose) with TᵀR = R_bᵀR_a       (2)
+    six rows       u, w       u̇, ẇ                     the same, and ½ vee(Tᵀ - T)                                (2)
 
 M = LᵀDL is factorised leaves first, and mᵢ ∈ {0, 1} marks the rows of active contacts:
 
@@ -146,7 +146,9 @@ class ContactSystem:
     rows: list[range]
 
     @staticmethod
-    def of(equations: Equations, contacts: Sequence[ContactRows], J: Matrix, q: Vector, active: Vector) -> ContactSystem:
+    def of(
+        equations: Equations, contacts: Sequence[ContactRows], J: Matrix, q: Vector, active: Vector
+    ) -> ContactSystem:
         factor = LDL.of(equations.mass_matrix(q))
         Y = [factor.solve_upper(row) for row in J]
         weighted = [[x * d for x, d in zip(row, factor.inverse_pivots, strict=True)] for row in Y]
@@ -177,8 +179,8 @@ class ContactSystem:
 
 def spans(contacts: Sequence[ContactRows]) -> list[range]:
     """The rows of each contact."""
-    starts = [sum(contact.size for contact in contacts[:k]) for k in range(len(contacts) + 1)]
-    return [range(*pair) for pair in zip(starts, starts[1:], strict=False)]
+    starts = [sum(contact.size for contact in contacts[:k]) for k in range(len(contacts))]
+    return [range(start, start + contact.size) for start, contact in zip(starts, contacts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -328,5 +330,3 @@ def contact_inverse_dynamics(
     pulled = [dot(column, forces) for column in zip(*J, strict=True)]
     tau = [x - y for x, y in zip(required, pulled, strict=True)]
     return tau, in_foothold_axes(feet, spans(contacts), forces), flag_of(solver, right, z)
-
-

@@ -17,18 +17,19 @@ A⁺ the inverse of A in its active rows, Z = X A⁺ and P = M⁻¹ - Z Xᵀ, an
 **Rows.** All twists are in the axes and at the origin of the contact frame c. S is the column of J of joint j, p the
 parent of the joint, × the cross product of twists. Inward from c to the world, where v_p = a_p = 0:
 
-    v_p = v_j - Σ S q̇           a_p = a_j - Σ S q̈ - v_j × Σ S q̇                                                     (2)
-    V_q = v_p × S               A_q = a_p × S + V_q × (v_c - v_p)             A_v = (v_p + v_j - v_c) × S             (3)
+    v_p = v_j - Σ S q̇           a_p = a_j - Σ S q̈ - v_j × Σ S q̇                                                   (2)
+    V_q = v_p × S               A_q = a_p × S + V_q × (v_c - v_p)             A_v = (v_p + v_j - v_c) × S           (3)
     three rows: add  w × V_q.lin + V_q.ang × u  to A_q,   w × S.lin + S.ang × u  to A_v                              (4)
     E.lin = S.lin + gap × S.ang            E.ang = ½ (tr Tᵀ 1 - T) S.ang                                             (5)
 
-**Free base.** R₁ = R₁' + M own (`derivatives.inverse`); then R₂' = R₂ - J own, and own is subtracted from ∂a.
+**Free base.** R₁ = R₁' + M own (`derivatives.inverse`); R₂' = R₂ - J own, and own is subtracted from ∂a.
 
 **Foothold axes.** ∂λ_b = Tᵀ(∂λ + (J_w ∂q) × λ), and λ_b × z for a turn z of the foothold.
 
-**Loops.** -(1) is the product of R with K = [P, -Z Tᵀ; Zᵀ, A⁺Tᵀ], one row per row of R. R is sparse: a joint affects the
-rows inboard and outboard of it, and the contacts outboard. Each iteration of a loop computes one column from the rows
-of K at which R is not zero, so that columns with equal numbers of such rows share their code, whichever limb they are of.
+**Loops.** -(1) is the product of R with K, one row per row of R: [P, -Z] and [Zᵀ, A⁺], ∂λ in foothold axes. R is
+sparse: a joint affects the rows inboard and outboard of it, and the contacts outboard. Each iteration of a loop computes one
+column from the rows of K at which R is not zero, so that columns with equal numbers of such rows share their code,
+whichever limb they belong to.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Column:
     forces: Vector
     rows: Vector
     turned: Mapping[int, Scalar] = field(default_factory=dict)
-    own: Mapping[int, Scalar] = field(default_factory=dict)
+    separate: Mapping[int, Scalar] = field(default_factory=dict)
 
 
 def cross(x: Partial, y: Partial) -> Partial:
@@ -74,7 +75,12 @@ def difference(x: Partial, y: Partial) -> Partial:
 
 
 def row_derivatives(
-    tree: Tree, contact: ContactRows, motion: ContactMotion, foot: Foothold, q_rates: tuple[Vector, Vector], gains: Vector
+    tree: Tree,
+    contact: ContactRows,
+    motion: ContactMotion,
+    foot: Foothold,
+    q_rates: tuple[Vector, Vector],
+    gains: Vector,
 ) -> tuple[Matrix, Matrix]:
     """R₂ of the rows of one contact by q and by v, (size, nv) each; `q_rates` are v and a."""
     v, a = q_rates
@@ -134,13 +140,16 @@ def motion_columns(
     J, n = solution.system.J, len(v)
     columns: dict[str, list[Column]] = {"q": [], "v": []}
     terms = (("q", inverse.by_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
-    for name, forces, rows, own in terms:
+    for name, forces, rows, apart in terms:
         for k in range(n):
-            mine = {i: own[i][k] for i in range(n) if not _is_zero(own[i][k])} if own else {}
+            separate = {i: apart[i][k] for i in range(n) if not _is_zero(apart[i][k])} if apart else {}
             second = [row[k] for row in rows]
-            if mine:
-                second = [x - dot([row[i] for i in mine], list(mine.values())) for x, row in zip(second, J, strict=True)]
-            columns[name].append(Column([row[k] for row in forces], second, turned[k] if name == "q" else {}, mine))
+            if separate:
+                second = [
+                    x - dot([row[i] for i in separate], list(separate.values()))
+                    for x, row in zip(second, J, strict=True)
+                ]
+            columns[name].append(Column([row[k] for row in forces], second, turned[k] if name == "q" else {}, separate))
     return columns
 
 
@@ -163,9 +172,7 @@ def _turned(
     return result
 
 
-def foothold_columns(
-    contacts: Sequence[ContactRows], solution: Contacted, gains: Vector, n: int
-) -> list[Column]:
+def foothold_columns(contacts: Sequence[ContactRows], solution: Contacted, gains: Vector, n: int) -> list[Column]:
     """Columns of the shifts and turns of all footholds."""
     columns = []
     size = len(solution.forces)
@@ -197,18 +204,18 @@ def contact_derivatives(
     result = {}
     for name in wanted:
         if name == "tau":
-            found = loops.values(table)[:n]
+            solutions = loops.values(table)[:n]
         else:
-            found = []
+            solutions = []
             for column, product in zip(columns[name], solved, strict=False):
                 entries = list(product)
-                for i, x in column.own.items():
+                for i, x in column.separate.items():
                     entries[i] = entries[i] - x
                 for i, x in column.turned.items():
                     if forces:
                         entries[n + i] = entries[n + i] + x
-                found.append(entries)
-        matrix = [list(row) for row in zip(*found, strict=True)]
+                solutions.append(entries)
+        matrix = [list(row) for row in zip(*solutions, strict=True)]
         result[name] = matrix[:n], matrix[n:]
     return result
 
@@ -224,7 +231,7 @@ def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool):
     width = n + size if forces else n
     turns = [foot.turn for foot in solution.footholds]
     turn_table = loops.given([[x for turn in turns for row in turn.rows for x in row]])
-    X_table, X_rows = loops.given([[x for row in X for x in row]]), loops.given([list(row) for row in zip(*X, strict=True)])
+    X_table = loops.given([[x for row in X for x in row]])
     table = loops.table(n + size, width)
     Z = loops.table(size, n)
 
@@ -251,11 +258,12 @@ def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool):
     first, rows = [0] * size, range(size)
     reads = [Rows(loops.given(inverse), rows), Rows(X_table, first), Rows(turn_table, first)]
     loops.each([contact_row], first, reads, [Rows(Z, rows), Rows(table, range(n, n + size))])
-    Z_values = loops.values(Z)
-    whole, columns = loops.given([[x for row in Z_values for x in row]]), loops.given(list(zip(*Z_values, strict=True)))
+    Z_values, X_values = loops.values(Z), loops.values(X_table)[0]
+    X_rows = loops.given([X_values[i::n] for i in range(n)])  # a view
+    all_Z, columns = loops.given([[x for row in Z_values for x in row]]), loops.given(list(zip(*Z_values, strict=True)))
     first, rows = [0] * n, range(n)
     M_table = loops.given(system.factor.inverse())
-    reads = [Rows(M_table, rows), Rows(X_rows, rows), Rows(columns, rows), Rows(whole, first), Rows(turn_table, first)]
+    reads = [Rows(M_table, rows), Rows(X_rows, rows), Rows(columns, rows), Rows(all_Z, first), Rows(turn_table, first)]
     loops.each([velocity_row], first, reads, [Rows(table, rows)])
     return table
 
@@ -267,9 +275,7 @@ def _products(table, columns: Sequence[Column], width: int, loops: Loops) -> lis
     solutions: list[list[Scalar]] = [[0.0] * width for _ in columns]
     for count, group in _by_count(needed).items():
         rows = [needed[c] + [0] * (count - len(needed[c])) for c in group]
-        right = loops.given(
-            [[*(entries[c][k] for k in needed[c]), *[0.0] * (count - len(needed[c]))] for c in group]
-        )
+        right = loops.given([[*(entries[c][k] for k in needed[c]), *[0.0] * (count - len(needed[c]))] for c in group])
 
         def product(right: Vector, *rows: Vector) -> list[Vector]:
             return [[_negative_product(right, column) for column in zip(*rows, strict=True)]]
