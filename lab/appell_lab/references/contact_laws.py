@@ -15,7 +15,7 @@ import numpy as np
 
 from appell.dynamics.contacts import Contacts
 
-LAWS = {"motion": 1e-10, "rows": 1e-9, "power": 1e-10, "inactive": 0.0, "momentum": 1e-10}  # largest errors
+LAWS = {"motion": 1e-11, "rows": 1e-12, "power": 1e-12, "inactive": 0.0, "momentum": 1e-12}  # largest errors
 
 
 def violations(con: Contacts, q, v, tau, footholds, active, gains) -> dict[str, np.ndarray]:

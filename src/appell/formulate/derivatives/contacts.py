@@ -27,9 +27,9 @@ parent of the joint, × the cross product of twists. Inward from c to the world,
 **Foothold axes.** ∂λ_b = Tᵀ(∂λ + (J_w ∂q) × λ), and λ_b × z for a turn z of the foothold.
 
 **Loops.** -(1) is the product of R with K, one row per row of R: [P, -Z] and [Zᵀ, A⁺], ∂λ in foothold axes. R is
-sparse: a joint affects the rows inboard and outboard of it, and the contacts outboard. Each iteration of a loop computes one
-column from the rows of K at which R is not zero, so that columns with equal numbers of such rows share their code,
-whichever limb they belong to.
+sparse: a joint affects the rows inboard and outboard of it, and the contacts outboard. Each iteration of a loop
+computes one column from the rows of K at which R is not zero, so that columns with equal numbers of such rows share
+their code, whichever limb they belong to.
 """
 
 from __future__ import annotations
