@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.dynamics.contacts import Contacts
+from appell.dynamics.contacts import ContactSet
 
 REFERENCE = json.loads((Path(__file__).parent / "references" / "contact_sets.json").read_text(encoding="utf-8"))
 CASES = {case["id"]: case for case in REFERENCE["cases"]}
@@ -48,13 +48,13 @@ def robot(name: str) -> ap.Robot:
 
 
 @cache
-def standing(name: str) -> Contacts:
+def standing(name: str) -> ContactSet:
     """Return the four contacts of a robot."""
     return ap.Dynamics(robot(name)).contacts(**CONTACTS[name])
 
 
 @cache
-def contacts_of(number: int) -> Contacts:
+def contacts_of(number: int) -> ContactSet:
     """Return the contacts of a case; cases with the same frames share them."""
     case = CASES[number]
     tree, frames = robot(case["robot"]), case["frames"]
@@ -96,12 +96,12 @@ def rotation(quaternion) -> np.ndarray:
     return np.eye(3) + 2.0 / np.dot(quaternion, quaternion) * (w * u + u @ u)
 
 
-def stacked(contacts: Contacts, force) -> np.ndarray:
+def stacked(contacts: ContactSet, force) -> np.ndarray:
     """Return forces, (..., nc, 6 or 3), as rows, (..., rows)."""
     return np.concatenate([force[..., k, : row.size] for k, row in enumerate(contacts.rows)], axis=-1)
 
 
-def random_states(contacts: Contacts, rng: np.random.Generator, count: int) -> list[np.ndarray]:
+def random_states(contacts: ContactSet, rng: np.random.Generator, count: int) -> list[np.ndarray]:
     """Return random q, v, tau, footholds near the contact frames, active sets and gains."""
     system, n = contacts.dyn.system, len(contacts.rows)
     q = system.integrate(np.tile(system.start, (count, 1)), 0.4 * rng.normal(size=(count, system.nv)))

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.dynamics.contacts import Contacts
+from appell.dynamics.contacts import ContactSet
 
 LAWS = {"motion": 1e-11, "rows": 1e-12, "power": 1e-12, "inactive": 0.0, "momentum": 1e-12}  # largest errors
 
 
-def violations(con: Contacts, q, v, tau, footholds, active, gains) -> dict[str, np.ndarray]:
+def violations(con: ContactSet, q, v, tau, footholds, active, gains) -> dict[str, np.ndarray]:
     """Return the error of each law at each sample of a batch, relative to the largest term; regular sets only."""
     dyn = con.dyn
     a, force, flag = con.forward_dynamics(q, v, tau, footholds, active, gains)

@@ -1,4 +1,4 @@
-"""Contacts in Pinocchio: `constraintDynamics` and its derivatives for footholds and an active set, in appell's layout.
+"""Contacts in Pinocchio: `constraintDynamics` and its derivatives for footholds and an active set, as in appell.
 
 The robot of appell is converted from Pinocchio's model, so that q and v agree. Rows are LOCAL, as those of appell; the
 forces of Pinocchio are in the axes of the contact frames and are turned to foothold axes here.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from appell.describe.pinocchio.read import from_pinocchio
-from appell.dynamics.contacts import Contacts
+from appell.dynamics.contacts import ContactSet
 from appell.dynamics.dynamics import Dynamics
 from appell.errors import ModelWarning
 from appell.model.contact import Sole, Touch
@@ -40,7 +40,7 @@ class ContactPeer:
         self.model = pin.buildModelFromUrdf(str(self.urdf), *base)
 
     @cached_property
-    def contacts(self) -> Contacts:
+    def contacts(self) -> ContactSet:
         """The same contacts in appell."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
@@ -67,7 +67,7 @@ class ContactPeer:
         return models, terms, pin.ProximalSettings(0.0, self.mu, self.iterations)
 
     def dynamics(self, q, v, tau, footholds, active, gains) -> tuple[np.ndarray, np.ndarray]:
-        """Return a, and the forces in foothold axes with the shape of `Contacts.forward_dynamics`."""
+        """Return a, and the forces in foothold axes with the shape of `ContactSet.forward_dynamics`."""
         pin, data = pinocchio(), self.model.createData()
         models, terms, settings = self.set(footholds, active, gains)
         pin.initConstraintDynamics(self.model, data, models, terms)

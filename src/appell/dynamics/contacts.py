@@ -42,7 +42,7 @@ from appell.formulate.contacts import (
     spans,
     stacked_jacobian,
 )
-from appell.formulate.derivatives.contacts import Column, contact_derivatives, foothold_columns, motion_columns
+from appell.formulate.derivatives.contacts import ContactColumn, contact_derivatives, foothold_columns, motion_columns
 from appell.formulate.equations import Equations
 from appell.model.contact import Sole, Touch
 from appell.model.frame import Frame
@@ -55,7 +55,7 @@ Footholds = Any  # nested lists of scalars, (nc, 3, 4)
 
 
 def forward_dynamics(
-    contacts: Contacts,
+    contacts: ContactSet,
     equations: Equations,
     q: Vector,
     v: Vector,
@@ -88,7 +88,7 @@ def forward_dynamics(
 
 
 def least_norm_dynamics(
-    contacts: Contacts,
+    contacts: ContactSet,
     equations: Equations,
     q: Vector,
     v: Vector,
@@ -106,7 +106,7 @@ def least_norm_dynamics(
 
 
 def impulse(
-    contacts: Contacts,
+    contacts: ContactSet,
     equations: Equations,
     q: Vector,
     v: Vector,
@@ -135,7 +135,7 @@ def impulse(
 
 
 def inverse_dynamics(
-    contacts: Contacts, equations: Equations, q: Vector, v: Vector, a: Vector, footholds: Footholds, active: Vector
+    contacts: ContactSet, equations: Equations, q: Vector, v: Vector, a: Vector, footholds: Footholds, active: Vector
 ) -> dict[str, Any]:
     """Actuator forces and contact forces of a motion of a robot with a floating base.
 
@@ -160,13 +160,13 @@ def inverse_dynamics(
     return {"tau": tau, "force": force, "flag": flag}
 
 
-def jacobian(contacts: Contacts, equations: Equations, q: Vector) -> dict[str, Any]:
+def jacobian(contacts: ContactSet, equations: Equations, q: Vector) -> dict[str, Any]:
     """J(q), the rows of all contacts, three or six each, (..., rows, nv): velocities in the axes of the frames."""
     rest = [0.0] * contacts.dyn.system.nv
     return {"J": stacked_jacobian(equations, contact_motions(equations, contacts.rows, q, rest, rest), q)}
 
 
-def drift(contacts: Contacts, equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
+def drift(contacts: ContactSet, equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
     """The accelerations of all rows of `jacobian` at a = 0, (..., rows), m/s² and rad/s².
 
     Three rows are the acceleration of the frame's origin, six the rates of its velocities in its own axes.
@@ -175,7 +175,7 @@ def drift(contacts: Contacts, equations: Equations, q: Vector, v: Vector) -> dic
     return {"drift": [x for motion in motions for x in motion.drift]}
 
 
-def gap(contacts: Contacts, equations: Equations, q: Vector, footholds: Footholds) -> dict[str, Any]:
+def gap(contacts: ContactSet, equations: Equations, q: Vector, footholds: Footholds) -> dict[str, Any]:
     """Deviations of the contact frames from their footholds, in rows of `jacobian`, (..., rows), m and rad."""
     rest = [0.0] * contacts.dyn.system.nv
     motions = contact_motions(equations, contacts.rows, q, rest, rest)
@@ -183,12 +183,12 @@ def gap(contacts: Contacts, equations: Equations, q: Vector, footholds: Foothold
     return {"gap": [x for motion, rows in pairs for x in Foothold.of(motion.pose, rows).gap(motion.size)]}
 
 
-def poses(contacts: Contacts, equations: Equations, q: Vector) -> dict[str, Any]:
+def poses(contacts: ContactSet, equations: Equations, q: Vector) -> dict[str, Any]:
     """[R p] of all contact frames in the world, (..., nc, 3, 4): the footholds on which the robot stands at q."""
     return {"footholds": [equations.pose(contact.frame, q).rows for contact in contacts.rows]}
 
 
-def friction(contacts: Contacts, equations: Equations, force: Any, mu: Scalar, size: Vector) -> dict[str, Any]:
+def friction(contacts: ContactSet, equations: Equations, force: Any, mu: Scalar, size: Vector) -> dict[str, Any]:
     """Rows of the friction cones; all are positive if the contacts hold.
 
     The normal of a foothold is its z axis. Forces have the shape that `forward_dynamics` returns.
@@ -213,7 +213,7 @@ def friction(contacts: Contacts, equations: Equations, force: Any, mu: Scalar, s
 
 
 def zero_moment_point(
-    contacts: Contacts, equations: Equations, force: Any, footholds: Footholds, height: Scalar
+    contacts: ContactSet, equations: Equations, force: Any, footholds: Footholds, height: Scalar
 ) -> dict[str, Any]:
     """The point of a level plane about which the contact forces have no horizontal moment, (..., 2), m.
 
@@ -235,7 +235,7 @@ def zero_moment_point(
     return {"point": [-moment.y * inverse, moment.x * inverse]}
 
 
-def capture_point(contacts: Contacts, equations: Equations, q: Vector, v: Vector, height: Scalar) -> dict[str, Any]:
+def capture_point(contacts: ContactSet, equations: Equations, q: Vector, v: Vector, height: Scalar) -> dict[str, Any]:
     """The point of a level plane on which a linear inverted pendulum with the motion of the centre of mass stops.
 
     Parameters
@@ -255,13 +255,13 @@ def capture_point(contacts: Contacts, equations: Equations, q: Vector, v: Vector
 
 
 def _traced(formula: Callable[..., dict[str, Any]], *, inertial: bool = True) -> locked_cached_property[Function]:
-    """Return the property of `Contacts` that traces a formula at first access."""
+    """Return the property of `ContactSet` that traces a formula at first access."""
     doc = cleandoc(formula.__doc__ or "")
 
-    def make(contacts: Contacts) -> Function:
+    def make(contacts: ContactSet) -> Function:
         names = list(signature(formula).parameters)[2:]
 
-        def without_others(contacts: Contacts, equations: Equations, *values):
+        def without_others(contacts: ContactSet, equations: Equations, *values):
             return formula(contacts, equations, *values[: len(names)])
 
         return contacts.function(formula.__name__, names, without_others, doc, inertial=inertial)
@@ -271,7 +271,7 @@ def _traced(formula: Callable[..., dict[str, Any]], *, inertial: bool = True) ->
 
 
 @final
-class Contacts:
+class ContactSet:
     """Functions of a robot on contacts, created by `Dynamics.contacts`.
 
     `names` are the contacts in the order of footholds and masks. All functions take leading axes as the batch.
@@ -295,7 +295,7 @@ class Contacts:
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{name}={contact}" for name, contact in self.contacts.items())
-        return f"Contacts({self.dyn.system.owner}: {listed})"
+        return f"ContactSet({self.dyn.system.owner}: {listed})"
 
     def _row(self, name: str, contact: Any) -> ContactRows:
         system = self.dyn.system
@@ -508,13 +508,15 @@ class Contacts:
                 wrenches[contact.frame][i] = wrenches[contact.frame][i] + forces[k]
         return wrenches
 
-    def _parameter_columns(self, equations: Equations, q: Vector, v: Vector, solution: Contacted) -> list[Column]:
+    def _parameter_columns(
+        self, equations: Equations, q: Vector, v: Vector, solution: Contacted
+    ) -> list[ContactColumn]:
         names = [*self.dyn.system.bodies]
         indices = [10 * names.index(name) + k for name in self.dyn.free_bodies for k in range(10)]
         order = sorted(indices)
         Y = equations.body_regressor(q, v, solution.a, order)
         rest = [0.0] * len(solution.forces)
-        return [Column([row[order.index(k)] for row in Y], rest) for k in indices]
+        return [ContactColumn([row[order.index(k)] for row in Y], rest) for k in indices]
 
     def _by_contact(self, rows: list) -> list:
         """Rows of ∂λ, one block per contact, padded with zeros."""

@@ -25,7 +25,7 @@ from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.taylor import Taylor
 from appell.compile.tape.trace import trace
 from appell.dynamics import constraints, frames, motion
-from appell.dynamics.contacts import Contacts
+from appell.dynamics.contacts import ContactSet
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
@@ -396,7 +396,7 @@ class Dynamics:
 
     # ---- contacts
 
-    def contacts(self, **contacts: Touch | Sole) -> Contacts:
+    def contacts(self, **contacts: Touch | Sole) -> ContactSet:
         """Return the functions of the robot on contacts whose footholds and active sets are arguments.
 
         Parameters
@@ -406,7 +406,7 @@ class Dynamics:
 
         Returns
         -------
-        Contacts
+        ContactSet
             Forward and inverse dynamics, impulses, derivatives, and contact quantities. Which contacts touch, and
             where, are arguments: no change of them compiles anything.
 
@@ -420,7 +420,7 @@ class Dynamics:
         >>> bool(abs(a).max() < 1e-9), force.tolist()
         (True, [[0.0, 0.0, 0.0]])
         """
-        return Contacts(self, contacts)
+        return ContactSet(self, contacts)
 
     # ---- functions and equations
 

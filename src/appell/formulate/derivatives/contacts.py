@@ -52,7 +52,7 @@ REST = Partial(ZERO, ZERO)
 
 
 @dataclass(frozen=True)
-class Column:
+class ContactColumn:
     """R₁ and R₂ of one scalar x, ∂λ due to turned axes by row, and what is subtracted from ∂a."""
 
     forces: Vector
@@ -129,7 +129,7 @@ def motion_columns(
     inverse: Derivatives,
     v: Vector,
     gains: Vector,
-) -> dict[str, list[Column]]:
+) -> dict[str, list[ContactColumn]]:
     """Columns of q and v, from the derivatives of inverse dynamics and the motion of the contacts at the computed a."""
     rows_q: Matrix = []
     rows_v: Matrix = []
@@ -138,7 +138,7 @@ def motion_columns(
         rows_q, rows_v = rows_q + by_q, rows_v + by_v
     turned = _turned(tree, contacts, motions, solution)
     J, n = solution.system.J, len(v)
-    columns: dict[str, list[Column]] = {"q": [], "v": []}
+    columns: dict[str, list[ContactColumn]] = {"q": [], "v": []}
     terms = (("q", inverse.by_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
     for name, forces, rows, apart in terms:
         for k in range(n):
@@ -149,7 +149,9 @@ def motion_columns(
                     x - dot([row[i] for i in separate], list(separate.values()))
                     for x, row in zip(second, J, strict=True)
                 ]
-            columns[name].append(Column([row[k] for row in forces], second, turned[k] if name == "q" else {}, separate))
+            columns[name].append(
+                ContactColumn([row[k] for row in forces], second, turned[k] if name == "q" else {}, separate)
+            )
     return columns
 
 
@@ -172,7 +174,9 @@ def _turned(
     return result
 
 
-def foothold_columns(contacts: Sequence[ContactRows], solution: Contacted, gains: Vector, n: int) -> list[Column]:
+def foothold_columns(
+    contacts: Sequence[ContactRows], solution: Contacted, gains: Vector, n: int
+) -> list[ContactColumn]:
     """Columns of the shifts and turns of all footholds."""
     columns = []
     size = len(solution.forces)
@@ -181,7 +185,7 @@ def foothold_columns(contacts: Sequence[ContactRows], solution: Contacted, gains
         for unit in UNITS:
             second: list[Scalar] = [0.0] * size
             second[rows[0] : rows[0] + 3] = [-gains[0] * x for x in T @ unit]
-            columns.append(Column(zeros, second))
+            columns.append(ContactColumn(zeros, second))
         turning = -0.5 * (foot.turn.trace * IDENTITY - foot.turn)
         forces = [Vec3.of(solution.forces[k] for k in rows[i : i + 3]) for i in range(0, contact.size, 3)]
         for unit in UNITS:
@@ -189,12 +193,17 @@ def foothold_columns(contacts: Sequence[ContactRows], solution: Contacted, gains
             if contact.size == 6:
                 second[rows[3] : rows[3] + 3] = [gains[0] * x for x in turning @ unit]
             moved = [x for force in forces for x in (foot.turn @ force).cross(unit)]
-            columns.append(Column(zeros, second, dict(zip(rows, moved, strict=True))))
+            columns.append(ContactColumn(zeros, second, dict(zip(rows, moved, strict=True))))
     return columns
 
 
 def contact_derivatives(
-    solution: Contacted, columns: Mapping[str, Sequence[Column]], wanted: Collection[str], loops: Loops, *, forces: bool
+    solution: Contacted,
+    columns: Mapping[str, Sequence[ContactColumn]],
+    wanted: Collection[str],
+    loops: Loops,
+    *,
+    forces: bool,
 ) -> dict[str, tuple[Matrix, Matrix]]:
     """(∂a, ∂λ_b) with one column per scalar, by (1); without `forces`, ∂λ_b is empty. tau needs no columns."""
     n, m = len(solution.a), len(solution.forces) if forces else 0
@@ -268,7 +277,7 @@ def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool):
     return table
 
 
-def _products(table, columns: Sequence[Column], width: int, loops: Loops) -> list[list[Scalar]]:
+def _products(table, columns: Sequence[ContactColumn], width: int, loops: Loops) -> list[list[Scalar]]:
     """-Rᵀ K for every column R."""
     entries = [[*column.forces, *column.rows] for column in columns]
     needed = [[k for k, x in enumerate(column) if not _is_zero(x)] for column in entries]
