@@ -36,6 +36,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
 
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.matrix import IDENTITY
@@ -47,7 +49,8 @@ from appell.formulate.recursion import combine
 from appell.formulate.tree import Tree
 from appell.model.joints import Partial
 
-MAX_PADDING = 1.2  # a column may share the loop of columns with up to this many times its rows
+MAX_PADDING = 1.35  # a column may share the loop of columns with up to this many times its rows
+MAX_PART = 20  # columns of K per iteration; 20 rows of them, in registers of eight numbers, fit in 32 kB
 REST = Partial(ZERO, ZERO)
 
 
@@ -59,6 +62,11 @@ class ContactColumn:
     rows: Vector
     turned: Mapping[int, Scalar] = field(default_factory=dict)
     separate: Mapping[int, Scalar] = field(default_factory=dict)
+
+    @cached_property
+    def needed(self) -> list[int]:
+        """Rows of R that are not zero."""
+        return [k for k, x in enumerate([*self.forces, *self.rows]) if not _is_zero(x)]
 
 
 def cross(x: Partial, y: Partial) -> Partial:
@@ -206,105 +214,170 @@ def contact_derivatives(
     forces: bool,
 ) -> dict[str, tuple[Matrix, Matrix]]:
     """(∂a, ∂λ_b) with one column per scalar, by (1); without `forces`, ∂λ_b is empty. tau needs no columns."""
-    n, m = len(solution.a), len(solution.forces) if forces else 0
-    table = _inverse_of_system(solution, loops, forces=forces)
+    n, size = len(solution.a), len(solution.forces)
     listed = [column for name in wanted if name != "tau" for column in columns[name]]
-    solved = iter(_products(table, listed, n + m, loops))
+    groups = [_Group.of(count, members, listed, loops) for count, members in _by_count(listed).items()]
+    K = _inverse_of_system(solution, loops, forces=forces)
+    parts = [part.products(groups, len(listed), n + size, loops) for part in K]
     result = {}
     for name in wanted:
         if name == "tau":
-            solutions = loops.values(table)[:n]
+            tables = [part.values(loops, n + size)[:n] for part in K]
+            solutions = [[x for rows in entries for x in rows] for entries in zip(*tables, strict=True)]
         else:
             solutions = []
-            for column, product in zip(columns[name], solved, strict=False):
-                entries = list(product)
+            for column in columns[name]:
+                index = next(k for k, other in enumerate(listed) if other is column)
+                entries = [x for part in parts for x in part[index]]
                 for i, x in column.separate.items():
                     entries[i] = entries[i] - x
-                for i, x in column.turned.items():
-                    if forces:
-                        entries[n + i] = entries[n + i] + x
+                for i, x in column.turned.items() if forces else ():
+                    entries[n + i] = entries[n + i] + x
                 solutions.append(entries)
         matrix = [list(row) for row in zip(*solutions, strict=True)]
         result[name] = matrix[:n], matrix[n:]
     return result
 
 
-def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool):
-    """The table K: rows [P, -Zb] of the velocities, then [Zᵀ, Ab] of the contact rows; b: turned to foothold axes."""
+@dataclass(frozen=True)
+class _Group:
+    """Columns with the same number of rows of K; `right` holds their entries in these rows."""
+
+    members: Sequence[int]
+    rows: Sequence[Sequence[int]]
+    right: Any
+
+    @staticmethod
+    def of(count: int, members: Sequence[int], columns: Sequence[ContactColumn], loops: Loops) -> _Group:
+        rows = [[*columns[c].needed, *[0] * (count - len(columns[c].needed))] for c in members]
+        entries = [[*columns[c].forces, *columns[c].rows] for c in members]
+        right = [
+            [*(values[k] for k in columns[c].needed), *[0.0] * (count - len(columns[c].needed))]
+            for c, values in zip(members, entries, strict=True)
+        ]
+        return _Group(members, rows, loops.given(right))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of K, in parts of `width` that a first-level cache can hold: row j of part p is row p height + j."""
+
+    table: Any
+    size: int
+    width: int
+
+    @property
+    def parts(self) -> range:
+        return range(-(-self.size // self.width))
+
+    def values(self, loops: Loops, height: int) -> Matrix:
+        """The rows of these columns."""
+        rows = loops.values(self.table)
+        return [[x for p in self.parts for x in rows[p * height + j]][: self.size] for j in range(height)]
+
+    def products(self, groups: Sequence[_Group], count: int, height: int, loops: Loops) -> Matrix:
+        """-Rᵀ K for every column R."""
+        solutions: Matrix = [[0.0] * self.size for _ in range(count)]
+        for group in groups:
+
+            def product(right: Vector, *rows: Vector) -> list[Vector]:
+                return [[_negative_product(right, column) for column in zip(*rows, strict=True)]]
+
+            order = [(p, k) for rows in _limbs(group.rows) for p in self.parts for k in rows]
+            reads = [Rows(group.right, [k for _, k in order])]
+            for number in range(len(group.rows[0])):
+                reads.append(Rows(self.table, [p * height + group.rows[k][number] for p, k in order]))
+            results = loops.table(len(order), self.width)
+            loops.each([product], [0] * len(order), reads, [Rows(results, range(len(order)))])
+            by_part = dict(zip(order, loops.values(results), strict=True))
+            for k, c in enumerate(group.members):
+                solutions[c] = [x for p in self.parts for x in by_part[p, k]][: self.size]
+        return solutions
+
+
+def _limbs(rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Indices of columns with the same rows, which reuse what a cache holds of K."""
+    limbs: dict[tuple[int, ...], list[int]] = {}
+    for k, needed in enumerate(rows):
+        limbs.setdefault(tuple(needed), []).append(k)
+    return list(limbs.values())
+
+
+def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool) -> list[_Columns]:
+    """The columns of K: [P; Zᵀ] and, with `forces`, [-Z; A⁺] turned to foothold axes."""
     system = solution.system
     n, size = len(solution.a), len(solution.forces)
+    height = n + size
     inverse = system.solver.inverse()
     for k, m in enumerate(system.mask):
         inverse[k][k] = inverse[k][k] - (1.0 - m)
+    count = -(-n // MAX_PART)
+    width = -(-n // count)
+    of_a = _Columns(loops.table(count * height, width), n, width)
+
+    def part(row: Vector, p: int) -> list[Scalar]:
+        return [*row[p * width : (p + 1) * width], *[0.0] * (width - len(row[p * width : (p + 1) * width]))]
+
     X = [system.factor.solve_lower(row) for row in system.Y]
-    width = n + size if forces else n
+    M = system.factor.inverse()
+    X_table = loops.given([[x for row in X for x in part(row, p)] for p in of_a.parts])
+    M_table = loops.given([part(row, p) for p in of_a.parts for row in M])
+    inverse_table = loops.given(inverse)
     turns = [foot.turn for foot in solution.footholds]
     turn_table = loops.given([[x for turn in turns for row in turn.rows for x in row]])
-    X_table = loops.given([[x for row in X for x in row]])
-    table = loops.table(n + size, width)
-    Z = loops.table(size, n)
 
-    def turned(values: Vector, scalars: Vector) -> list[Scalar]:
-        matrices = [[scalars[9 * c + 3 * i : 9 * c + 3 * i + 3] for i in range(3)] for c in range(len(turns))]
+    def contact_row(inverse_row: Vector, X: Vector) -> list[Vector]:
+        return [[dot(inverse_row, X[j::width]) for j in range(width)]] * 2
+
+    def velocity_row(M_row: Vector, X_row: Vector, Z: Vector) -> list[Vector]:
+        return [[x + _negative_product(X_row, Z[j::width]) for j, x in enumerate(M_row)]]
+
+    order = [(p, k) for p in of_a.parts for k in range(size)]
+    reads = [Rows(inverse_table, [k for _, k in order]), Rows(X_table, [p for p, _ in order])]
+    Z = loops.table(len(order), width)
+    writes = [Rows(Z, range(len(order))), Rows(of_a.table, [p * height + n + k for p, k in order])]
+    loops.each([contact_row], [0] * len(order), reads, writes)
+
+    Z_values, X_values = loops.values(Z), loops.values(X_table)
+    Z_rows = [Z_values[p * size : (p + 1) * size] for p in of_a.parts]
+    Z_table = loops.given([[x for row in rows for x in row] for rows in Z_rows])  # these are views
+    at = [(i // width, i % width) for i in range(n)]
+    X_columns = loops.given([X_values[p][j::width] for p, j in at])
+    Z_columns = loops.given([[row[j] for row in Z_rows[p]] for p, j in at])
+    order = [(p, i) for p in of_a.parts for i in range(n)]
+    reads = [
+        Rows(M_table, [p * n + i for p, i in order]),
+        Rows(X_columns, [i for _, i in order]),
+        Rows(Z_table, [p for p, _ in order]),
+    ]
+    loops.each([velocity_row], [0] * len(order), reads, [Rows(of_a.table, [p * height + i for p, i in order])])
+    if not forces:
+        return [of_a]
+
+    def turned(values: Vector, scalars: Vector, sign: float) -> list[Vector]:
         result = []
-        for matrix, rows in zip(matrices, system.rows, strict=True):
+        for c, rows in enumerate(system.rows):
+            matrix = [scalars[9 * c + 3 * i : 9 * c + 3 * i + 3] for i in range(3)]
             for start in rows[::3]:
-                result += [dot(row, values[start : start + 3]) for row in matrix]
-        return result
+                result += [sign * dot(row, values[start : start + 3]) for row in matrix]
+        return [result]
 
-    def contact_row(inverse_row: Vector, X: Vector, turn: Vector) -> list[Vector]:
-        Z_row = [dot(inverse_row, X[i::n]) for i in range(n)]
-        return [Z_row, [*Z_row, *(turned(inverse_row, turn) if forces else ())]]
-
-    def velocity_row(M_row: Vector, X_row: Vector, Z_row: Vector, Z: Vector, turn: Vector) -> list[Vector]:
-        P_row = []
-        for j, x in enumerate(M_row):
-            for k, y in enumerate(X_row):
-                x = x - y * Z[k * n + j]
-            P_row.append(x)
-        return [[*P_row, *((-x for x in turned(Z_row, turn)) if forces else ())]]
-
-    first, rows = [0] * size, range(size)
-    reads = [Rows(loops.given(inverse), rows), Rows(X_table, first), Rows(turn_table, first)]
-    loops.each([contact_row], first, reads, [Rows(Z, rows), Rows(table, range(n, n + size))])
-    Z_values, X_values = loops.values(Z), loops.values(X_table)[0]
-    X_rows = loops.given([X_values[i::n] for i in range(n)])  # a view
-    all_Z, columns = loops.given([[x for row in Z_values for x in row]]), loops.given(list(zip(*Z_values, strict=True)))
-    first, rows = [0] * n, range(n)
-    M_table = loops.given(system.factor.inverse())
-    reads = [Rows(M_table, rows), Rows(X_rows, rows), Rows(columns, rows), Rows(all_Z, first), Rows(turn_table, first)]
-    loops.each([velocity_row], first, reads, [Rows(table, rows)])
-    return table
+    of_forces = _Columns(loops.table(height, size), size, size)
+    for source, sign, rows in ((Z_columns, -1.0, range(n)), (inverse_table, 1.0, range(n, height))):
+        reads = [Rows(source, range(len(rows))), Rows(turn_table, [0] * len(rows))]
+        body = partial(turned, sign=sign)
+        loops.each([body], [0] * len(rows), reads, [Rows(of_forces.table, rows)])
+    return [of_a, of_forces]
 
 
-def _products(table, columns: Sequence[ContactColumn], width: int, loops: Loops) -> list[list[Scalar]]:
-    """-Rᵀ K for every column R."""
-    entries = [[*column.forces, *column.rows] for column in columns]
-    needed = [[k for k, x in enumerate(column) if not _is_zero(x)] for column in entries]
-    solutions: list[list[Scalar]] = [[0.0] * width for _ in columns]
-    for count, group in _by_count(needed).items():
-        rows = [needed[c] + [0] * (count - len(needed[c])) for c in group]
-        right = loops.given([[*(entries[c][k] for k in needed[c]), *[0.0] * (count - len(needed[c]))] for c in group])
-
-        def product(right: Vector, *rows: Vector) -> list[Vector]:
-            return [[_negative_product(right, column) for column in zip(*rows, strict=True)]]
-
-        iterations = range(len(group))
-        results = loops.table(len(group), width)
-        reads = [Rows(right, iterations), *(Rows(table, [row[k] for row in rows]) for k in range(count))]
-        loops.each([product], [0] * len(group), reads, [Rows(results, iterations)])
-        for c, solution in zip(group, loops.values(results), strict=True):
-            solutions[c] = solution
-    return solutions
-
-
-def _by_count(needed: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+def _by_count(columns: Sequence[ContactColumn]) -> dict[int, list[int]]:
     """Group columns by their numbers of rows, padded to the largest number of the group."""
     groups: dict[int, list[int]] = {}
-    for c in sorted((c for c, rows in enumerate(needed) if rows), key=lambda c: -len(needed[c])):
-        hosts = [count for count in groups if count <= MAX_PADDING * len(needed[c])]
-        groups.setdefault(min(hosts, default=len(needed[c])), []).append(c)
-    return {count: sorted(group, key=lambda c: list(needed[c])) for count, group in groups.items()}
+    sizes = {c: len(column.needed) for c, column in enumerate(columns) if column.needed}
+    for c in sorted(sizes, key=lambda c: -sizes[c]):
+        hosts = [count for count in groups if count <= MAX_PADDING * sizes[c]]
+        groups.setdefault(min(hosts, default=sizes[c]), []).append(c)
+    return groups
 
 
 def _negative_product(x: Vector, y: Vector) -> Scalar:
