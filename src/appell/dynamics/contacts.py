@@ -25,7 +25,7 @@ from appell.algebra.scalar import Scalar, Vector, dot, magnitude, sqrt
 from appell.algebra.vector import UNITS, Vec3, total
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.function import Function
-from appell.compile.native.build_lock import locked_cached_property
+from appell.compile.native.build_lock import BUILD_LOCK, locked_cached_property
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import inline, trace
 from appell.dynamics.derivatives import DerivativeRule
@@ -34,11 +34,13 @@ from appell.formulate.contacts import (
     Contacted,
     ContactRows,
     Foothold,
+    Stance,
     contact_adjoint,
     contact_dynamics,
     contact_impulse,
     contact_inverse_dynamics,
     contact_motions,
+    row_residuals,
     spans,
     stacked_jacobian,
 )
@@ -83,8 +85,8 @@ def forward_dynamics(
     flag : 0 regular, 1 redundant rows, 2 contradictory rows, 3 nearly singular rows; (...). If it is not 0, the forces
         of dependent rows are zero; `least_norm_dynamics` distributes them.
     """
-    solution = contact_dynamics(equations, contacts.rows, q, v, tau, footholds, active, gains)
-    return {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
+    stance = Stance.of(equations, contacts.rows, q, v, footholds, active)
+    return contact_dynamics(equations, stance, q, v, tau, gains).results
 
 
 def least_norm_dynamics(
@@ -101,8 +103,8 @@ def least_norm_dynamics(
 
     For contradictory rows, accelerations satisfy them in the sense of least squares. It takes a third more time.
     """
-    solution = contact_dynamics(equations, contacts.rows, q, v, tau, footholds, active, gains, least_norm=True)
-    return {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
+    stance = Stance.of(equations, contacts.rows, q, v, footholds, active)
+    return contact_dynamics(equations, stance, q, v, tau, gains, least_norm=True).results
 
 
 def impulse(
@@ -130,7 +132,8 @@ def impulse(
     impulse : impulses on the robot in foothold axes, as `force` of `forward_dynamics`, N s and N m s
     flag : as of `forward_dynamics`; redundant impulses have the least norm
     """
-    after, impulses, flag = contact_impulse(equations, contacts.rows, q, v, footholds, active, restitution)
+    stance = Stance.of(equations, contacts.rows, q, v, footholds, active)
+    after, impulses, flag = contact_impulse(equations, stance, q, v, restitution)
     return {"v_after": after, "impulse": impulses, "flag": flag}
 
 
@@ -154,9 +157,9 @@ def inverse_dynamics(
     flag : 0 if the contacts can apply any wrench to the base; 1 if they cannot, but apply the required one; 2 if they
         cannot apply the required one, and tau has forces at the base; 3 if nearly so; (...)
     """
-    tau, force, flag = contact_inverse_dynamics(
-        equations, contacts.rows, q, v, a, footholds, active, contacts.base_velocities
-    )
+    stance = Stance.of(equations, contacts.rows, q, v, footholds, active)
+    required = equations.forces(q, v, a, {})
+    tau, force, flag = contact_inverse_dynamics(stance, required, contacts.base_velocities)
     return {"tau": tau, "force": force, "flag": flag}
 
 
@@ -343,19 +346,23 @@ class ContactSet:
     capture_point = _traced(capture_point)
     inverse_dynamics = _traced(inverse_dynamics)
 
-    def solve(self, q, v, tau, footholds, active, gains, *parameters) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def solve(self, q, v, tau, footholds, active, gains, *others) -> Any:
         """Return a, force and flag of `forward_dynamics`, with forces of least norm where the flag is not 0.
 
-        Samples with a flag are computed again by `least_norm_dynamics`; see `forward_dynamics` for the arguments.
+        Samples with a flag are computed again by `least_norm_dynamics`. See `forward_dynamics` for the arguments;
+        parameters of free bodies and values of prescribed motions follow them.
         """
-        given = (q, v, tau, footholds, active, gains, *parameters)
-        a, force, flag = (np.array(x) for x in self.forward_dynamics(*given))
-        again = flag > 0.0  # not where it is NaN
-        if again.any():
-            inputs = zip(self.forward_dynamics.inputs, given, strict=True)
-            chosen = [np.broadcast_to(x, (*flag.shape, *array.shape))[again] for array, x in inputs]
-            a[again], force[again], flag[again] = self.least_norm_dynamics(*chosen)
-        return a, force, flag
+        given = (q, v, tau, footholds, active, gains, *others)
+        result = self.forward_dynamics(*given)
+        again = np.asarray(result.flag) > 0.0  # not where it is NaN
+        if not again.any():
+            return result
+        inputs = zip(self.forward_dynamics.inputs, given, strict=True)
+        chosen = [np.broadcast_to(x, (*again.shape, *array.shape))[again] for array, x in inputs]
+        values = [np.array(x) for x in result]
+        for value, corrected in zip(values, self.least_norm_dynamics(*chosen), strict=True):
+            value[again] = corrected
+        return result._replace(**dict(zip(result._fields, values, strict=True)))
 
     def derivatives(self, *wrt: str, forces: bool = True) -> Function:
         """Return the derivatives of a and force with respect to arguments of `forward_dynamics`.
@@ -377,16 +384,20 @@ class ContactSet:
             Of the arguments of `forward_dynamics`. Its results are `a`, `force` and `flag`, followed by `da_d<name>`,
             (..., nv, columns), and `dforce_d<name>`, (..., nc, 6 or 3, columns), for every name.
         """
-        key = ("derivatives", *wrt, forces)
-        if key not in self._made:
-            self._made[key] = self._derivatives(wrt, forces)
-        return self._made[key]
+        return self._once(("derivatives", wrt, forces), lambda: self._derivatives(wrt, forces))
+
+    def _once(self, key: tuple, make: Callable[[], Function]) -> Function:
+        with BUILD_LOCK:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
 
     def _derivatives(self, wrt: tuple[str, ...], forces: bool) -> Function:
         names = self._differentiable("derivatives", wrt)
 
         def formula(contacts, equations, q, v, tau, footholds, active, gains, *others) -> dict[str, Any]:
-            solution = contact_dynamics(equations, self.rows, q, v, tau, footholds, active, gains)
+            stance = Stance.of(equations, self.rows, q, v, footholds, active)
+            solution = contact_dynamics(equations, stance, q, v, tau, gains)
             motions = contact_motions(equations, self.rows, q, v, solution.a)
             columns: dict[str, Any] = {}
             if {"q", "v"} & {*wrt}:
@@ -398,7 +409,7 @@ class ContactSet:
             if "parameters" in wrt:
                 columns["parameters"] = self._parameter_columns(equations, q, v, solution)
             solved = contact_derivatives(solution, columns, wrt, others[-1], forces=forces)
-            results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
+            results = solution.results
             for name in wrt:
                 results[f"da_d{name}"] = solved[name][0]
                 if forces:
@@ -426,10 +437,7 @@ class ContactSet:
             Of the arguments of `forward_dynamics`, `weights_a`, (..., nv), and `weights_force`, with the shape of
             force. Its results are `a`, `force` and `flag`, followed by `gradient_<name>`, (..., columns).
         """
-        key = ("gradient", *wrt)
-        if key not in self._made:
-            self._made[key] = self._gradient(wrt)
-        return self._made[key]
+        return self._once(("gradient", wrt), lambda: self._gradient(wrt))
 
     def _gradient(self, wrt: tuple[str, ...]) -> Function:
         names = [*self._differentiable("gradient", wrt), "weights_a", "weights_force"]
@@ -437,12 +445,12 @@ class ContactSet:
         def formula(
             contacts, equations, q, v, tau, footholds, active, gains, of_a, of_force, *parameters
         ) -> dict[str, Any]:
-            solution = contact_dynamics(equations, self.rows, q, v, tau, footholds, active, gains)
+            stance = Stance.of(equations, self.rows, q, v, footholds, active)
+            solution = contact_dynamics(equations, stance, q, v, tau, gains)
             adjoint_rows, adjoint = contact_adjoint(solution, of_a, of_force)
-            results: dict[str, Any] = {"a": solution.a, "force": solution.at_footholds, "flag": solution.flag}
             fixed = (solution.a, solution.forces, adjoint, adjoint_rows, of_force)
             gradients = inline(self._lagrangian(wrt), q, v, tau, footholds, gains, *fixed, *parameters)
-            return results | {f"gradient_{name}": values for name, values in zip(wrt, gradients, strict=True)}
+            return solution.results | {f"gradient_{name}": values for name, values in zip(wrt, gradients, strict=True)}
 
         doc = f"Gradient of Σ weights_a · a + Σ weights_force · force with respect to {', '.join(wrt)}."
         return self.function(f"contact_gradient_d{'_d'.join(wrt)}", names, formula, doc)
@@ -460,12 +468,10 @@ class ContactSet:
             required = equations.forces(q, v, a, self._wrenches(forces))
             value = -dot(s, [x - y for x, y in zip(required, tau, strict=True)])
             motions = contact_motions(equations, self.rows, q, v, a)
-            for motion, rows, span, weights in zip(motions, footholds, spans(self.rows), of_force, strict=True):
-                foot = Foothold.of(motion.pose, rows)
-                terms = zip(motion.drift, motion.rate, foot.gap(motion.size), strict=True)
-                residual = [drift + gains[1] * rate + gains[0] * gap for drift, rate, gap in terms]
-                turned = foot.turned([forces[k] for k in span])
-                value = value - dot([t[k] for k in span], residual) + dot(weights[: motion.size], turned)
+            feet = [Foothold.of(motion.pose, rows) for motion, rows in zip(motions, footholds, strict=True)]
+            value = value - dot(t, row_residuals(motions, feet, gains))
+            for foot, span, weights in zip(feet, spans(self.rows), of_force, strict=True):
+                value = value + dot(weights[: len(span)], foot.turned([forces[k] for k in span]))
             return {"total": value}
 
         return Function.of("lagrangian", inputs, total, tangents=self.tangents).jacobian(*wrt).tape
@@ -565,6 +571,8 @@ class ContactSet:
         loops : whether its loops remain loops
         """
         inputs = self.inputs(arguments, inertial)
+        if inertial and self.dyn.system.is_tree and not self.dyn.equations.is_regular:
+            raise ModelError(f"{name} of {self.dyn.system.owner}: some of its joints move no inertia.")
 
         def body(*values) -> dict[str, Any]:
             given = dict(zip(inputs, values, strict=False))

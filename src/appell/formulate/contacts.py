@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from appell.algebra.matrix import Mat3, axial
 from appell.algebra.rotation import Pose
@@ -135,52 +136,93 @@ class Foothold:
 
 
 @dataclass(frozen=True)
-class ContactSystem:
-    """(3) and the matrix A of (4); `mask` has one entry per row, `rows` one range of rows per contact."""
+class Stance:
+    """Contacts at a state: motion of their frames at a = 0, footholds, rows J along v, and the mask of active rows."""
 
-    factor: LDL
+    motions: list[ContactMotion]
+    footholds: list[Foothold]
     J: Matrix
-    Y: Matrix
-    weighted: Matrix  # D⁻¹ Y
     mask: list[Scalar]
-    rows: list[range]
+    rows: list[range]  # of each contact
 
     @staticmethod
     def of(
-        equations: Equations, contacts: Sequence[ContactRows], J: Matrix, q: Vector, active: Vector
-    ) -> ContactSystem:
-        factor = LDL.of(equations.mass_matrix(q))
-        Y = [factor.solve_upper(row) for row in J]
-        weighted = [[x * d for x, d in zip(row, factor.inverse_pivots, strict=True)] for row in Y]
+        equations: Equations,
+        contacts: Sequence[ContactRows],
+        q: Vector,
+        v: Vector,
+        footholds: Sequence[Sequence[Vector]],
+        active: Vector,
+    ) -> Stance:
+        """Contacts on footholds with the rows [R_b p_b]; those with a number above 0.5 in `active` touch."""
+        motions = contact_motions(equations, contacts, q, v, [0.0] * len(v))
+        feet = [Foothold.of(motion.pose, rows) for motion, rows in zip(motions, footholds, strict=True)]
         flags = [select(x - 0.5, 1.0, 0.0) for x in active]
         mask = [flag for flag, contact in zip(flags, contacts, strict=True) for _ in range(contact.size)]
-        return ContactSystem(factor, J, Y, weighted, mask, spans(contacts))
+        return Stance(motions, feet, stacked_jacobian(equations, motions, q), mask, spans(contacts))
 
-    @cached_property
-    def solver(self) -> SemidefiniteLDL:
-        """The factors of A."""
-        m, A = self.mask, []
-        for i, row in enumerate(self.Y):
-            entries = [m[i] * m[j] * dot(row, self.weighted[j]) for j in range(i)]
-            diagonal = m[i] * dot(row, self.weighted[i]) + (1.0 - m[i])
-            A.append([*entries, diagonal])
-        return SemidefiniteLDL.of(A)
-
-    def right(self, values: Vector) -> list[Scalar]:
-        """Values in the rows of active contacts, 0 in others."""
-        return [select(m, x, 0.0) for m, x in zip(self.mask, values, strict=True)]
-
-    def acceleration(self, reduced: Vector, forces: Vector) -> list[Scalar]:
-        """a of (4) from y and λ."""
-        columns = zip(*self.Y, strict=True) if self.Y else [()] * len(reduced)
-        total = [y + dot(column, forces) for y, column in zip(reduced, columns, strict=True)]
-        return self.factor.solve_lower(total)
+    def at_footholds(self, values: Vector) -> Matrix:
+        """Forces of all rows in the axes of the footholds: one row per contact, padded with zero moments."""
+        pairs = zip(self.footholds, self.rows, strict=True)
+        turned = [foot.turned([values[k] for k in span]) for foot, span in pairs]
+        width = max(map(len, turned))
+        return [[*force, *[0.0] * (width - len(force))] for force in turned]
 
 
 def spans(contacts: Sequence[ContactRows]) -> list[range]:
     """The rows of each contact."""
     starts = [sum(contact.size for contact in contacts[:k]) for k in range(len(contacts))]
     return [range(start, start + contact.size) for start, contact in zip(starts, contacts, strict=True)]
+
+
+def stacked_jacobian(equations: Equations, motions: Sequence[ContactMotion], q: Vector) -> Matrix:
+    """Rows of all contacts along v."""
+    rows = [row for motion in motions for row in motion.J]
+    return rows if equations.map.is_identity else equations.map.pull_back(q, rows)
+
+
+def row_residuals(motions: Sequence[ContactMotion], footholds: Sequence[Foothold], gains: Vector) -> list[Scalar]:
+    """J a + γ of all rows at the accelerations of the motions: γ at a = 0."""
+    residuals = []
+    for motion, foot in zip(motions, footholds, strict=True):
+        terms = zip(motion.drift, motion.rate, foot.gap(motion.size), strict=True)
+        residuals += [drift + gains[1] * rate + gains[0] * gap for drift, rate, gap in terms]
+    return residuals
+
+
+@dataclass(frozen=True)
+class ContactSystem:
+    """(3) and the matrix A of (4)."""
+
+    stance: Stance
+    factor: LDL
+    Y: Matrix
+    weighted: Matrix  # D⁻¹ Y
+
+    @staticmethod
+    def of(equations: Equations, stance: Stance, q: Vector) -> ContactSystem:
+        factor = LDL.of(equations.mass_matrix(q))
+        Y = [factor.solve_upper(row) for row in stance.J]
+        weighted = [[x * d for x, d in zip(row, factor.inverse_pivots, strict=True)] for row in Y]
+        return ContactSystem(stance, factor, Y, weighted)
+
+    @cached_property
+    def solver(self) -> SemidefiniteLDL:
+        """The factors of A."""
+        m, A = self.stance.mask, []
+        for i, row in enumerate(self.Y):
+            entries = [m[i] * m[j] * dot(row, self.weighted[j]) for j in range(i)]
+            A.append([*entries, m[i] * dot(row, self.weighted[i]) + (1.0 - m[i])])
+        return SemidefiniteLDL.of(A)
+
+    def right(self, values: Vector) -> list[Scalar]:
+        """Values in the rows of active contacts, 0 in others."""
+        return [select(m, x, 0.0) for m, x in zip(self.stance.mask, values, strict=True)]
+
+    def acceleration(self, reduced: Vector, forces: Vector) -> list[Scalar]:
+        """a of (4) from y and λ."""
+        pairs = zip(reduced, zip(*self.Y, strict=True), strict=True)
+        return self.factor.solve_lower([y + dot(column, forces) for y, column in pairs])
 
 
 @dataclass(frozen=True)
@@ -191,53 +233,37 @@ class Contacted:
     forces: list[Scalar]
     flag: Scalar
     system: ContactSystem
-    footholds: list[Foothold]
 
     @property
-    def at_footholds(self) -> Matrix:
-        """Forces in the axes of the footholds, one row per contact."""
-        return in_foothold_axes(self.footholds, self.system.rows, self.forces)
+    def stance(self) -> Stance:
+        return self.system.stance
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """Accelerations, forces in foothold axes, and the flag, by name."""
+        return {"a": self.a, "force": self.stance.at_footholds(self.forces), "flag": self.flag}
 
 
 def contact_dynamics(
-    equations: Equations,
-    contacts: Sequence[ContactRows],
-    q: Vector,
-    v: Vector,
-    tau: Vector,
-    footholds: Sequence[Sequence[Vector]],
-    active: Vector,
-    gains: Vector,
-    *,
-    least_norm: bool = False,
+    equations: Equations, stance: Stance, q: Vector, v: Vector, tau: Vector, gains: Vector, *, least_norm: bool = False
 ) -> Contacted:
     """Solve (1) by (3) and (4).
 
     Parameters
     ----------
     equations : equations of a tree, or of a constrained tree in its independent velocities
-    contacts : frames that may touch
+    stance : the contacts at q and v
     q, v, tau : coordinates, velocities and actuator forces
-    footholds : rows [R_b p_b] of each contact
-    active : a number above 0.5 for each contact that touches
     gains : k_p (1/s²) and k_d (1/s)
     least_norm : whether redundant forces have the least norm; otherwise those of dropped rows are zero
     """
-    rest = [0.0] * len(v)
-    motions = contact_motions(equations, contacts, q, v, rest)
-    feet = [Foothold.of(motion.pose, rows) for motion, rows in zip(motions, footholds, strict=True)]
-    gamma = []
-    for motion, foot in zip(motions, feet, strict=True):
-        terms = zip(motion.drift, motion.rate, foot.gap(motion.size), strict=True)
-        gamma += [drift + gains[1] * rate + gains[0] * gap for drift, rate, gap in terms]
-    J = stacked_jacobian(equations, motions, q)
-    system = ContactSystem.of(equations, contacts, J, q, active)
-    h = equations.bias(q, v)
+    system = ContactSystem.of(equations, stance, q)
+    gamma, h = row_residuals(stance.motions, stance.footholds, gains), equations.bias(q, v)
     y = system.factor.solve_upper([x - y for x, y in zip(equations.along_coordinates(q, tau), h, strict=True)])
     b = system.right([-(x + dot(row, y)) for x, row in zip(gamma, system.weighted, strict=True)])
     z = system.solver.reduce(b)
     forces = system.solver.least_norm(b) if least_norm else system.solver.back_substitute(z)
-    return Contacted(system.acceleration(y, forces), forces, flag_of(system.solver, b, z), system, feet)
+    return Contacted(system.acceleration(y, forces), forces, flag_of(system.solver, b, z), system)
 
 
 def contact_adjoint(solution: Contacted, of_a: Vector, of_force: Matrix) -> tuple[list[Scalar], list[Scalar]]:
@@ -245,21 +271,15 @@ def contact_adjoint(solution: Contacted, of_a: Vector, of_force: Matrix) -> tupl
 
     t = A⁻¹(J M⁻¹ y_a + T y_b) and s = M⁻¹(y_a - Jᵀt); the gradient of y_a·a + y_b·λ_b is that of -(s·r₁ + t·r₂).
     """
-    system = solution.system
+    system, stance = solution.system, solution.stance
     half = system.factor.solve_upper(of_a)
     in_frames: list[Scalar] = []
-    for foot, rows, weights in zip(solution.footholds, system.rows, of_force, strict=True):
+    for foot, rows, weights in zip(stance.footholds, stance.rows, of_force, strict=True):
         for k in range(0, len(rows), 3):
             in_frames += foot.turn.T @ Vec3.of(weights[k : k + 3])
     right = [dot(row, half) + x for row, x in zip(system.weighted, in_frames, strict=True)]
     rows_adjoint = system.solver.solve(system.right(right))
     return rows_adjoint, system.acceleration(half, [-x for x in rows_adjoint])
-
-
-def stacked_jacobian(equations: Equations, motions: Sequence[ContactMotion], q: Vector) -> Matrix:
-    """Rows of all contacts along v."""
-    rows = [row for motion in motions for row in motion.J]
-    return rows if equations.map.is_identity else equations.map.pull_back(q, rows)
 
 
 def flag_of(solver: SemidefiniteLDL, right: Vector, reduced: Vector) -> Scalar:
@@ -275,58 +295,28 @@ def flag_of(solver: SemidefiniteLDL, right: Vector, reduced: Vector) -> Scalar:
     return flag
 
 
-def in_foothold_axes(footholds: Sequence[Foothold], rows: Sequence[range], values: Vector) -> Matrix:
-    """Forces of all rows in the axes of the footholds: one row per contact, padded with zero moments."""
-    width = max((len(span) for span in rows), default=0)
-    turned = [foot.turned([values[k] for k in span]) for foot, span in zip(footholds, rows, strict=True)]
-    return [[*force, *[0.0] * (width - len(force))] for force in turned]
-
-
 def contact_impulse(
-    equations: Equations,
-    contacts: Sequence[ContactRows],
-    q: Vector,
-    v: Vector,
-    footholds: Sequence[Sequence[Vector]],
-    active: Vector,
-    restitution: Scalar,
+    equations: Equations, stance: Stance, q: Vector, v: Vector, restitution: Scalar
 ) -> tuple[list[Scalar], Matrix, Scalar]:
     """Velocity after an impact of the active contacts, the impulses in foothold axes, and the flag."""
-    motions = contact_motions(equations, contacts, q, v, [0.0] * len(v))
-    feet = [Foothold.of(motion.pose, rows) for motion, rows in zip(motions, footholds, strict=True)]
-    system = ContactSystem.of(equations, contacts, stacked_jacobian(equations, motions, q), q, active)
-    rates = [x for motion in motions for x in motion.rate]
-    b = system.right([-(1.0 + restitution) * x for x in rates])
+    system = ContactSystem.of(equations, stance, q)
+    b = system.right([-(1.0 + restitution) * x for motion in stance.motions for x in motion.rate])
     impulses = system.solver.least_norm(b)
     change = system.acceleration([0.0] * len(v), impulses)
     flag = flag_of(system.solver, b, system.solver.reduce(b))
-    return [x + d for x, d in zip(v, change, strict=True)], in_foothold_axes(feet, system.rows, impulses), flag
+    return [x + d for x, d in zip(v, change, strict=True)], stance.at_footholds(impulses), flag
 
 
 def contact_inverse_dynamics(
-    equations: Equations,
-    contacts: Sequence[ContactRows],
-    q: Vector,
-    v: Vector,
-    a: Vector,
-    footholds: Sequence[Sequence[Vector]],
-    active: Vector,
-    base: Sequence[int],
+    stance: Stance, required: Vector, base: Sequence[int]
 ) -> tuple[list[Scalar], Matrix, Scalar]:
-    """τ and the contact forces of a motion, by (5); `base` are the velocities without actuators."""
-    motions = contact_motions(equations, contacts, q, v, [0.0] * len(v))
-    feet = [Foothold.of(motion.pose, rows) for motion, rows in zip(motions, footholds, strict=True)]
-    flags = [select(x - 0.5, 1.0, 0.0) for x in active]
-    mask = [flag for flag, contact in zip(flags, contacts, strict=True) for _ in range(contact.size)]
-    J = stacked_jacobian(equations, motions, q)
-    masked = [[m * row[k] for k in base] for m, row in zip(mask, J, strict=True)]
+    """τ and the contact forces for required forces M a + h, by (5); `base` are the velocities without actuators."""
+    masked = [[m * row[k] for k in base] for m, row in zip(stance.mask, stance.J, strict=True)]
     columns = list(zip(*masked, strict=True))
     solver = SemidefiniteLDL.of([[dot(x, y) for y in columns[: i + 1]] for i, x in enumerate(columns)])
-    required = equations.forces(q, v, a, {})
     right = [required[k] for k in base]
     z = solver.reduce(right)
     weights = solver.back_substitute(z)
     forces = [dot(row, weights) for row in masked]
-    pulled = [dot(column, forces) for column in zip(*J, strict=True)]
-    tau = [x - y for x, y in zip(required, pulled, strict=True)]
-    return tau, in_foothold_axes(feet, spans(contacts), forces), flag_of(solver, right, z)
+    tau = [x - dot(column, forces) for x, column in zip(required, zip(*stance.J, strict=True), strict=True)]
+    return tau, stance.at_footholds(forces), flag_of(solver, right, z)

@@ -141,11 +141,11 @@ def motion_columns(
     """Columns of q and v, from the derivatives of inverse dynamics and the motion of the contacts at the computed a."""
     rows_q: Matrix = []
     rows_v: Matrix = []
-    for contact, motion, foot in zip(contacts, motions, solution.footholds, strict=True):
+    for contact, motion, foot in zip(contacts, motions, solution.stance.footholds, strict=True):
         by_q, by_v = row_derivatives(tree, contact, motion, foot, (v, solution.a), gains)
         rows_q, rows_v = rows_q + by_q, rows_v + by_v
     turned = _turned(tree, contacts, motions, solution)
-    J, n = solution.system.J, len(v)
+    J, n = solution.stance.J, len(v)
     columns: dict[str, list[ContactColumn]] = {"q": [], "v": []}
     terms = (("q", inverse.by_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
     for name, forces, rows, apart in terms:
@@ -168,7 +168,7 @@ def _turned(
 ) -> list[dict[int, Scalar]]:
     """Tᵀ(J_w × λ) by row, for every velocity."""
     result: list[dict[int, Scalar]] = [{} for _ in range(tree.robot.nv)]
-    parts = zip(contacts, motions, solution.footholds, solution.system.rows, strict=True)
+    parts = zip(contacts, motions, solution.stance.footholds, solution.stance.rows, strict=True)
     for contact, motion, foot, rows in parts:
         forces = [Vec3.of(solution.forces[k] for k in rows[i : i + 3]) for i in range(0, contact.size, 3)]
         columns = {}
@@ -188,7 +188,7 @@ def foothold_columns(
     """Columns of the shifts and turns of all footholds."""
     columns = []
     size = len(solution.forces)
-    for contact, foot, rows in zip(contacts, solution.footholds, solution.system.rows, strict=True):
+    for contact, foot, rows in zip(contacts, solution.stance.footholds, solution.stance.rows, strict=True):
         T, zeros = foot.turn.T, [0.0] * n
         for unit in UNITS:
             second: list[Scalar] = [0.0] * size
@@ -309,7 +309,7 @@ def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool) -> li
     n, size = len(solution.a), len(solution.forces)
     height = n + size
     inverse = system.solver.inverse()
-    for k, m in enumerate(system.mask):
+    for k, m in enumerate(system.stance.mask):
         inverse[k][k] = inverse[k][k] - (1.0 - m)
     count = -(-n // MAX_PART)
     width = -(-n // count)
@@ -323,7 +323,7 @@ def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool) -> li
     X_table = loops.given([[x for row in X for x in part(row, p)] for p in of_a.parts])
     M_table = loops.given([part(row, p) for p in of_a.parts for row in M])
     inverse_table = loops.given(inverse)
-    turns = [foot.turn for foot in solution.footholds]
+    turns = [foot.turn for foot in solution.stance.footholds]
     turn_table = loops.given([[x for turn in turns for row in turn.rows for x in row]])
 
     def contact_row(inverse_row: Vector, X: Vector) -> list[Vector]:
@@ -356,7 +356,7 @@ def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool) -> li
 
     def turned(values: Vector, scalars: Vector, sign: float) -> list[Vector]:
         result = []
-        for c, rows in enumerate(system.rows):
+        for c, rows in enumerate(system.stance.rows):
             matrix = [scalars[9 * c + 3 * i : 9 * c + 3 * i + 3] for i in range(3)]
             for start in rows[::3]:
                 result += [sign * dot(row, values[start : start + 3]) for row in matrix]
