@@ -7,7 +7,9 @@ step, a new foothold or another set of contacts compiles nothing. Every function
     active       (nc,)         1 for each contact that touches, 0 for the others; `con.mask("left")`
     gains        (2,)          k_p (1/s²) and k_d (1/s) that return the frames to their footholds; (0, 0) holds rates
 
-The axes, signs and formulas are those of `formulate.contacts`.
+The axes, signs and formulas are those of `formulate.contacts`. The parameters of a formula below after `contacts` and
+`equations` are the arguments of its function, as scalars and nested lists of scalars. Use float64: the test for
+dependent rows assumes its precision.
 """
 
 from __future__ import annotations
@@ -53,19 +55,8 @@ from appell.model.joints import Floating
 if TYPE_CHECKING:
     from appell.dynamics.dynamics import Dynamics
 
-Footholds = Any  # nested lists of scalars, (nc, 3, 4)
 
-
-def forward_dynamics(
-    contacts: ContactSet,
-    equations: Equations,
-    q: Vector,
-    v: Vector,
-    tau: Vector,
-    footholds: Footholds,
-    active: Vector,
-    gains: Vector,
-) -> dict[str, Any]:
+def forward_dynamics(contacts, equations, q, v, tau, footholds, active, gains) -> dict[str, Any]:
     """Accelerations and contact forces for given actuator forces.
 
     Parameters
@@ -89,16 +80,7 @@ def forward_dynamics(
     return contact_dynamics(equations, stance, q, v, tau, gains).results
 
 
-def least_norm_dynamics(
-    contacts: ContactSet,
-    equations: Equations,
-    q: Vector,
-    v: Vector,
-    tau: Vector,
-    footholds: Footholds,
-    active: Vector,
-    gains: Vector,
-) -> dict[str, Any]:
+def least_norm_dynamics(contacts, equations, q, v, tau, footholds, active, gains) -> dict[str, Any]:
     """The same as `forward_dynamics`, for any set of contacts: redundant forces have the least norm, in N and N m.
 
     For contradictory rows, accelerations satisfy them in the sense of least squares. It takes a third more time.
@@ -107,15 +89,7 @@ def least_norm_dynamics(
     return contact_dynamics(equations, stance, q, v, tau, gains, least_norm=True).results
 
 
-def impulse(
-    contacts: ContactSet,
-    equations: Equations,
-    q: Vector,
-    v: Vector,
-    footholds: Footholds,
-    active: Vector,
-    restitution: Scalar,
-) -> dict[str, Any]:
+def impulse(contacts, equations, q, v, footholds, active, restitution) -> dict[str, Any]:
     """Velocity after an impact of the active contacts.
 
     Parameters
@@ -137,9 +111,7 @@ def impulse(
     return {"v_after": after, "impulse": impulses, "flag": flag}
 
 
-def inverse_dynamics(
-    contacts: ContactSet, equations: Equations, q: Vector, v: Vector, a: Vector, footholds: Footholds, active: Vector
-) -> dict[str, Any]:
+def inverse_dynamics(contacts, equations, q, v, a, footholds, active) -> dict[str, Any]:
     """Actuator forces and contact forces of a motion of a robot with a floating base.
 
     Parameters
@@ -163,13 +135,13 @@ def inverse_dynamics(
     return {"tau": tau, "force": force, "flag": flag}
 
 
-def jacobian(contacts: ContactSet, equations: Equations, q: Vector) -> dict[str, Any]:
+def jacobian(contacts, equations, q) -> dict[str, Any]:
     """J(q), the rows of all contacts, three or six each, (..., rows, nv): velocities in the axes of the frames."""
     rest = [0.0] * contacts.dyn.system.nv
     return {"J": stacked_jacobian(equations, contact_motions(equations, contacts.rows, q, rest, rest), q)}
 
 
-def drift(contacts: ContactSet, equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
+def drift(contacts, equations, q, v) -> dict[str, Any]:
     """The accelerations of all rows of `jacobian` at a = 0, (..., rows), m/s² and rad/s².
 
     Three rows are the acceleration of the frame's origin, six the rates of its velocities in its own axes.
@@ -178,7 +150,7 @@ def drift(contacts: ContactSet, equations: Equations, q: Vector, v: Vector) -> d
     return {"drift": [x for motion in motions for x in motion.drift]}
 
 
-def gap(contacts: ContactSet, equations: Equations, q: Vector, footholds: Footholds) -> dict[str, Any]:
+def gap(contacts, equations, q, footholds) -> dict[str, Any]:
     """Deviations of the contact frames from their footholds, in rows of `jacobian`, (..., rows), m and rad."""
     rest = [0.0] * contacts.dyn.system.nv
     motions = contact_motions(equations, contacts.rows, q, rest, rest)
@@ -186,12 +158,12 @@ def gap(contacts: ContactSet, equations: Equations, q: Vector, footholds: Footho
     return {"gap": [x for motion, rows in pairs for x in Foothold.of(motion.pose, rows).gap(motion.size)]}
 
 
-def poses(contacts: ContactSet, equations: Equations, q: Vector) -> dict[str, Any]:
+def poses(contacts, equations, q) -> dict[str, Any]:
     """[R p] of all contact frames in the world, (..., nc, 3, 4): the footholds on which the robot stands at q."""
     return {"footholds": [equations.pose(contact.frame, q).rows for contact in contacts.rows]}
 
 
-def friction(contacts: ContactSet, equations: Equations, force: Any, mu: Scalar, size: Vector) -> dict[str, Any]:
+def friction(contacts, equations, force, mu, size) -> dict[str, Any]:
     """Rows of the friction cones; all are positive if the contacts hold.
 
     The normal of a foothold is its z axis. Forces have the shape that `forward_dynamics` returns.
@@ -215,9 +187,7 @@ def friction(contacts: ContactSet, equations: Equations, force: Any, mu: Scalar,
     return {"margin": margins}
 
 
-def zero_moment_point(
-    contacts: ContactSet, equations: Equations, force: Any, footholds: Footholds, height: Scalar
-) -> dict[str, Any]:
+def zero_moment_point(contacts, equations, force, footholds, height) -> dict[str, Any]:
     """The point of a level plane about which the contact forces have no horizontal moment, (..., 2), m.
 
     Parameters
@@ -238,7 +208,7 @@ def zero_moment_point(
     return {"point": [-moment.y * inverse, moment.x * inverse]}
 
 
-def capture_point(contacts: ContactSet, equations: Equations, q: Vector, v: Vector, height: Scalar) -> dict[str, Any]:
+def capture_point(contacts, equations, q, v, height) -> dict[str, Any]:
     """The point of a level plane on which a linear inverted pendulum with the motion of the centre of mass stops.
 
     Parameters
@@ -602,7 +572,7 @@ class ContactSet:
         """Directions of q, and shifts and turns of footholds in their own axes; they are not vector spaces."""
         n = len(self.rows)
 
-        def directions(footholds: Footholds) -> dict[str, Any]:
+        def directions(footholds) -> dict[str, Any]:
             columns = []
             for c, rows in enumerate(footholds):
                 R = Mat3.of(row[:3] for row in rows)
