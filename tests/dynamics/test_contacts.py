@@ -15,7 +15,7 @@ from answers import interpreted
 from appell_lab.references.contact_laws import LAWS, violations
 from appell_lab.references.contact_peer import ContactPeer
 from constrained_cases import constrained
-from contact_cases import CASES, CONTACTS, random_states, stacked, standing, urdf
+from contact_cases import CASES, CONTACTS, random_states, rotation, stacked, standing, urdf
 
 SUBSETS = np.array(list(product((0.0, 1.0), repeat=4)))
 EXACT = 1e-11  # relative to the largest entry: forces of Talos have a condition number of 1e4
@@ -71,42 +71,21 @@ def test_legs_that_are_nearly_stretched_are_flagged():
         assert result.flag == expected
 
 
-def test_a_manipulator_can_touch_a_table():
-    robot = ap.load("puma")
-    con = ap.Dynamics(robot).contacts(tip=ap.Touch(robot.frame_names[-1]))
-    rng = np.random.default_rng(1)
-    q, v, tau = rng.normal(size=(3, 6))
-    gains = np.array([40.0, 9.0])
-    footholds = con.poses(q)
-    function = con.derivatives("q", "v", "tau", "footholds")
-    results = function(q, v, tau, footholds, [1.0], gains)
-    residual = con.jacobian(q) @ results.a + con.drift(q, v) + gains[1] * con.jacobian(q) @ v
-    assert np.abs(residual).max() < 1e-10
-    assert results.force.shape == (1, 3)
-    differentiated = con.forward_dynamics.jacobian("q", "v", "tau", "footholds")
-    by_tape = differentiated(q, v, tau, footholds, [1.0], gains)._asdict()
-    for name in (
-        "da_dq",
-        "dforce_dq",
-        "da_dv",
-        "dforce_dv",
-        "da_dtau",
-        "dforce_dtau",
-        "da_dfootholds",
-        "dforce_dfootholds",
-    ):
-        np.testing.assert_allclose(getattr(results, name), by_tape[name], rtol=1e-9, atol=1e-8, err_msg=name)
-
-
-def test_friction_springs_and_rotors_are_contained_in_derivatives():
+def test_a_manipulator_with_friction_springs_and_rotors_touches_a_table():
     changes = {"stiffness": 2.0, "rest": 0.1, "friction": ap.Friction(viscous=0.3), "rotor_inertia": 1e-4}
     robot = ap.load("puma").with_actuators(dict.fromkeys(ap.load("puma").joint_names, changes))
     con = ap.Dynamics(robot, friction=True, rotors=True).contacts(tip=ap.Touch(robot.frame_names[-1]))
-    q, v, tau = np.random.default_rng(3).normal(size=(3, 6))
-    given = q, v, tau, con.poses(q), np.ones(1), np.array([4.0, 1.0])
-    ours, by_tape = con.derivatives("q", "v")(*given), con.forward_dynamics.jacobian("q", "v")(*given)
-    for name in ("da_dq", "dforce_dq", "da_dv", "dforce_dv"):
-        np.testing.assert_allclose(getattr(ours, name), getattr(by_tape, name), rtol=1e-9, atol=1e-8, err_msg=name)
+    q, v, tau = np.random.default_rng(1).normal(size=(3, 6))
+    gains, wrt = np.array([40.0, 9.0]), ("q", "v", "tau", "footholds")
+    sample = q, v, tau, con.poses(q), np.ones(1), gains
+    a, force, flag, *derivatives = interpreted(con.derivatives(*wrt), *sample)
+    residual = con.jacobian(q) @ a + con.drift(q, v) + gains[1] * con.jacobian(q) @ v
+    assert np.abs(residual).max() < 1e-10
+    assert force.shape == (1, 3)
+    assert flag == 0
+    by_tape = interpreted(con.forward_dynamics.jacobian(*wrt), *sample)  # of a, force and flag, name by name
+    for ours, theirs in zip(derivatives, [x for k, x in enumerate(by_tape) if k % 3 < 2], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-8)
 
 
 def test_a_robot_with_loops_touches_in_its_independent_velocities():
@@ -181,6 +160,19 @@ def test_bad_input_is_named():
         ap.Dynamics(arm.with_frames([ap.Frame("ground", None)])).contacts(foot=ap.Touch("ground"))
     with pytest.raises(ap.ModelError, match="needs a floating base"):
         _ = ap.Dynamics(arm).contacts(tip=ap.Touch(arm.frame_names[-1])).inverse_dynamics
+
+
+def test_footholds_are_made_from_matrices_or_quaternions():
+    con = standing("go2")
+    q = con.dyn.system.integrate(con.dyn.system.start, np.random.default_rng(1).normal(size=18))
+    poses = np.array([con.dyn.pose(row.frame.name, q) for row in con.rows])
+    np.testing.assert_array_equal(con.footholds(poses), poses[:, :3])
+    quaternion = 3.0 * np.array([0.1, -0.2, 0.3, 0.4])
+    rows = np.tile([1.0, 2.0, 3.0, *quaternion], (5, 4, 1))
+    expected = np.c_[rotation(quaternion), [1.0, 2.0, 3.0]]
+    np.testing.assert_allclose(con.footholds(rows), np.broadcast_to(expected, (5, 4, 3, 4)), atol=1e-15)
+    with pytest.raises(ap.ArgumentError, match=r"have shape \(3, 7\)"):
+        con.footholds(rows[0, :3])
 
 
 def test_contacts_pickle():

@@ -507,6 +507,27 @@ class ContactSet:
                 raise ArgumentError(unknown_name("contact", str(name), self.names, self.dyn.system.owner))
         return np.array([float(name in names) for name in self.names])
 
+    def footholds(self, poses) -> np.ndarray:
+        """Return footholds, (..., nc, 3, 4), from poses of the contacts in the world.
+
+        Parameters
+        ----------
+        poses : array_like
+            Homogeneous matrices, (..., nc, 4, 4), or positions and quaternions x y z w of any length, (..., nc, 7).
+        """
+        values, n = np.asarray(poses, float), len(self.rows)
+        if values.shape[-3:] == (n, 4, 4):
+            return values[..., :3, :]
+        if values.shape[-2:] != (n, 7):
+            raise ArgumentError(
+                f"poses of the contacts of {self.dyn.system.owner} have shape {values.shape}.",
+                expected=f"(..., {n}, 4, 4), or (..., {n}, 7) with position and quaternion x y z w",
+            )
+        x, y, z, w = np.moveaxis(values[..., 3:] / np.linalg.norm(values[..., 3:], axis=-1, keepdims=True), -1, 0)
+        u = np.moveaxis(np.array([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]]), (0, 1), (-2, -1))
+        R = np.eye(3) + 2.0 * (w[..., None, None] * u + u @ u)
+        return np.concatenate([R, values[..., :3, None]], axis=-1)
+
     @cached_property
     def base_velocities(self) -> range:
         """Indices of the velocities of the floating base."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from types import BuiltinFunctionType
 import threading
 import weakref
 from dataclasses import replace
