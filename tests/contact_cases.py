@@ -32,7 +32,7 @@ CONTACTS = {
     "go2": {foot: ap.Touch(f"{foot}_foot") for foot in FEET},
     "anymal": {foot: ap.Touch(f"{foot}_FOOT") for foot in ("LF", "RF", "LH", "RH")},
 }
-URDFS = {"talos": "talos_reduced.urdf", "go2": "go2.urdf", "anymal": "anymal.urdf"}
+URDFS = {"talos": "talos_reduced.urdf", "go2": "go2.urdf", "anymal": "anymal.urdf", "panda": "panda.urdf"}
 
 
 @cache
