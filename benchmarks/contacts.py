@@ -13,21 +13,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
 
-import appell as ap
 from appell_lab.bench.clock import TimedStatement, one_core, time_in_turns
 from appell_lab.bench.machine import machine, versions
-from appell_lab.references.contact_peer import ContactPeer
+from appell_lab.references.contact_peer import CONTACTS, ContactPeer, urdf
 from appell_lab.references.oracle import pinocchio
 
-TALOS = {name: ap.Sole(f"{name}_sole_link") for name in ("left", "right")}
-TALOS |= {f"{name}_hand": ap.Touch(f"gripper_{name}_base_link") for name in ("left", "right")}
-GO2 = {name: ap.Touch(f"{name}_foot") for name in ("FL", "FR", "RL", "RR")}
-ROBOTS = {"talos": ("talos_reduced.urdf", TALOS), "go2": ("go2.urdf", GO2)}
+ROBOTS = ("talos", "go2")
 SETS = {"four": [1, 1, 1, 1], "two": [1, 1, 0, 0], "none": [0, 0, 0, 0]}
 AIMS = {  # ratios to Pinocchio with four active contacts, and processor time of a first call
     "talos": {"forward dynamics": 20, "derivatives": 6, "derivatives without forces": 8, "gradient": 45},
@@ -54,9 +49,7 @@ print(time.process_time() - start)
 
 def peer(name: str) -> ContactPeer:
     """Return a robot in both libraries."""
-    urdf, frames = ROBOTS[name]
-    (path,) = (file.locate() for file in files("example-robot-data") or [] if file.name == urdf)
-    return ContactPeer(Path(str(path)), frames, mu=1e-10, iterations=1)
+    return ContactPeer(urdf(name), CONTACTS[name], mu=1e-10, iterations=1)
 
 
 def states(robot: ContactPeer, count: int) -> list[np.ndarray]:

@@ -9,37 +9,18 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
 
 import appell as ap
 from appell.dynamics.contacts import ContactSet
+from appell_lab.references.contact_peer import CONTACTS, urdf
 
 REFERENCE = json.loads((Path(__file__).parent / "references" / "contact_sets.json").read_text(encoding="utf-8"))
 CASES = {case["id"]: case for case in REFERENCE["cases"]}
 REGULAR = [number for number, case in CASES.items() if not case["redundant"]]
 DEGENERATE = [number for number, case in CASES.items() if case["redundant"]]
-FEET = ("FL", "FR", "RL", "RR")
-CONTACTS = {
-    "talos": {
-        "left": ap.Sole("left_sole_link"),
-        "right": ap.Sole("right_sole_link"),
-        "left_hand": ap.Touch("gripper_left_base_link"),
-        "right_hand": ap.Touch("gripper_right_base_link"),
-    },
-    "go2": {foot: ap.Touch(f"{foot}_foot") for foot in FEET},
-    "anymal": {foot: ap.Touch(f"{foot}_FOOT") for foot in ("LF", "RF", "LH", "RH")},
-}
-URDFS = {"talos": "talos_reduced.urdf", "go2": "go2.urdf", "anymal": "anymal.urdf", "panda": "panda.urdf"}
-
-
-@cache
-def urdf(name: str) -> Path:
-    """Return the file of a robot of example-robot-data."""
-    (path, *_) = (Path(str(file.locate())) for file in files("example-robot-data") or [] if file.name == URDFS[name])
-    return path
 
 
 @cache
@@ -99,12 +80,3 @@ def rotation(quaternion) -> np.ndarray:
 def stacked(contacts: ContactSet, force) -> np.ndarray:
     """Return forces, (..., nc, 6 or 3), as rows, (..., rows)."""
     return np.concatenate([force[..., k, : row.size] for k, row in enumerate(contacts.rows)], axis=-1)
-
-
-def random_states(contacts: ContactSet, rng: np.random.Generator, count: int) -> list[np.ndarray]:
-    """Return random q, v, tau, footholds near the contact frames, active sets and gains."""
-    system, n = contacts.dyn.system, len(contacts.rows)
-    q = system.integrate(np.tile(system.start, (count, 1)), 0.4 * rng.normal(size=(count, system.nv)))
-    v, tau = rng.normal(size=(2, count, system.nv)) * [[[0.5]], [[10.0]]]
-    footholds = contacts.poses(q) + np.r_[0.0, 0.0, 0.0, 0.05] * rng.normal(size=(count, n, 3, 4))
-    return [q, v, tau, footholds, rng.integers(0, 2, (count, n)).astype(float), rng.uniform(0.0, 30.0, (count, 2))]

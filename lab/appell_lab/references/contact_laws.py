@@ -7,6 +7,8 @@
     momentum      the rate of centroidal momentum is gravity plus the contact wrenches about the centre of mass
 
 Everything except a and λ is computed by other functions of appell: frames, inverse dynamics and momentum.
+
+    python -m appell_lab.references.contact_laws        1,000 random cases of Talos, Go2 and ANYmal, the largest errors
 """
 
 from __future__ import annotations
@@ -14,8 +16,20 @@ from __future__ import annotations
 import numpy as np
 
 from appell.dynamics.contacts import ContactSet
+from appell_lab.references.contact_peer import CONTACTS, ContactPeer, urdf
 
 LAWS = {"motion": 1e-11, "rows": 1e-12, "power": 1e-12, "inactive": 0.0, "momentum": 1e-12}  # largest errors
+
+CASES = 1000
+
+
+def random_states(con: ContactSet, rng: np.random.Generator, count: int) -> list[np.ndarray]:
+    """Return random q, v, tau, footholds near the contact frames, active sets and gains."""
+    system, n = con.dyn.system, len(con.rows)
+    q = system.integrate(np.tile(system.start, (count, 1)), 0.4 * rng.normal(size=(count, system.nv)))
+    v, tau = rng.normal(size=(2, count, system.nv)) * [[[0.5]], [[10.0]]]
+    footholds = con.poses(q) + np.r_[0.0, 0.0, 0.0, 0.05] * rng.normal(size=(count, n, 3, 4))
+    return [q, v, tau, footholds, rng.integers(0, 2, (count, n)).astype(float), rng.uniform(0.0, 30.0, (count, 2))]
 
 
 def violations(con: ContactSet, q, v, tau, footholds, active, gains) -> dict[str, np.ndarray]:
@@ -68,3 +82,15 @@ def violations(con: ContactSet, q, v, tau, footholds, active, gains) -> dict[str
         "inactive": np.abs(force * (active[..., None] == 0.0)).max((-1, -2)),
         "momentum": relative(rate - outside - actuated, outside, actuated),
     }
+
+
+def main() -> None:
+    """Print the largest errors of random cases."""
+    for name, frames in CONTACTS.items():
+        con = ContactPeer(urdf(name), frames).contacts
+        errors = violations(con, *random_states(con, np.random.default_rng(0), CASES))
+        print(name, {law: f"{error.max():.1e} (at most {LAWS[law]:g})" for law, error in errors.items()})
+
+
+if __name__ == "__main__":
+    main()

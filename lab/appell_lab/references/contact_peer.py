@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,24 @@ from appell.dynamics.dynamics import Dynamics
 from appell.errors import ModelWarning
 from appell.model.contact import Sole, Touch
 from appell_lab.references.oracle import pinocchio
+
+CONTACTS: dict[str, dict[str, Touch | Sole]] = {
+    "talos": {
+        "left": Sole("left_sole_link"),
+        "right": Sole("right_sole_link"),
+        "left_hand": Touch("gripper_left_base_link"),
+        "right_hand": Touch("gripper_right_base_link"),
+    },
+    "go2": {foot: Touch(f"{foot}_foot") for foot in ("FL", "FR", "RL", "RR")},
+    "anymal": {foot: Touch(f"{foot}_FOOT") for foot in ("LF", "RF", "LH", "RH")},
+}
+URDFS = {"talos": "talos_reduced.urdf"}  # others have the name of their robot
+
+
+def urdf(name: str) -> Path:
+    """Return the file of a robot of the package example-robot-data."""
+    wanted = URDFS.get(name, f"{name}.urdf")
+    return next(Path(str(file.locate())) for file in files("example-robot-data") or [] if file.name == wanted)
 
 
 @dataclass
