@@ -75,6 +75,10 @@ def forward_dynamics(contacts, equations, q, v, tau, footholds, active, gains) -
         without soles; exactly zero for inactive contacts
     flag : 0 regular, 1 redundant rows, 2 contradictory rows, 3 nearly singular rows; (...). If it is not 0, the forces
         of dependent rows are zero; `least_norm_dynamics` distributes them.
+
+    Notes
+    -----
+    `derivatives` and `gradient` of the contacts are much faster than `jacobian` of this function for large robots.
     """
     stance = Stance.of(equations, contacts.rows, q, v, footholds, active)
     return contact_dynamics(equations, stance, q, v, tau, gains).results
