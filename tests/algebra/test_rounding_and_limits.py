@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 import pytest
 
 from appell.algebra import scalar
 from appell.compile.function import Function
+from appell.errors import ArgumentError
 
 VALUES = [-2048.5, -3.5, -2.5, -1.0, -0.5, -0.49, 0.0, 0.49, 0.5, 1.5, 2.5, 7.0, 1e6 + 0.5, 123456789.75]
 
 
-@pytest.mark.parametrize(("name", "meaning"), [("nearest", round), ("floor", math.floor), ("magnitude", abs)])
+@pytest.mark.parametrize(("name", "meaning"), [("nearest", round), ("floor", math.floor), ("abs", abs)])
 def test_rounding_is_the_same_for_floats_and_in_compiled_code(name, meaning):
     function = getattr(scalar, name)
     compiled = Function.of(name, {"x": ()}, lambda x: {"y": function(x)})
@@ -56,7 +58,16 @@ def test_clamp_limits_values_to_the_interval():
     np.testing.assert_array_equal(compiled(x), np.clip(x, -1.0, 2.0))
 
 
-def test_largest_is_the_maximum():
-    compiled = Function.of("largest", {"x": 4}, lambda x: {"y": scalar.largest(x)})
+@pytest.mark.parametrize("name", ["sin", "exp", "abs", "power", "minimum", "atan2"])
+@pytest.mark.parametrize("value", [[1.0], "x", None, np.ones(2)], ids=["list", "text", "nothing", "array"])
+def test_functions_of_something_else_are_rejected_by_name(name, value):
+    function = getattr(scalar, name)
+    arguments = (1.0, value) if name in ("power", "minimum", "atan2") else (value,)
+    with pytest.raises(ArgumentError, match=rf"ap\.{name} is called with a value of type {type(value).__name__}\."):
+        function(*arguments)
+
+
+def test_maximum_of_several_numbers():
+    compiled = Function.of("largest", {"x": 4}, lambda x: {"y": reduce(scalar.maximum, x)})
     x = np.random.default_rng(0).normal(size=(50, 4))
     np.testing.assert_array_equal(compiled(x), x.max(axis=1))

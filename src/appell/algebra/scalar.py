@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from appell.errors import ArgumentError
 
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
 Vector = Sequence[Scalar]
@@ -29,19 +31,166 @@ def plain(x: Scalar) -> Scalar:
     return float(x) if isinstance(x, np.number) else x
 
 
+def real_array(values: Any) -> np.ndarray:
+    """Return real numbers as an array of floats; raise TypeError, ValueError or OverflowError for anything else.
+
+    Unlike `np.asarray(values, float)`, it does not drop imaginary parts, and accepts neither texts, dates nor None.
+    """
+    array = np.asarray(values)
+    objects = array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat)
+    if array.dtype.kind not in "biuf" and not objects:
+        raise TypeError(f"an array of {array.dtype} is not an array of real numbers")
+    return array.astype(float)
+
+
+def _method(x: Any, name: str) -> Callable[..., Any]:
+    """Return the method of a traced scalar by its name."""
+    if (method := getattr(x, name, None)) is None:
+        function = name.removesuffix("_of").replace("fabs", "abs")
+        raise ArgumentError(
+            f"ap.{function} is called with a value of type {type(x).__name__}.",
+            expected="a number or a traced scalar",
+            hint=f"Call ap.{function} for every element of a list, or NumPy's function for an array of numbers.",
+        )
+    return method
+
+
 def sin(x: Scalar) -> Scalar:
     """Return the sine of a number or traced scalar, in rad."""
-    return math.sin(x) if is_number(x) else x.sin()
+    return math.sin(x) if is_number(x) else _method(x, "sin")()
 
 
 def cos(x: Scalar) -> Scalar:
     """Return the cosine of a number or traced scalar, in rad."""
-    return math.cos(x) if is_number(x) else x.cos()
+    return math.cos(x) if is_number(x) else _method(x, "cos")()
 
 
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root of a number or traced scalar."""
-    return math.sqrt(x) if is_number(x) else x.sqrt()
+    return math.sqrt(x) if is_number(x) else _method(x, "sqrt")()
+
+
+def exp(x: Scalar) -> Scalar:
+    """Return eˣ of a number or traced scalar.
+
+    >>> exp(0.0), exp(1000.0), exp(-1000.0)
+    (1.0, inf, 0.0)
+    """
+    return _of_number(math.exp, np.exp, x) if is_number(x) else _method(x, "exp")()
+
+
+def log(x: Scalar) -> Scalar:
+    """Return the natural logarithm of a number or traced scalar: -inf for 0, NaN for negative numbers.
+
+    >>> log(1.0), log(0.0), log(-1.0)
+    (0.0, -inf, nan)
+    """
+    return _of_number(math.log, np.log, x) if is_number(x) else _method(x, "log")()
+
+
+def tanh(x: Scalar) -> Scalar:
+    """Return the hyperbolic tangent of a number or traced scalar.
+
+    >>> tanh(-20.0)
+    -1.0
+    """
+    return math.tanh(x) if is_number(x) else _method(x, "tanh")()
+
+
+def arcsin(x: Scalar) -> Scalar:
+    """Return the arcsine of a number or traced scalar in rad, in [-π/2, π/2]; NaN if |x| > 1.
+
+    >>> arcsin(1.0) == math.pi / 2, arcsin(2.0)
+    (True, nan)
+    """
+    return _of_number(math.asin, np.arcsin, x) if is_number(x) else _method(x, "arcsin")()
+
+
+def arccos(x: Scalar) -> Scalar:
+    """Return the arccosine of a number or traced scalar in rad, in [0, π]; NaN if |x| > 1.
+
+    >>> arccos(1.0), arccos(2.0)
+    (0.0, nan)
+    """
+    return _of_number(math.acos, np.arccos, x) if is_number(x) else _method(x, "arccos")()
+
+
+def erf(x: Scalar) -> Scalar:
+    """Return the error function of a number or traced scalar, 2/√π ∫₀ˣ exp(-t²) dt.
+
+    >>> erf(0.0), erf(6.0)
+    (0.0, 1.0)
+    """
+    return math.erf(x) if is_number(x) else _method(x, "erf")()
+
+
+def power(x: Scalar, y: Scalar) -> Scalar:
+    """Return xʸ of numbers or traced scalars, with the special cases of C and NumPy.
+
+    A negative x with a y that is not an integer gives NaN. `x ** 3` of a traced scalar is a product; `power(x, 3.0)` is
+    more accurate for high powers, and slower.
+
+    >>> power(2.0, -1.0), power(-8.0, 3.0), power(-8.0, 0.5), power(0.0, -1.0)
+    (0.5, -512.0, nan, inf)
+    """
+    if is_number(x) and is_number(y):
+        return _of_number(math.pow, np.power, x, y)
+    return _method(y, "power_of")(x) if is_number(x) else _method(x, "power")(y)
+
+
+def _of_number(function: Callable[..., float], numpy_function: Callable[..., Any], *x: float) -> float:
+    """Return a function of `math`; where it raises an error, infinity or NaN as NumPy does."""
+    try:
+        return function(*x)
+    except (OverflowError, ValueError):
+        with np.errstate(all="ignore"):
+            return float(numpy_function(*map(float, x)))
+
+
+def abs(x: Scalar) -> Scalar:
+    """Return |x| of a number or traced scalar. The derivative at 0 is -1, that of `select(x, x, -x)`.
+
+    >>> abs(-2.5)
+    2.5
+    """
+    return math.fabs(x) if is_number(x) else _method(x, "fabs")()
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return 1, 0 or -1 with the sign of a number or traced scalar, NaN for NaN. The derivative is 0 everywhere.
+
+    >>> sign(-2.5), sign(0.0)
+    (-1.0, 0.0)
+    """
+    return float(np.sign(x)) if is_number(x) else _method(x, "sign")()
+
+
+def minimum(x: Scalar, y: Scalar) -> Scalar:
+    """Return the smaller of two numbers or traced scalars, NaN if one of them is NaN.
+
+    Where they are equal, the derivative is that of y, as of `select(y - x, x, y)`.
+
+    >>> minimum(1.0, 2.0), minimum(1.0, math.nan)
+    (1.0, nan)
+    """
+    if is_number(x) and is_number(y):
+        return -maximum(-x, -y)
+    return _method(y, "minimum_of")(x) if is_number(x) else _method(x, "minimum")(y)
+
+
+def maximum(x: Scalar, y: Scalar) -> Scalar:
+    """Return the larger of two numbers or traced scalars, NaN if one of them is NaN.
+
+    Where they are equal, the derivative is that of y, as of `select(x - y, x, y)`.
+
+    >>> maximum(1.0, 2.0), maximum(math.nan, 2.0)
+    (2.0, nan)
+    """
+    if is_number(x) and is_number(y):
+        if x == y:
+            return float(y if math.copysign(1.0, x) < 0.0 else x)
+        return float(x if x > y or x != x else y)
+    return _method(y, "maximum_of")(x) if is_number(x) else _method(x, "maximum")(y)
 
 
 def inverse_sqrt(x: Scalar) -> Scalar:
@@ -53,7 +202,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Return the angle of the point (x, y) in rad, in (-π, π]."""
     if is_number(y) and is_number(x):
         return math.atan2(y, x)
-    return y.atan2(x) if not is_number(y) else x.atan2_of(y)
+    return _method(y, "atan2")(x) if not is_number(y) else _method(x, "atan2_of")(y)
 
 
 def nearest(x: Scalar) -> Scalar:
@@ -112,23 +261,3 @@ def snap(x: float, tolerance: float = 4e-16) -> float:
 def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     """Return x limited to the interval from `low` to `high`."""
     return select(x - high, high, select(low - x, low, x))
-
-
-def positive(x: Scalar) -> Scalar:
-    """Return x where it is positive, else 0."""
-    return select(x, x, 0.0)
-
-
-def magnitude(x: Scalar) -> Scalar:
-    """Return |x|."""
-    return select(x, x, -x)
-
-
-def larger(x: Scalar, y: Scalar) -> Scalar:
-    """Return the larger of two scalars."""
-    return select(x - y, x, y)
-
-
-def largest(values: Iterable[Scalar]) -> Scalar:
-    """Return the largest of several scalars."""
-    return reduce(larger, values)

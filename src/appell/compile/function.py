@@ -146,8 +146,8 @@ class Function:
             vector, `()` a scalar.
         body : callable
             Receives one nested list of traced scalars per argument (a scalar for the shape `()`) and returns the
-            results by name, as scalars or nested lists. Use `ap.sin`, `ap.cos`, `ap.sqrt`, `ap.atan2` and
-            `ap.select` instead of `math` and `if`.
+            results by name, as scalars or nested lists. Use the functions of `ap` (`ap.sin`, `ap.exp`,
+            `ap.maximum`, ...) and `ap.select` instead of `math` and `if`.
         doc, owner : str
             Docstring, and the name of the system in messages.
         tangents : mapping of str to Tape

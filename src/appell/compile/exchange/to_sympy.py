@@ -26,6 +26,10 @@ from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, needed_package
 
 MAX_EXPANDED_OPERATIONS = 20_000  # larger expressions would soon fill the memory
+_USED_BY_MODULES = (  # names in the text of `sympy_text`
+    *("Symbol", "Matrix", "ImmutableDenseNDimArray", "Piecewise", "sqrt", "sin", "cos", "atan2", "floor", "ceiling"),
+    *("Abs", "Mod", "sign", "pi", "E", "I", "common", "arguments", "results"),
+)
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,17 @@ def _table(sympy: Any) -> dict[Op, Any]:
         Op.SELECT: lambda x, y, z: sympy.Piecewise((y, x > 0), (z, True)),
         Op.ROUND: lambda x: half_to_even(x, sympy.floor, sympy.ceiling),
         Op.LEVEL: lambda x: sympy.Integer(1),
+        Op.ABS: sympy.Abs,
+        Op.SIGN: sympy.sign,
+        Op.MINIMUM: sympy.Min,
+        Op.MAXIMUM: sympy.Max,
+        Op.EXP: sympy.exp,
+        Op.LOG: sympy.log,
+        Op.POWER: sympy.Pow,
+        Op.TANH: sympy.tanh,
+        Op.ARCSIN: sympy.asin,
+        Op.ARCCOS: sympy.acos,
+        Op.ERF: sympy.erf,
     }
 
 
@@ -131,7 +146,8 @@ def _symbols(sympy: Any, tape: Tape) -> list[Any]:
         for array in tape.inputs
         for k in range(array.size)
     ]
-    return [sympy.Symbol(name, real=True) for name in identifiers(names, is_python_name)]
+    valid = identifiers(names, lambda name: is_python_name(name) and name not in _USED_BY_MODULES)
+    return [sympy.Symbol(name, real=True) for name in valid]
 
 
 def _shaped(sympy: Any, array: Array, scalars: list[Any]) -> Any:

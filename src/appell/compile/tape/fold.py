@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.compile.tape.evaluate import MEANING
-from appell.compile.tape.ops import ARITY, Op
+from appell.compile.tape.ops import ARITY, TRANSCENDENTAL, Op
 
 if TYPE_CHECKING:
     from appell.compile.tape.graph import Graph
@@ -104,6 +104,21 @@ def _reciprocal(g: Graph, x: int, y: int) -> int | None:
     return _scaled(g, 1.0 / divisor, x) if divisor != 0.0 else None
 
 
+def _odd(op: Op) -> Apply:
+    """Return the rule f(-x) = -f(x)."""
+    return lambda g, x: g.neg(getattr(g, op.name.lower())(_inner(g, x)))
+
+
+def _power(exponent: float, replaced: Apply) -> Rule:
+    """Return the rule for a power with a constant exponent that is rounded once."""
+
+    def apply(g: Graph, x: int, y: int) -> int | None:
+        return replaced(g, x) if g.nodes[y][1] == exponent else None
+
+    return Rule(f"power(x, {exponent:g})", Op.POWER, ((ANY, CONST),), apply)
+
+
+FUNCTIONS = (Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM, *TRANSCENDENTAL)
 RULES = (
     Rule("-(c)", NEG, ((CONST,),), lambda g, x: g.const(-g.nodes[x][1])),
     Rule("-(-x) = x", NEG, ((NEG,),), _inner),
@@ -153,6 +168,19 @@ RULES = (
     Rule("level c", Op.LEVEL, ((CONST,),), _constant(Op.LEVEL)),
     Rule("level(level x) = level x", Op.LEVEL, ((Op.LEVEL,),), lambda g, x: x),
     Rule("level(-x) = level x", Op.LEVEL, ((NEG,),), lambda g, x: g.level(_inner(g, x))),
+    *(Rule(f"{op.name.lower()} c", op, ((CONST,) * ARITY[op],), _constant(op)) for op in FUNCTIONS),
+    Rule("|-x| = |x|", Op.ABS, ((NEG,),), lambda g, x: g.abs(_inner(g, x))),
+    Rule("| |x| | = |x|", Op.ABS, ((Op.ABS,),), lambda g, x: x),
+    *(
+        Rule(f"{op.name.lower()}(-x) = -{op.name.lower()} x", op, ((NEG,),), _odd(op))
+        for op in (Op.SIGN, Op.TANH, Op.ARCSIN, Op.ERF)
+    ),
+    Rule("minimum(x, x) = x", Op.MINIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
+    Rule("maximum(x, x) = x", Op.MAXIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
+    _power(0.0, lambda g, x: g.const(1.0)),
+    _power(1.0, lambda g, x: x),
+    _power(2.0, lambda g, x: g.mul(x, x)),
+    _power(-1.0, lambda g, x: g.div(g.const(1.0), x)),
     Rule("select(c, x, y)", Op.SELECT, ((CONST, ANY),), lambda g, c, x, y: x if g.nodes[c][1] > 0.0 else y),
     Rule("select(c, x, x) = x", Op.SELECT, ((ANY, ANY),), lambda g, c, x, y: x if x == y else None),
 )
