@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from appell.algebra.matrix import Mat3, skew
-from appell.algebra.scalar import Scalar, Vector, dot, magnitude, sqrt
+from appell.algebra.scalar import Scalar, Vector, dot, sqrt
 from appell.algebra.vector import UNITS, Vec3, total
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.function import Function
@@ -186,7 +186,7 @@ def friction(contacts, equations, force, mu, size) -> dict[str, Any]:
     margins = []
     for contact, (fx, fy, fz, *moment) in zip(contacts.rows, force, strict=True):
         cone = mu * fz - sqrt(fx * fx + fy * fy)
-        edges = [size[1] * fz - magnitude(moment[0]), size[0] * fz - magnitude(moment[1])] if moment else []
+        edges = [size[1] * fz - abs(moment[0]), size[0] * fz - abs(moment[1])] if moment else []
         margins.append([cone, *(edges if contact.size == 6 else [fz] * len(edges))])
     return {"margin": margins}
 
