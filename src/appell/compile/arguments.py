@@ -12,7 +12,7 @@ own arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from inspect import Parameter, Signature
 from keyword import iskeyword
@@ -24,6 +24,7 @@ from appell.compile.native.parallel import NUMBER_NS, is_small, spread
 from appell.compile.native.threads import THREAD_COUNT, threads
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import is_traced
 from appell.errors import ArgumentError
 
 _PLAIN_TYPES = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
@@ -38,8 +39,9 @@ _APPLIED_BY = {  # by package: how to apply a function to its arrays
 class Caller:
     """Calls a ufunc, and raises an error that names the wrong argument if the ufunc rejects the call."""
 
-    def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str):
+    def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str, compose: Callable[..., Any]):
         self.ufunc, self.formula, self._max_arguments = ufunc, formula, len(formula.inputs)
+        self._compose = compose  # called with arguments that hold traced scalars, which the ufunc rejects
         self.title = title(formula.name, owner)
 
     def __call__(self, *arguments, **options):
@@ -72,6 +74,8 @@ class Caller:
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments in order, or raise an error that names the wrong argument."""
+        if any(map(is_traced, (*arguments, *options.values()))):
+            return self._compose(arguments, options)
         inputs = self.formula.inputs
         names = [array.name for array in inputs]
         named = {key: options.pop(key) for key in [*options] if key in names or key not in _OPTIONS}

@@ -31,6 +31,7 @@ import numpy as np
 from appell.compile.arguments import Caller, title
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.trace_cache import Stored, cached_trace
+from appell.compile.compose import composed
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.build_lock import BUILD_LOCK, locked_cached_property
 from appell.compile.native.direct import direct_call
@@ -46,7 +47,8 @@ from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
 from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import Array, Tape, arrays
-from appell.compile.tape.trace import trace
+from appell.compile.tape.trace import is_traced, trace
+from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError, unknown_name
 
 if TYPE_CHECKING:
@@ -173,7 +175,14 @@ class Function:
         >>> float(f([3.0, 4.0]))
         5.0
         """
-        formula = cached_trace(subject, lambda: (roll if loops else trace)(name, arrays(inputs), body))
+        shapes, of = arrays(inputs), title(f"'{name}'", owner)
+
+        def on_arrays(*values):
+            pairs = zip(values, shapes, strict=False)  # `loops` may follow
+            given = [traced_array(value, f"argument {array.name} of {of}") for value, array in pairs]
+            return body(*given, *values[len(shapes) :])
+
+        formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
         return cls(formula, doc, owner, tangents)
 
     def __repr__(self) -> str:
@@ -245,7 +254,7 @@ class Function:
 
     @locked_cached_property
     def _caller(self) -> Caller:
-        return Caller(self._loops.ufunc(), self.fused, self.owner)
+        return Caller(self._loops.ufunc(), self.fused, self.owner, self._composed)
 
     @locked_cached_property
     def ufunc(self) -> np.ufunc:
@@ -256,13 +265,21 @@ class Function:
         return caller.ufunc
 
     def _first_call(self, *arguments, **options):
-        """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled."""
+        """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled.
+
+        With traced scalars nothing is compiled: the call is part of another function that is being traced.
+        """
+        if any(map(is_traced, (*arguments, *options.values()))):
+            return self._composed(arguments, options)
         kinds = {getattr(x, "dtype", None) for x in arguments}
         if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
             self._loops.load(np.float32)
             return self._caller(*arguments, **options)
         _ = self.ufunc
         return self.__call__(*arguments, **options)
+
+    def _composed(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        return composed(self.title, self.tape, arguments, named)
 
     def compile(self, dtype=np.float64) -> Function:
         """Compile now instead of at the first call, and return the function itself.

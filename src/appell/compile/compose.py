@@ -1,0 +1,85 @@
+"""Composition: a function called with traced scalars inlines its tape into the trace of the caller.
+
+    step = Function.of("step", {"q": 7, "v": 7, "u": 7}, lambda q, v, u: {"v": v + 1e-3 * dyn.forward_dynamics(q, v, u)})
+
+Nothing is compiled. Arguments may mix traced scalars and numbers, which become constants. Leading axes broadcast as in
+any call, and the tape is inlined once per sample. Loops of a program are unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from appell.compile.arguments import common_batch, in_order, numbers, one_or_tuple
+from appell.compile.tape.tape import Array, Tape
+from appell.compile.tape.trace import Traced, inlined, is_traced
+from appell.compile.tape.traced_array import traced_array
+from appell.errors import ArgumentError, TraceError
+
+
+def composed(title: str, tape: Tape, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Return the results of a tape on arrays of traced scalars, as arrays of traced scalars.
+
+    Parameters
+    ----------
+    title : name of the function in messages
+    tape : its operations
+    arguments, named : arguments of the call, by position and by name
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is missing, has a wrong shape, or does not hold numbers and traced scalars.
+    TraceError
+        If traced scalars of two traces, or numbers that are not finite, are among the arguments.
+    """
+    given = in_order(title, tape.inputs, arguments, named, options="; a call with traced scalars has no options")
+    values = [_scalars(title, array, value) for array, value in zip(tape.inputs, given, strict=True)]
+    origins = [f" ({value.origin})" if getattr(value, "origin", "") else "" for value in given]
+    named_inputs = [Array(array.name + origin, array.shape) for array, origin in zip(tape.inputs, origins, strict=True)]
+    batch = common_batch(title, named_inputs, [value.shape for value in values])
+    _check_traces(title, tape.inputs, values)
+    spread = [np.broadcast_to(value, (*batch, *array.shape)) for array, value in zip(tape.inputs, values, strict=True)]
+    samples = [inlined(tape, [x for value in spread for x in value[index].flat]) for index in np.ndindex(*batch)]
+    results, start = [], 0
+    for array in tape.outputs:
+        entries = np.empty(len(samples) * array.size, dtype=object)
+        entries[:] = [x for sample in samples for x in sample[start : start + array.size]]
+        start += array.size
+        results.append(traced_array(entries.reshape((*batch, *array.shape)), f"result {array.name} of {title}"))
+    return one_or_tuple(results)
+
+
+def _scalars(title: str, array: Array, value: Any) -> np.ndarray:
+    """Return an argument as an array of traced scalars and Python numbers."""
+    if not is_traced(value):
+        return numbers(title, array, value).astype(object)
+    scalars = np.asarray(value, dtype=object).view(np.ndarray)
+    for scalar in scalars.flat:
+        if isinstance(scalar, np.ndarray | list | tuple):
+            raise ArgumentError(f"{title}: argument {array.name} is nested unevenly.")
+        if not isinstance(scalar, Traced):
+            numbers(title, array, scalar)  # raises unless it is a number
+    return scalars
+
+
+def _check_traces(title: str, inputs: Sequence[Array], values: Sequence[np.ndarray]) -> None:
+    graph, first = None, ""
+    for array, value in zip(inputs, values, strict=True):
+        for scalar in value.flat:
+            if not isinstance(scalar, Traced):
+                if not np.isfinite(scalar):
+                    raise TraceError(
+                        f"{title}: argument {array.name} holds the constant {scalar}.", expected="finite numbers"
+                    )
+            elif graph is None:
+                graph, first = scalar.graph, array.name
+            elif scalar.graph is not graph:
+                raise TraceError(
+                    f"{title}: arguments {first} and {array.name} hold traced scalars of different traces.",
+                    expected="scalars of one trace, or numbers",
+                    hint="Pass values of an outer function to an inner one as arguments.",
+                )
