@@ -22,6 +22,7 @@ import numpy as np
 
 from appell.compile.native.parallel import NUMBER_NS, is_small, spread
 from appell.compile.native.threads import THREAD_COUNT, threads
+from appell.compile.results import results_type
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array
 from appell.compile.tape.trace import is_traced
@@ -42,7 +43,7 @@ class Caller:
     def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str, compose: Callable[..., Any]):
         self.ufunc, self.formula, self._max_arguments = ufunc, formula, len(formula.inputs)
         self._compose = compose  # called with arguments that hold traced scalars, which the ufunc rejects
-        self.title = title(formula.name, owner)
+        self.title, self._results = title(formula.name, owner), results_type(formula.name, formula.outputs)
 
     def __call__(self, *arguments, **options):
         if len(arguments) > self._max_arguments:
@@ -56,16 +57,20 @@ class Caller:
             arguments = tuple(plain(value, array.name, self.title) for value, array in named)
         try:
             if not options and ((THREAD_COUNT.count or threads()) == 1 or is_small(arguments, self._cost)):
-                return self.ufunc(*arguments)
-            if "threads" not in options and THREAD_COUNT.count == 1:
-                return self.ufunc(*arguments, **options)
-            return self._spread(arguments, **options)
+                results = self.ufunc(*arguments)
+            else:
+                results = self._run(arguments, **options)
+            return results if self._results is None else tuple.__new__(self._results, results)
         except ArgumentError:
             raise
         except (TypeError, ValueError) as error:
             return self._explain(error, arguments, options)
 
-    def _spread(self, arguments: tuple, threads=None, **options):
+    def _run(self, arguments: tuple, threads=None, **options):
+        if isinstance(options.get("out"), tuple):
+            options["out"] = tuple(options["out"])  # NumPy does not accept a named tuple
+        if threads is None and THREAD_COUNT.count == 1:
+            return self.ufunc(*arguments, **options)
         return spread(self.ufunc, arguments, options, threads, self._cost)
 
     @cached_property
@@ -161,11 +166,6 @@ def call_signature(inputs: Sequence[Array]) -> Signature:
     named = all(array.name.isidentifier() and not iskeyword(array.name) for array in inputs)
     kind = Parameter.POSITIONAL_OR_KEYWORD if named else Parameter.POSITIONAL_ONLY
     return Signature([Parameter(array.name if named else f"x{k}", kind) for k, array in enumerate(inputs)])
-
-
-def one_or_tuple(results: Sequence[Any]) -> Any:
-    """Return a single result as it is, several as a tuple."""
-    return results[0] if len(results) == 1 else tuple(results)
 
 
 def rejection(title: str, error: Exception, options: str) -> ArgumentError:

@@ -1,6 +1,6 @@
 """Composition: a function called with traced scalars inlines its tape into the trace of the caller.
 
-    step = Function.of("step", {"q": 7, "v": 7, "u": 7}, lambda q, v, u: {"v": v + 1e-3 * dyn.forward_dynamics(q, v, u)})
+    f = Function.of("step", {"q": 7, "v": 7, "u": 7}, lambda q, v, u: {"v": v + 1e-3 * dyn.forward_dynamics(q, v, u)})
 
 Nothing is compiled. Arguments may mix traced scalars and numbers, which become constants. Leading axes broadcast as in
 any call, and the tape is inlined once per sample. Loops of a program are unrolled.
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.compile.arguments import common_batch, in_order, numbers, one_or_tuple
+from appell.compile.arguments import common_batch, in_order, numbers
+from appell.compile.results import named_results
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import Traced, inlined, is_traced
 from appell.compile.tape.traced_array import traced_array
@@ -50,7 +51,7 @@ def composed(title: str, tape: Tape, arguments: Sequence[Any], named: Mapping[st
         entries[:] = [x for sample in samples for x in sample[start : start + array.size]]
         start += array.size
         results.append(traced_array(entries.reshape((*batch, *array.shape)), f"result {array.name} of {title}"))
-    return one_or_tuple(results)
+    return named_results(tape.name, tape.outputs, results)
 
 
 def _scalars(title: str, array: Array, value: Any) -> np.ndarray:

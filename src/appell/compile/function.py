@@ -352,8 +352,9 @@ class Function:
         Function
             A function of the same arguments. For every name in `wrt` and every result it has one result
             `d<result>_d<name>` of shape `(*result, columns)`. There is one column per element of the argument or, if
-            the argument is not a vector space (coordinates with quaternions), one per velocity. If `rule` offers a
-            function as well, the one with fewer instructions is returned; for long formulas that of the rule.
+            the argument is not a vector space (coordinates with quaternions), one per velocity. Several results are a
+            named tuple, which unpacks argument by argument. If `rule` offers a function as well, the one with fewer
+            instructions is returned; for long formulas that of the rule.
 
         Raises
         ------
@@ -366,8 +367,8 @@ class Function:
         >>> J = ap.Dynamics(ap.load("pendulum")).inverse_dynamics.jacobian("q", "a")
         >>> J
         <Function inverse_dynamics_dq_da(q[1], v[1], a[1]) -> dtau_dq[1, 1], dtau_da[1, 1] of robot 'pendulum'>
-        >>> dtau_dq, dtau_da = J([0.5], [0.0], [1.0])
-        >>> float(dtau_dq[0, 0]), float(dtau_da[0, 0])  # doctest: +ELLIPSIS
+        >>> result = J([0.5], [0.0], [1.0])
+        >>> float(result.dtau_dq[0, 0]), float(result.dtau_da[0, 0])  # doctest: +ELLIPSIS
         (4.304..., 0.333...)
         """
         return self.memo(("jacobian", *wrt), lambda: self._jacobian(wrt))

@@ -51,6 +51,7 @@ from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.machine import Code, host
 from appell.compile.native.parallel import spread
+from appell.compile.results import named_results
 from appell.compile.tape.tape import Array, arrays
 from appell.errors import ArgumentError, CompileError, TraceError
 
@@ -305,20 +306,21 @@ class Scan:
 
         Returns
         -------
-        array, or tuple of arrays if there are several results
+        array, or named tuple of arrays if there are several results
             Shape (..., rows, *shape) with rows = steps / every.
         """
         arrays = self.arguments.in_rows(self.arguments.in_order(arguments, named), every)
         kind = np.dtype(np.float32 if all(x.dtype == np.float32 for x in arrays) else np.float64)
         self._loops.load(kind)
-        options = {} if out is None else {"out": out}
+        options = {} if out is None else {"out": tuple(out) if isinstance(out, tuple) else out}
         cost, lanes = self.arguments.steps(arrays) * self._cost, host().register // kind.itemsize
         try:
-            return spread(self._ufunc, arrays, options, threads, cost, lanes)
+            results = spread(self._ufunc, arrays, options, threads, cost, lanes)
         except ArgumentError:
             raise
         except (TypeError, ValueError) as error:
             raise rejection(self.title, error, "`out` for all results") from error
+        return named_results(self.step.name, self.outputs, results if isinstance(results, tuple) else (results,))
 
 
 def _check(arguments: ScanArguments, outputs: tuple[Array, ...]) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from appell.compile.arguments import call_signature, common_batch, in_order, one_or_tuple
+from appell.compile.arguments import call_signature, common_batch, in_order
 from appell.compile.exchange.differentiable import DifferentiableFunction, DifferentiableScan
 from appell.compile.native.build_lock import LOG
 from appell.compile.scan import Scan
@@ -69,11 +69,16 @@ class JaxFunction:
             batches = function.arguments.batches(arrays)
             rank = max(map(len, batches))
             aligned = _aligned(function.title, arrays, [rank - len(batch) for batch in batches])
-            return one_or_tuple(scan(DifferentiableScan(function), self.native, *aligned))
+            return _one_or_tuple(scan(DifferentiableScan(function), self.native, *aligned))
         rank = len(common_batch(function.title, function.inputs, [x.shape for x in arrays]))
         missing = [rank + len(array.shape) - x.ndim for x, array in zip(arrays, function.inputs, strict=True)]
         aligned = _aligned(function.title, arrays, missing)
-        return one_or_tuple(call(DifferentiableFunction(function), self.native, *aligned))
+        return _one_or_tuple(call(DifferentiableFunction(function), self.native, *aligned))
+
+
+def _one_or_tuple(results: Sequence[Any]) -> Any:
+    """Return several results as a plain tuple: loops of JAX require the same type of container in every step."""
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def jax_function(function: Function | Scan, native: bool | None = None) -> JaxFunction:

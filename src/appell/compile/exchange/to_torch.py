@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.compile.arguments import call_signature, common_batch, in_order, one_or_tuple
+from appell.compile.arguments import call_signature, common_batch, in_order
 from appell.compile.exchange.differentiable import DifferentiableFunction
+from appell.compile.results import named_results
 from appell.errors import ArgumentError, needed_package
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class TorchFunction:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if named or not self._fit(arguments):
             arguments = self._fitted(in_order(self.function.title, self.function.inputs, arguments, named))
-        return one_or_tuple(Call.apply(self._of, *arguments))
+        return named_results(self.function.name, self.function.outputs, Call.apply(self._of, *arguments))
 
     def _fit(self, arguments: Sequence[Any]) -> bool:
         """Return whether all arguments are tensors of one type and batch shape: a quick test that most calls pass."""

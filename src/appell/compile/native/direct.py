@@ -5,7 +5,7 @@ single calls pass plain float64 vectors of the right shape, which a few comparis
 machine code (`_CALL`) that
 
     compares type, element type, layout and shape of every argument,
-    allocates the result arrays, and runs a kernel on one sample.
+    allocates the result arrays and, if there are several, their named tuple, and runs a kernel on one sample.
 
 All other calls (a batch, a list, `out=`, another element type, a wrong shape) continue with the batch below. The bits
 are the same. One difference: floating-point errors are not checked for one sample, so `numpy.errstate` does not apply.
@@ -46,6 +46,7 @@ from appell.compile.native.gufunc import Loop, array_function, loop_address
 from appell.compile.native.kernels import load_kernel, load_text
 from appell.compile.native.machine import Code, function_address, host
 from appell.compile.native.threads import THREAD_COUNT
+from appell.compile.results import results_type
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Tape
 from appell.errors import CompileError
@@ -96,7 +97,7 @@ _MAX_OPERANDS = 32
 _MAX_AXES = 65  # NumPy allows 64, and a batch has one more
 
 # The plan: addresses and counts that the machine code reads, in this order, followed by one shape per operand.
-_OBJECTS = ("ndarray", "float64", "tuple_type", "out_name", "empty", "incref", "decref", "tuple", "vectorcall")
+_OBJECTS = ("ndarray", "float64", "tuple", "results", "out_name", "empty", "incref", "decref", "allocate", "vectorcall")
 _PLAN = (*_OBJECTS, "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
 
 # Fragments of both functions. A plain array: type, element type, flags and number of axes (%depth) of an object.
@@ -126,10 +127,10 @@ measure:
   %sizes = load ptr, ptr %sizes.at, align 8
   br label %axis"""
 
-# A tuple for several results, and the loop over results up to the shape of one.
+# A named tuple for several results, and the loop over results up to the shape of one.
 _BEGIN_RESULT = """\
 pack:
-  %packed = call ptr %tuple(i64 %outs)
+  %packed = call ptr %allocate(ptr %results, i64 %outs)
   %no.tuple = icmp eq ptr %packed, null
   br i1 %no.tuple, label %failed, label %make
 make:
@@ -227,7 +228,9 @@ directed:
   %value = load ptr, ptr %value.at, align 8
   %kind.at = getelementptr i8, ptr %value, i64 8
   %kind = load ptr, ptr %kind.at, align 8
-  %is.tuple = icmp eq ptr %kind, %tuple_type
+  %is.plain.tuple = icmp eq ptr %kind, %tuple
+  %is.named.tuple = icmp eq ptr %kind, %results
+  %is.tuple = or i1 %is.plain.tuple, %is.named.tuple
   br i1 %is.tuple, label %listed, label %lone
 listed:
   %listed.at = getelementptr i8, ptr %value, i64 {length}
@@ -299,12 +302,26 @@ prepare:
   %several = icmp ugt i64 %outs, 1
   br i1 %new, label %fresh, label %hold
 hold:
+  br i1 %several, label %wrap, label %lend
+lend:
   %single = load ptr, ptr %targets, align 8
-  %list.at = getelementptr ptr, ptr %args, i64 %ins
-  %list = load ptr, ptr %list.at, align 8
-  %held = select i1 %several, ptr %list, ptr %single
-  call void %incref(ptr %held)
+  call void %incref(ptr %single)
   br label %run
+wrap:
+  %named = call ptr %allocate(ptr %results, i64 %outs)
+  %not.named = icmp eq ptr %named, null
+  br i1 %not.named, label %failed, label %share
+share:
+  %n = phi i64 [ 0, %wrap ], [ %n.next, %share ]
+  %shared.at = getelementptr ptr, ptr %targets, i64 %n
+  %shared = load ptr, ptr %shared.at, align 8
+  call void %incref(ptr %shared)
+  %named.first = getelementptr i8, ptr %named, i64 {items}
+  %named.at = getelementptr ptr, ptr %named.first, i64 %n
+  store ptr %shared, ptr %named.at, align 8
+  %n.next = add i64 %n, 1
+  %any.left = icmp ult i64 %n.next, %outs
+  br i1 %any.left, label %share, label %run
 fresh:
   br i1 %several, label %pack, label %make
 {begin_result_of_batch}
@@ -330,7 +347,7 @@ measured:
 {release_results}
 
 run:
-  %answer = phi ptr [ %held, %hold ], [ %result, %made ], [ %holder, %kept ]
+  %answer = phi ptr [ %single, %lend ], [ %named, %share ], [ %result, %made ], [ %holder, %kept ]
   store i64 %count, ptr %lengths, align 8
   call void @llvm.x86.sse.stmxcsr(ptr %before)
   %status = load i32, ptr %before, align 4
@@ -473,16 +490,17 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
     strides = [8 * prod(array.shape[axis + 1 :]) for array in arrays for axis in range(len(array.shape))]
     steps = np.array([*(8 * array.size for array in arrays), *strides], dtype=np.intp)
     python = ctypes.pythonapi
-    loop = SingleLoop(formula, loop_address(ufunc, 0))
+    loop, results = SingleLoop(formula, loop_address(ufunc, 0)), results_type(formula.name, formula.outputs) or tuple
     entries = {
         "ndarray": id(np.ndarray),
         "float64": id(np.dtype(np.float64)),
-        "tuple_type": id(tuple),
+        "tuple": id(tuple),
+        "results": id(results),
         "out_name": id(sys.intern("out")),
         "empty": array_function(_PYARRAY_EMPTY),
         "incref": function_address(python.Py_IncRef),
         "decref": function_address(python.Py_DecRef),
-        "tuple": function_address(python.PyTuple_New),
+        "allocate": function_address(python.PyType_GenericAlloc),
         "vectorcall": function_address(python.PyObject_Vectorcall),
         "save": function_address(python.PyEval_SaveThread),
         "restore": function_address(python.PyEval_RestoreThread),
@@ -497,7 +515,7 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
     plan = np.array([*(entries[name] for name in _PLAN), *(shape.ctypes.data for shape in shapes)], dtype=np.uintp)
     loop.set_plan(plan, _PLAN.index("loop"))
     code = _code()
-    items = (otherwise, plan, code, ufunc, loop, dims, steps, THREAD_COUNT.cell, *shapes)
+    items = (otherwise, plan, code, ufunc, loop, results, dims, steps, THREAD_COUNT.cell, *shapes)
     return builtin(formula.name, code.address, _METH_FASTCALL_KEYWORDS, items)
 
 
