@@ -4,6 +4,9 @@
 
 Nothing is compiled. Arguments may mix traced scalars and numbers, which become constants. Leading axes broadcast as in
 any call, and the tape is inlined once per sample. Loops of a program are unrolled.
+
+An argument of the caller that is passed on as a whole inherits the tangents of the function: if q has a quaternion,
+derivatives of the composed function with respect to q are along velocities too.
 """
 
 from __future__ import annotations
@@ -15,19 +18,22 @@ import numpy as np
 
 from appell.compile.arguments import common_batch, in_order, numbers
 from appell.compile.results import named_results
+from appell.compile.tape.graph import Graph
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import Traced, inlined, is_traced
 from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError, TraceError
 
 
-def composed(title: str, tape: Tape, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def composed(
+    title: str, tape: Tape, tangents: Mapping[str, Tape], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> Any:
     """Return the results of a tape on arrays of traced scalars, as arrays of traced scalars.
 
     Parameters
     ----------
     title : name of the function in messages
-    tape : its operations
+    tape, tangents : its operations, and the directions of its arguments that are not vector spaces
     arguments, named : arguments of the call, by position and by name
 
     Raises
@@ -42,7 +48,10 @@ def composed(title: str, tape: Tape, arguments: Sequence[Any], named: Mapping[st
     origins = [f" ({value.origin})" if getattr(value, "origin", "") else "" for value in given]
     named_inputs = [Array(array.name + origin, array.shape) for array, origin in zip(tape.inputs, origins, strict=True)]
     batch = common_batch(title, named_inputs, [value.shape for value in values])
-    _check_traces(title, tape.inputs, values)
+    graph = _common_graph(title, tape.inputs, values)
+    for array, value in zip(tape.inputs, values, strict=True):
+        if graph is not None and array.name in tangents and (nodes := _nodes(value)):
+            graph.tangents.setdefault(nodes, {})[tangents[array.name].digest] = tangents[array.name]
     spread = [np.broadcast_to(value, (*batch, *array.shape)) for array, value in zip(tape.inputs, values, strict=True)]
     samples = [inlined(tape, [x for value in spread for x in value[index].flat]) for index in np.ndindex(*batch)]
     results, start = [], 0
@@ -67,7 +76,37 @@ def _scalars(title: str, array: Array, value: Any) -> np.ndarray:
     return scalars
 
 
-def _check_traces(title: str, inputs: Sequence[Array], values: Sequence[np.ndarray]) -> None:
+def inherited(title: str, arguments: Sequence[Any], inputs: Sequence[Array]) -> dict[str, Tape]:
+    """Return the tangents of the arguments that the traced body of a function passed to functions with tangents.
+
+    Parameters
+    ----------
+    title : name of the function that was traced, in messages
+    arguments, inputs : its traced arguments, and their names
+    """
+    tangents = {}
+    for array, value in zip(inputs, arguments, strict=True):
+        nodes = _nodes(np.asarray(value, dtype=object))
+        candidates = list(value.flat[0].graph.tangents.get(nodes, {}).values()) if nodes else []
+        if len(candidates) > 1:
+            raise TraceError(
+                f"argument {array.name} of {title} is passed to functions of systems whose coordinates differ in kind.",
+                expected="systems with the same joints",
+                hint="Use one argument per system.",
+            )
+        if candidates:
+            tangents[array.name] = candidates[0]
+    return tangents
+
+
+def _nodes(value: np.ndarray) -> tuple[int, ...]:
+    """Return the nodes of the scalars of an argument; empty if one is a number."""
+    nodes = tuple(x.index for x in value.flat if isinstance(x, Traced))
+    return nodes if len(nodes) == value.size else ()
+
+
+def _common_graph(title: str, inputs: Sequence[Array], values: Sequence[np.ndarray]) -> Graph | None:
+    """Return the graph of the trace to which all traced scalars belong; None if there are only numbers."""
     graph, first = None, ""
     for array, value in zip(inputs, values, strict=True):
         for scalar in value.flat:
@@ -84,3 +123,4 @@ def _check_traces(title: str, inputs: Sequence[Array], values: Sequence[np.ndarr
                     expected="scalars of one trace, or numbers",
                     hint="Pass values of an outer function to an inner one as arguments.",
                 )
+    return graph

@@ -31,7 +31,7 @@ import numpy as np
 from appell.compile.arguments import Caller, title
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.trace_cache import Stored, cached_trace
-from appell.compile.compose import composed
+from appell.compile.compose import composed, inherited
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.build_lock import BUILD_LOCK, locked_cached_property
 from appell.compile.native.direct import direct_call
@@ -147,13 +147,15 @@ class Function:
             Core shape of every argument, in order: `{"q": 6, "M": (6, 6), "t": ()}`. An integer is the size of a
             vector, `()` a scalar.
         body : callable
-            Receives one nested list of traced scalars per argument (a scalar for the shape `()`) and returns the
-            results by name, as scalars or nested lists. Use `ap.sin`, `ap.cos`, `ap.sqrt`, `ap.atan2` and
-            `ap.select` instead of `math` and `if`.
+            Receives one array of traced scalars per argument (a scalar for the shape `()`) and returns the results
+            by name, as scalars, arrays or nested lists. Arrays support indexing, slicing, arithmetic, `@`, sums and
+            functions of NumPy such as `np.sin`. Other functions may be called: they become part of this one. Use
+            `ap.select` instead of `if`.
         doc, owner : str
             Docstring, and the name of the system in messages.
         tangents : mapping of str to Tape
-            Directions of arguments that are not a vector space; see `Function`.
+            Directions of arguments that are not a vector space; see `Function`. By default an argument that `body`
+            passes to a function of a robot inherits them, so that derivatives are along velocities.
         loops : bool
             Pass `body` one more argument, the last: `appell.algebra.loops.Loops`, whose loops are not unrolled.
         subject : str, optional
@@ -180,10 +182,14 @@ class Function:
         def on_arrays(*values):
             pairs = zip(values, shapes, strict=False)  # `loops` may follow
             given = [traced_array(value, f"argument {array.name} of {of}") for value, array in pairs]
-            return body(*given, *values[len(shapes) :])
+            results = body(*given, *values[len(shapes) :])
+            if not tangents:
+                found.update(inherited(of, given, shapes))
+            return results
 
+        found = dict(tangents)
         formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
-        return cls(formula, doc, owner, tangents)
+        return cls(formula, doc, owner, found)
 
     def __repr__(self) -> str:
         arguments, results = (", ".join(map(str, arrays)) for arrays in (self.inputs, self.outputs))
@@ -279,7 +285,7 @@ class Function:
         return self.__call__(*arguments, **options)
 
     def _composed(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        return composed(self.title, self.tape, arguments, named)
+        return composed(self.title, self.tape, self.tangents, arguments, named)
 
     def compile(self, dtype=np.float64) -> Function:
         """Compile now instead of at the first call, and return the function itself.

@@ -55,6 +55,8 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.index: dict[Node, int] = {}
+        # tangents of the functions that were inlined, by the nodes of an argument and by digest
+        self.tangents: dict[tuple[int, ...], dict[str, Tape]] = {}
 
     def node(self, node: Node) -> int:
         """Return the index of exactly this node, which is added if it is new."""

@@ -70,6 +70,9 @@ class Traced:
         self.graph = graph
         self.index = index
 
+    def __repr__(self) -> str:
+        return "<traced scalar>"
+
     def scalar(self, index: int) -> Traced | float:
         """Return a node of the same trace as a scalar; a constant as a plain number."""
         value = self.graph.value(index)

@@ -91,6 +91,9 @@ class TracedArray(np.ndarray):
 
     origin = ""  # of the whole array, for messages
 
+    def __repr__(self) -> str:
+        return f"<array of traced scalars, shape {self.shape}>"
+
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         return apply_ufunc(ufunc, method, inputs, options)
 

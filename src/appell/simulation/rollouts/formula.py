@@ -20,6 +20,7 @@ import numpy as np
 from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector, clamp, dot, select, sqrt
 from appell.compile.scan import Scan
+from appell.compile.tape.traced_array import traced_array
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations, Wrenches
 from appell.simulation.rollouts.contacts.impulses import Impulses, input_power, moreau_step
@@ -100,7 +101,8 @@ class StepFormula:
         def body(*scalars):
             self._loops = scalars[-1] if in_loops else UNROLLED
             try:
-                return self.step(dict(zip(names, scalars, strict=False)))
+                lists = (x.tolist() if isinstance(x, np.ndarray) else x for x in scalars)
+                return self.step(dict(zip(names, lists, strict=False)))
             finally:  # traced objects belong to this kernel and must not stay in the formula
                 self._loops, self._cached = UNROLLED, (None, None, None)
 
@@ -127,7 +129,7 @@ class StepFormula:
         if self.cost is not None:
             what = f"cost '{name_of(self.cost)}'"
             results["cost"] = given["cost"] + dt * scalar_of(
-                called(self.cost, what, t, list(q), list(v), list(tau)), what
+                called(self.cost, what, t, traced_array(q), traced_array(v), traced_array(tau)), what
             )
         return results | {"tau": tau} | noted
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from appell.algebra.scalar import Scalar
+from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError
 from appell.simulation.options import Feedback
 from appell.simulation.rollouts.tracing import called, name_of, scalars_of
@@ -116,12 +117,12 @@ def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
 
 
 def _plain(law: Callable) -> Callable[..., tuple[Any, Any]]:
-    return lambda t, q, v, memory, signal: (law(t, q, v), memory)
+    return lambda t, q, v, memory, signal: (law(t, traced_array(q), traced_array(v)), memory)
 
 
 def _with_memory(law: Callable) -> Callable[..., tuple[Any, Any]]:
     def torque(t, q, v, memory, signal):
-        pair = law(t, q, v, memory)
+        pair = law(t, traced_array(q), traced_array(v), traced_array(memory))
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise ArgumentError(f"law '{name_of(law)}' returned {pair!r}.", expected="(tau, memory)")
         return pair
