@@ -17,11 +17,34 @@ supported, which is enough for polynomials.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from appell.algebra.scalar import Scalar, Vector, atan2, cos, is_number, level, nearest, select, sin, sqrt
+from appell.algebra.scalar import (
+    Scalar,
+    Vector,
+    abs,
+    arccos,
+    arcsin,
+    atan2,
+    cos,
+    erf,
+    exp,
+    is_number,
+    level,
+    log,
+    maximum,
+    minimum,
+    nearest,
+    power,
+    select,
+    sign,
+    sin,
+    sqrt,
+    tanh,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +92,16 @@ class Dual:
         return self
 
     def __pow__(self, exponent):
-        if exponent == 0.5:
-            return self.sqrt()
+        if not isinstance(exponent, int):
+            return self.sqrt() if is_number(exponent) and exponent == 0.5 else self.power(exponent)
         lower_power = self.value ** (exponent - 1) if exponent != 1 else 1.0
         return Dual(self.value * lower_power, exponent * lower_power * self.rate)
 
+    def __rpow__(self, base):
+        return self.power_of(base)
+
     def __abs__(self):
-        return self.select(self, -self)
+        return self.fabs()
 
     # ---- functions, under the names that algebra.scalar calls
 
@@ -94,6 +120,51 @@ class Dual:
 
     def atan2_of(self, y):
         return _atan2(_as_dual(y), self)
+
+    def exp(self):
+        value = exp(self.value)
+        return Dual(value, value * self.rate)
+
+    def log(self):
+        return Dual(log(self.value), self.rate / self.value)
+
+    def tanh(self):
+        value = tanh(self.value)
+        return Dual(value, (1.0 - value) * (1.0 + value) * self.rate)
+
+    def arcsin(self):
+        return Dual(arcsin(self.value), self.rate / sqrt((1.0 - self.value) * (1.0 + self.value)))
+
+    def arccos(self):
+        return Dual(arccos(self.value), -self.rate / sqrt((1.0 - self.value) * (1.0 + self.value)))
+
+    def erf(self):
+        slope = 2.0 / math.sqrt(math.pi) * exp(-(self.value * self.value))
+        return Dual(erf(self.value), slope * self.rate)
+
+    def power(self, y):
+        return _power(self, _as_dual(y))
+
+    def power_of(self, x):
+        return _power(_as_dual(x), self)
+
+    def fabs(self):
+        return Dual(abs(self.value), select(self.value, self.rate, -self.rate))
+
+    def sign(self):
+        return Dual(sign(self.value), 0.0)
+
+    def minimum(self, y):
+        return _extreme(minimum, self, _as_dual(y))
+
+    def minimum_of(self, x):
+        return _extreme(minimum, _as_dual(x), self)
+
+    def maximum(self, y):
+        return _extreme(maximum, self, _as_dual(y))
+
+    def maximum_of(self, x):
+        return _extreme(maximum, _as_dual(x), self)
 
     def rint(self):
         return Dual(nearest(self.value), 0.0)
@@ -132,6 +203,21 @@ def slopes(function: Callable[[Vector], Scalar], x: Vector) -> list[Scalar]:
 def _atan2(y: Dual, x: Dual) -> Dual:
     square = x.value * x.value + y.value * y.value
     return Dual(atan2(y.value, x.value), (x.value * y.rate - y.value * x.rate) / square)
+
+
+def _power(x: Dual, y: Dual) -> Dual:
+    value, rate = power(x.value, y.value), 0.0
+    if not is_number(x.rate) or x.rate != 0.0:
+        rate = y.value * power(x.value, y.value - 1.0) * x.rate
+    if not is_number(y.rate) or y.rate != 0.0:
+        rate = rate + select(abs(x.value), value * log(x.value), 0.0) * y.rate
+    return Dual(value, rate)
+
+
+def _extreme(function: Callable[[Scalar, Scalar], Scalar], x: Dual, y: Dual) -> Dual:
+    """Return the smaller or larger of two numbers; where they are equal, the rate is that of y."""
+    condition = y.value - x.value if function is minimum else x.value - y.value
+    return Dual(function(x.value, y.value), select(condition, x.rate, y.rate))
 
 
 def _part(nested: Any, name: str) -> Any:

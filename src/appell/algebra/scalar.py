@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,129 @@ def cos(x: Scalar) -> Scalar:
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root of a number or traced scalar."""
     return math.sqrt(x) if is_number(x) else x.sqrt()
+
+
+def exp(x: Scalar) -> Scalar:
+    """Return eˣ of a number or traced scalar.
+
+    >>> exp(0.0), exp(1000.0), exp(-1000.0)
+    (1.0, inf, 0.0)
+    """
+    return _of_number(math.exp, np.exp, x) if is_number(x) else x.exp()
+
+
+def log(x: Scalar) -> Scalar:
+    """Return the natural logarithm of a number or traced scalar: -inf for 0, NaN for negative numbers.
+
+    >>> log(1.0), log(0.0), log(-1.0)
+    (0.0, -inf, nan)
+    """
+    return _of_number(math.log, np.log, x) if is_number(x) else x.log()
+
+
+def tanh(x: Scalar) -> Scalar:
+    """Return the hyperbolic tangent of a number or traced scalar.
+
+    >>> tanh(-20.0)
+    -1.0
+    """
+    return math.tanh(x) if is_number(x) else x.tanh()
+
+
+def arcsin(x: Scalar) -> Scalar:
+    """Return the arcsine of a number or traced scalar in rad, in [-π/2, π/2]; NaN if |x| > 1.
+
+    >>> arcsin(1.0) == math.pi / 2, arcsin(2.0)
+    (True, nan)
+    """
+    return _of_number(math.asin, np.arcsin, x) if is_number(x) else x.arcsin()
+
+
+def arccos(x: Scalar) -> Scalar:
+    """Return the arccosine of a number or traced scalar in rad, in [0, π]; NaN if |x| > 1.
+
+    >>> arccos(1.0), arccos(2.0)
+    (0.0, nan)
+    """
+    return _of_number(math.acos, np.arccos, x) if is_number(x) else x.arccos()
+
+
+def erf(x: Scalar) -> Scalar:
+    """Return the error function of a number or traced scalar, 2/√π ∫₀ˣ exp(-t²) dt.
+
+    >>> erf(0.0), erf(6.0)
+    (0.0, 1.0)
+    """
+    return math.erf(x) if is_number(x) else x.erf()
+
+
+def power(x: Scalar, y: Scalar) -> Scalar:
+    """Return xʸ of numbers or traced scalars, with the special cases of C and NumPy.
+
+    A negative x with a y that is not an integer gives NaN. `x ** 3` of a traced scalar is a product; `power(x, 3.0)` is
+    more accurate for high powers, and slower.
+
+    >>> power(2.0, -1.0), power(-8.0, 3.0), power(-8.0, 0.5), power(0.0, -1.0)
+    (0.5, -512.0, nan, inf)
+    """
+    if is_number(x) and is_number(y):
+        return _of_number(math.pow, np.power, x, y)
+    return y.power_of(x) if is_number(x) else x.power(y)
+
+
+def _of_number(function: Callable[..., float], numpy_function: Callable[..., Any], *x: float) -> float:
+    """Return a function of `math`; where it raises an error, infinity or NaN as NumPy does."""
+    try:
+        return function(*x)
+    except (OverflowError, ValueError):
+        with np.errstate(all="ignore"):
+            return float(numpy_function(*map(float, x)))
+
+
+def abs(x: Scalar) -> Scalar:
+    """Return |x| of a number or traced scalar. The derivative at 0 is -1, that of `select(x, x, -x)`.
+
+    >>> abs(-2.5)
+    2.5
+    """
+    return math.fabs(x) if is_number(x) else x.fabs()
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return 1, 0 or -1 with the sign of a number or traced scalar, NaN for NaN. The derivative is 0 everywhere.
+
+    >>> sign(-2.5), sign(0.0)
+    (-1.0, 0.0)
+    """
+    return float(np.sign(x)) if is_number(x) else x.sign()
+
+
+def minimum(x: Scalar, y: Scalar) -> Scalar:
+    """Return the smaller of two numbers or traced scalars, NaN if one of them is NaN.
+
+    Where they are equal, the derivative is that of y, as of `select(y - x, x, y)`.
+
+    >>> minimum(1.0, 2.0), minimum(1.0, math.nan)
+    (1.0, nan)
+    """
+    if is_number(x) and is_number(y):
+        return -maximum(-x, -y)
+    return y.minimum_of(x) if is_number(x) else x.minimum(y)
+
+
+def maximum(x: Scalar, y: Scalar) -> Scalar:
+    """Return the larger of two numbers or traced scalars, NaN if one of them is NaN.
+
+    Where they are equal, the derivative is that of y, as of `select(x - y, x, y)`.
+
+    >>> maximum(1.0, 2.0), maximum(math.nan, 2.0)
+    (2.0, nan)
+    """
+    if is_number(x) and is_number(y):
+        if x == y:
+            return float(y if math.copysign(1.0, x) < 0.0 else x)
+        return float(x if x > y or x != x else y)
+    return y.maximum_of(x) if is_number(x) else x.maximum(y)
 
 
 def inverse_sqrt(x: Scalar) -> Scalar:
@@ -112,23 +234,3 @@ def snap(x: float, tolerance: float = 4e-16) -> float:
 def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     """Return x limited to the interval from `low` to `high`."""
     return select(x - high, high, select(low - x, low, x))
-
-
-def positive(x: Scalar) -> Scalar:
-    """Return x where it is positive, else 0."""
-    return select(x, x, 0.0)
-
-
-def magnitude(x: Scalar) -> Scalar:
-    """Return |x|."""
-    return select(x, x, -x)
-
-
-def larger(x: Scalar, y: Scalar) -> Scalar:
-    """Return the larger of two scalars."""
-    return select(x - y, x, y)
-
-
-def largest(values: Iterable[Scalar]) -> Scalar:
-    """Return the largest of several scalars."""
-    return reduce(larger, values)

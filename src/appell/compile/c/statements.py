@@ -7,8 +7,8 @@ lines, with the same constants in the same order, and so gives the same bits. On
 number; the C compiler makes vectors of them. Integers are unsigned, because signed overflow is undefined in C, and
 compared as signed ones. A condition is 0 or 1.
 
-An exported file contains the few functions that it needs: sine and cosine, arctangent, rounding, level, bits of
-numbers. Only the reduction of huge angles is written twice: LLVM has integers of 256 bits, C99 has words of 32 bits.
+An exported file contains the few functions that it needs: sine and cosine, arctangent, exponential, bits of numbers
+and others. Only the reduction of huge angles is written twice: LLVM has integers of 256 bits, C99 has words of 32 bits.
 The equations are those of Payne and Hanek's method in `compile.llvm`; 192 bits of the window of 2/π and of its product
 with the mantissa are stored in six words.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from appell.compile.llvm.arithmetic import EMIT
 from appell.compile.llvm.emitter import Emitter, Value
 from appell.compile.llvm.lanes import DOUBLES, FLOAT, FLOATS, Lanes
 from appell.compile.llvm.trigonometry import DIGITS, FRACTION, beyond_mask, pi, reduce, sine_and_cosine, two_over_pi
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import ARITY, TRANSCENDENTAL, Op
 
 _OPERATORS = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "shl": "<<", "lshr": ">>"}
 _COMPARED = {"icmp sgt": ">", "icmp ne": "!=", "icmp eq": "=="}
@@ -116,6 +117,9 @@ class Statements(Emitter):
     def both(self, one: Value, other: Value) -> Value:
         return self.named("int", f"{one} & {other}")
 
+    def exactly_one(self, one: Value, other: Value) -> Value:
+        return self.named("int", f"{one} ^ {other}")
+
     def select(self, condition: Value, x: Value, y: Value) -> Value:
         return self.real_value(f"{condition} ? {x} : {y}")
 
@@ -140,6 +144,11 @@ def lanes_of(dtype: np.dtype) -> Lanes:
     return FLOATS if dtype == np.float32 else DOUBLES
 
 
+def _call(emit: Statements, *operands: Value, op: Op) -> Value:
+    return emit.call(op.name.lower(), *operands)
+
+
+CALLED = (Op.ATAN2, Op.ROUND, Op.LEVEL, Op.SIGN, Op.MINIMUM, Op.MAXIMUM, *TRANSCENDENTAL)  # functions of the file
 OPERATIONS: dict[Op, Callable[..., Value]] = {
     Op.ADD: Statements.add,
     Op.SUB: Statements.sub,
@@ -147,13 +156,12 @@ OPERATIONS: dict[Op, Callable[..., Value]] = {
     Op.DIV: Statements.div,
     Op.NEG: Statements.neg,
     Op.SQRT: Statements.sqrt,
-    Op.ATAN2: lambda emit, y, x: emit.call("atan2", y, x),
     Op.SELECT: lambda emit, x, y, z: emit.real_value(f"{x} > {emit.constant(0.0)} ? {y} : {z}"),
-    Op.ROUND: lambda emit, x: emit.call("round", x),
-    Op.LEVEL: lambda emit, x: emit.call("level", x),
+    Op.ABS: Statements.absolute,
     Op.FMA: Statements.fma,
     Op.FMS: Statements.fms,
     Op.FNMA: Statements.fnma,
+    **{op: partial(_call, op=op) for op in CALLED},
 }
 
 
@@ -309,11 +317,11 @@ def library(prefix: str, lanes: Lanes, ops: Iterable[Op]) -> str:
     trig = bool(used & {Op.SIN, Op.COS})
     single = lanes.format is FLOAT
     parts = [_PRELUDE]
-    if trig or used & {Op.ATAN2, Op.ROUND, Op.LEVEL}:
+    if trig or used & set(CALLED):
         parts.append(_NUMBER)
     if trig:
         parts += [_reduce_huge(), _sincos(prefix, lanes)]
-    for op in (Op.ATAN2, Op.ROUND, Op.LEVEL):
+    for op in CALLED:
         if op in used:
             parts.append(_function(prefix, lanes, op))
     words = {"P": prefix, "f": "f" * single, "single": str(int(single)), "real": lanes.scalar}
@@ -357,7 +365,7 @@ def _sincos(prefix: str, lanes: Lanes) -> str:
 
 def _function(prefix: str, lanes: Lanes, op: Op) -> str:
     emit = Statements(prefix, lanes)
-    names = ["y", "x"] if op is Op.ATAN2 else ["x"]
+    names = ["y", "x"] if op is Op.ATAN2 else ["x", "y"][: ARITY[op]]
     result = EMIT[op](emit, *names)
     emit.do(f"return {result};")
     arguments = ", ".join(f"@real@ {name}" for name in names)

@@ -1,16 +1,20 @@
 """The LLVM instructions of every op of a tape, one row per op.
 
 Sine and cosine are not in this table: they are computed in groups behind a test, because huge angles need another
-algorithm; see `body`.
+algorithm; see `body`. The functions of `elementary` are written once per module and called: a policy network has
+hundreds of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 
+from appell.compile.llvm import elementary
 from appell.compile.llvm.emitter import Emitter, Value
 from appell.compile.llvm.trigonometry import atan2
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import TRANSCENDENTAL, Op
 
 
 def _select(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
@@ -40,6 +44,36 @@ def _level(emit: Emitter, x: Value) -> Value:
     return emit.number(emit.integer("or", masked, emit.pattern(4 << lanes.fraction)))
 
 
+def _sign(emit: Emitter, x: Value) -> Value:
+    size, constant = emit.bits(emit.absolute(x)), emit.constant
+    signed = emit.flip(constant(1.0), emit.signs(emit.bits(x)))
+    result = emit.select(emit.greater(emit.pattern(1), size), constant(0.0), signed)
+    return emit.select(emit.compare("uno", x, x), constant(math.nan), result)
+
+
+def _extreme(emit: Emitter, x: Value, y: Value, largest: bool) -> Value:
+    """Return the larger or smaller of two numbers; -0 is smaller than 0.
+
+    The bits of numbers, read as integers, have the order of the numbers, except that of two negative numbers.
+    """
+    p, q = emit.bits(x), emit.bits(y)
+    both_negative = emit.greater(emit.pattern(0), emit.integer("and", p, q))
+    exceeds = emit.exactly_one(emit.greater(p, q), both_negative)
+    chosen = emit.select(exceeds, *((x, y) if largest else (y, x)))
+    return emit.select(emit.compare("uno", x, y), emit.constant(math.nan), chosen)
+
+
+def _shared(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return a row for a long function: a call of a function of the module, if there is a module."""
+
+    def emit_call(emit: Emitter, *operands: Value) -> Value:
+        if emit.constants is None:
+            return function(emit, *operands)
+        return emit.constants.call(emit, function, operands)
+
+    return emit_call
+
+
 EMIT: dict[Op, Callable[..., Value]] = {
     Op.ADD: Emitter.add,
     Op.SUB: Emitter.sub,
@@ -51,6 +85,11 @@ EMIT: dict[Op, Callable[..., Value]] = {
     Op.SELECT: _select,
     Op.ROUND: _round,
     Op.LEVEL: _level,
+    Op.ABS: Emitter.absolute,
+    Op.SIGN: _sign,
+    Op.MINIMUM: partial(_extreme, largest=False),
+    Op.MAXIMUM: partial(_extreme, largest=True),
+    **{op: _shared(getattr(elementary, op.name.lower())) for op in TRANSCENDENTAL},
     Op.FMA: Emitter.fma,
     Op.FMS: Emitter.fms,
     Op.FNMA: Emitter.fnma,

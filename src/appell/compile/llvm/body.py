@@ -47,9 +47,11 @@ _CACHE_SHARE = 2 / 3  # of the L1 cache: what is prefetched must still be there 
 _PARTIAL_SUMS = 3  # of products 0 x: several, so that no addition waits for the one before
 PROPAGATING: dict[Op, tuple[int, ...]] = {  # the operands of which none can be infinite or NaN if the value is finite
     **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND, Op.DIV), (0,)),
+    **dict.fromkeys((Op.ABS, Op.LOG, Op.ARCSIN, Op.ARCCOS), (0,)),
     **dict.fromkeys((Op.ADD, Op.SUB, Op.MUL), (0, 1)),
     **dict.fromkeys((Op.FMA, Op.FMS, Op.FNMA), (0, 1, 2)),
-    **dict.fromkeys((Op.ATAN2, Op.SELECT, Op.LEVEL), ()),
+    **dict.fromkeys((Op.ATAN2, Op.SELECT, Op.LEVEL, Op.SIGN, Op.MINIMUM, Op.MAXIMUM), ()),
+    **dict.fromkeys((Op.EXP, Op.POWER, Op.TANH, Op.ERF), ()),  # finite for an infinite operand
 }
 _BODY = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %destinations"
 _CHUNK = f"{_BODY}, ptr noalias %frame"

@@ -20,15 +20,18 @@ allocation fails, the stack is used.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from appell.compile.llvm.lanes import NARROW_BYTES, Lanes
 
 
 class Constants:
-    """The constants of a module, each once, in the order of their first use."""
+    """The constants and the functions of numbers of a module, each once, in the order of their first use."""
 
     def __init__(self, lanes: Lanes):
         self._lanes = lanes
         self._names: dict[str, str] = {}
+        self._functions: dict[str, str] = {}
 
     def operand(self, value: float) -> tuple[str, bool]:
         """Return a constant as LLVM text, or the address of a register full of it; and whether it is an address."""
@@ -37,10 +40,29 @@ class Constants:
             return content, False
         return self._names.setdefault(content, f"@constant{len(self._names)}"), True
 
+    def call(self, emit: Emitter, function: Callable[..., Value], operands: Sequence[Value]) -> Value:
+        """Emit the call of a function of registers, which is defined at its first call, and return its result.
+
+        Parameters
+        ----------
+        emit : emitter of the caller
+        function : writes the instructions of the function with an emitter and operands, and returns the result
+        operands : arguments
+        """
+        real, name = self._lanes.real, f"@function.{function.__name__}"
+        if name not in self._functions:
+            inner = Emitter(emit.lanes, emit.fused, self)
+            parameters = [f"%x{k}" for k in range(len(operands))]
+            inner.do(f"ret {real} {function(inner, *parameters)}")
+            header = f"define internal {real} {name}({', '.join(f'{real} {x}' for x in parameters)}) noinline nounwind"
+            self._functions[name] = inner.function(header)
+        return emit.value(f"call {real} {name}({', '.join(f'{real} {x}' for x in operands)})")
+
     def text(self) -> list[str]:
-        """Return the definitions of the constants, one per line."""
+        """Return the definitions of the constants, one per line, and of the functions."""
         kind = f"private unnamed_addr constant {self._lanes.real}"
-        return [f"{name} = {kind} {content}, align {self._lanes.bytes}" for content, name in self._names.items()]
+        constants = [f"{name} = {kind} {content}, align {self._lanes.bytes}" for content, name in self._names.items()]
+        return [*constants, *self._functions.values()]
 
 
 Value = str
@@ -245,6 +267,10 @@ class Emitter:
     def both(self, one: Value, other: Value) -> Value:
         """Return where both conditions hold."""
         return self.value(f"and <{self.lanes.width} x i1> {one}, {other}")
+
+    def exactly_one(self, one: Value, other: Value) -> Value:
+        """Return where exactly one of two conditions holds."""
+        return self.value(f"xor <{self.lanes.width} x i1> {one}, {other}")
 
     def select(self, condition: Value, x: Value, y: Value) -> Value:
         """Return x where the condition holds, else y."""

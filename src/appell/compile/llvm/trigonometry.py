@@ -87,8 +87,19 @@ def two_over_pi(bits: int) -> int:
 def pieces(multiple: float, widths: tuple[int, ...]) -> tuple[float, ...]:
     """`multiple` · π as a sum of numbers with these widths in bits, truncated except for the last, which is rounded."""
     bits = 400
-    rest = pi(bits) * int(multiple * 4) // 4
-    parts = []
+    return divided(pi(bits) * int(multiple * 4) // 4, bits, widths)
+
+
+def divided(number: int, bits: int, widths: tuple[int, ...]) -> tuple[float, ...]:
+    """Return number / 2^bits as a sum of floats with these widths in bits, truncated except for the last.
+
+    Parameters
+    ----------
+    number : positive integer
+    bits : bits after the point
+    widths : significant bits of each part; the last part is rounded
+    """
+    rest, parts = number, []
     for position, width in enumerate(widths):
         shift = max(rest.bit_length() - width, 0)
         half = (1 << shift) >> 1 if position == len(widths) - 1 else 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import astuple, dataclass, fields
 
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import TRANSCENDENTAL, Op
 from appell.compile.tape.tape import Tape
 
 
@@ -14,7 +14,9 @@ from appell.compile.tape.tape import Tape
 class OpCount:
     """Numbers of operations by kind.
 
-    A subtraction counts as an addition, rounding and LEVEL count as selections, a change of sign is not counted.
+    A subtraction counts as an addition; |x|, sign, minimum, maximum, rounding and LEVEL count as selections; exp, log,
+    power, tanh, arcsin, arccos and erf count as trigonometric functions, whose cost is similar; a change of sign is not
+    counted.
     """
 
     mul: int = 0
@@ -58,6 +60,8 @@ COST = {
     Op.SELECT: OpCount(select=1),
     Op.ROUND: OpCount(select=1),
     Op.LEVEL: OpCount(select=1),
+    **dict.fromkeys((Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM), OpCount(select=1)),
+    **dict.fromkeys(TRANSCENDENTAL, OpCount(trig=1)),
     Op.FMA: OpCount(mul=1, add=1),
     Op.FMS: OpCount(mul=1, add=1),
     Op.FNMA: OpCount(mul=1, add=1),

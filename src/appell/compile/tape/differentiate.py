@@ -8,7 +8,8 @@
 A row of the table gives, for each operand, the change of the node for a change d of that operand. Forward mode adds up
 the contributions of a node's operands, one direction at a time, and skips directions on which the node does not depend;
 reverse mode propagates the adjoint of a result to the operands. Both use the folding constructors of the graph, so that
-derivatives are as economical as if they had been traced, and can be differentiated again.
+derivatives are as economical as if they had been traced, and can be differentiated again. Where two branches meet, the
+derivative is that of the branch which `select` takes: |x| has -1 at 0, minimum and maximum that of their second operand.
 
 The directions of an array of plain numbers are its elements. An argument that is not a vector space, such as a
 quaternion, moves along the columns of a tangent: q̇ = N(q) v.
@@ -16,6 +17,7 @@ quaternion, moves along the columns of a tangent: q̇ = N(q) v.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from appell.compile.tape.count import known
@@ -76,7 +78,35 @@ DERIVATIVE = {
         lambda b, z, x, d: b.select(x[0], d, b.const(0.0)),
         lambda b, z, x, d: b.select(x[0], b.const(0.0), d),
     ),
+    Op.ABS: (lambda b, z, x, d: b.select(x[0], d, b.neg(d)),),
+    Op.SIGN: (lambda b, z, x, d: b.const(0.0),),
+    Op.MINIMUM: (
+        lambda b, z, x, d: b.select(b.sub(x[1], x[0]), d, b.const(0.0)),
+        lambda b, z, x, d: b.select(b.sub(x[1], x[0]), b.const(0.0), d),
+    ),
+    Op.MAXIMUM: (
+        lambda b, z, x, d: b.select(b.sub(x[0], x[1]), d, b.const(0.0)),
+        lambda b, z, x, d: b.select(b.sub(x[0], x[1]), b.const(0.0), d),
+    ),
+    Op.EXP: (lambda b, z, x, d: b.mul(z, d),),
+    Op.LOG: (lambda b, z, x, d: b.div(d, x[0]),),
+    Op.POWER: (
+        lambda b, z, x, d: b.mul(d, b.mul(x[1], b.power(x[0], b.sub(x[1], b.const(1.0))))),
+        # 0^y does not change with y > 0, although log 0 is infinite
+        lambda b, z, x, d: b.mul(d, b.select(b.abs(x[0]), b.mul(z, b.log(x[0])), b.const(0.0))),
+    ),
+    Op.TANH: (lambda b, z, x, d: b.mul(d, _one_minus_square(b, z)),),
+    Op.ARCSIN: (lambda b, z, x, d: b.div(d, b.sqrt(_one_minus_square(b, x[0]))),),
+    Op.ARCCOS: (lambda b, z, x, d: b.neg(b.div(d, b.sqrt(_one_minus_square(b, x[0])))),),
+    Op.ERF: (lambda b, z, x, d: b.mul(d, b.mul(b.const(2.0 / math.sqrt(math.pi)), b.exp(b.neg(b.mul(x[0], x[0]))))),),
 }
+_BRANCHES = (Op.SELECT, Op.MINIMUM, Op.MAXIMUM)
+
+
+def _one_minus_square(b: Graph, x: int) -> int:
+    """Return 1 - x² as a product, which is accurate near |x| = 1."""
+    one = b.const(1.0)
+    return b.mul(b.sub(one, x), b.add(one, x))
 
 
 def _square_sum(b: Graph, x: Sequence[int]) -> int:
@@ -202,15 +232,15 @@ def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]
 
 
 def _branches(tape: Tape, seeds: Sequence[Tape]) -> bool:
-    """Return whether a SELECT depends on values that change along the seeds."""
-    if not any(node[0] == Op.SELECT for node in tape.nodes):
+    """Return whether the choice of a SELECT, MINIMUM or MAXIMUM depends on values that change along the seeds."""
+    if not any(node[0] in _BRANCHES for node in tape.nodes):
         return False
     unchanged = set(range(sum(array.size for array in tape.inputs)))
     for seed in seeds:
         columns = seed.outputs[0].shape[1]
         unchanged -= {k // columns for k, r in enumerate(seed.results) if seed.nodes[r] != (Op.CONST, 0.0)}
     fixed = known(tape, unchanged)
-    return any(node[0] == Op.SELECT and not done for node, done in zip(tape.nodes, fixed, strict=True))
+    return any(node[0] in _BRANCHES and not done for node, done in zip(tape.nodes, fixed, strict=True))
 
 
 def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:

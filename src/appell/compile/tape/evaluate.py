@@ -1,7 +1,8 @@
 """A slow interpreter of tapes: the reference against which all generated code is tested.
 
 Python floats are IEEE doubles rounded to nearest, as in compiled code; fused operations are computed with exact
-fractions and rounded once.
+fractions and rounded once. Functions such as sine and exponential are those of Python's `math`, which may differ from
+compiled code in the last two bits.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from appell.algebra import scalar
 from appell.algebra.scalar import level, nearest
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import TRANSCENDENTAL, Op
 from appell.compile.tape.tape import Tape
 
 
@@ -58,6 +60,11 @@ MEANING: dict[Op, Callable[..., float]] = {
     Op.SELECT: lambda x, y, z: y if x > 0.0 else z,
     Op.ROUND: nearest,
     Op.LEVEL: level,
+    Op.ABS: math.fabs,
+    Op.SIGN: scalar.sign,
+    Op.MINIMUM: scalar.minimum,
+    Op.MAXIMUM: scalar.maximum,
+    **{op: getattr(scalar, op.name.lower()) for op in TRANSCENDENTAL},
     Op.FMA: lambda x, y, z: _fused(x, y, z),
     Op.FMS: lambda x, y, z: _fused(x, y, -z),
     Op.FNMA: lambda x, y, z: _fused(-x, y, z),

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.compile.tape.evaluate import MEANING
-from appell.compile.tape.ops import ARITY, Op
+from appell.compile.tape.ops import ARITY, TRANSCENDENTAL, Op
 
 if TYPE_CHECKING:
     from appell.compile.tape.graph import Graph
@@ -104,6 +104,24 @@ def _reciprocal(g: Graph, x: int, y: int) -> int | None:
     return _scaled(g, 1.0 / divisor, x) if divisor != 0.0 else None
 
 
+def _odd(op: Op) -> Apply:
+    """Return the rule f(-x) = -f(x)."""
+    return lambda g, x: g.neg(getattr(g, op.name.lower())(_inner(g, x)))
+
+
+def _exact_power(g: Graph, x: int, y: int) -> int | None:
+    """Return a power that is rounded once."""
+    exponent = g.nodes[y][1]
+    if exponent == 0.0:
+        return g.const(1.0)
+    if exponent == 1.0:
+        return x
+    if exponent == -1.0:
+        return g.div(g.const(1.0), x)
+    return g.mul(x, x) if exponent == 2.0 else None
+
+
+FUNCTIONS = (Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM, *TRANSCENDENTAL)
 RULES = (
     Rule("-(c)", NEG, ((CONST,),), lambda g, x: g.const(-g.nodes[x][1])),
     Rule("-(-x) = x", NEG, ((NEG,),), _inner),
@@ -153,6 +171,16 @@ RULES = (
     Rule("level c", Op.LEVEL, ((CONST,),), _constant(Op.LEVEL)),
     Rule("level(level x) = level x", Op.LEVEL, ((Op.LEVEL,),), lambda g, x: x),
     Rule("level(-x) = level x", Op.LEVEL, ((NEG,),), lambda g, x: g.level(_inner(g, x))),
+    *(Rule(f"{op.name.lower()} c", op, ((CONST,) * ARITY[op],), _constant(op)) for op in FUNCTIONS),
+    Rule("|-x| = |x|", Op.ABS, ((NEG,),), lambda g, x: g.abs(_inner(g, x))),
+    Rule("| |x| | = |x|", Op.ABS, ((Op.ABS,),), lambda g, x: x),
+    *(
+        Rule(f"{op.name.lower()}(-x) = -{op.name.lower()} x", op, ((NEG,),), _odd(op))
+        for op in (Op.SIGN, Op.TANH, Op.ARCSIN, Op.ERF)
+    ),
+    Rule("minimum(x, x) = x", Op.MINIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
+    Rule("maximum(x, x) = x", Op.MAXIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
+    Rule("power(x, 0) = 1, power(x, 1) = x, power(x, 2) = x x, power(x, -1) = 1/x", Op.POWER, ((ANY, CONST),), _exact_power),
     Rule("select(c, x, y)", Op.SELECT, ((CONST, ANY),), lambda g, c, x, y: x if g.nodes[c][1] > 0.0 else y),
     Rule("select(c, x, x) = x", Op.SELECT, ((ANY, ANY),), lambda g, c, x, y: x if x == y else None),
 )

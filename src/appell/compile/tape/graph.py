@@ -92,11 +92,22 @@ class Graph:
     cos = _unary(Op.COS)
     round = _unary(Op.ROUND)
     level = _unary(Op.LEVEL)
+    abs = _unary(Op.ABS)
+    sign = _unary(Op.SIGN)
+    exp = _unary(Op.EXP)
+    log = _unary(Op.LOG)
+    tanh = _unary(Op.TANH)
+    arcsin = _unary(Op.ARCSIN)
+    arccos = _unary(Op.ARCCOS)
+    erf = _unary(Op.ERF)
     add = _binary(Op.ADD, commutes=True)
     sub = _binary(Op.SUB)
     mul = _binary(Op.MUL, commutes=True)
     div = _binary(Op.DIV)
     atan2 = _binary(Op.ATAN2)
+    minimum = _binary(Op.MINIMUM)
+    maximum = _binary(Op.MAXIMUM)
+    power = _binary(Op.POWER)
 
     def select(self, condition: int, if_positive: int, otherwise: int) -> int:
         """Return the node of `if_positive` if `condition` > 0, else `otherwise`."""

@@ -28,7 +28,7 @@ from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
 from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import CONST, Array, Node, Tape
-from appell.compile.tape.traced_array import TracedArray, apply_ufunc, select_each
+from appell.compile.tape.traced_array import TracedArray, apply_ufunc
 from appell.errors import TraceError
 
 
@@ -58,6 +58,25 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return node[1] if node[0] == CONST else Traced(graph, index)
 
     return left, right
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """Return the method for a constructor of `Graph` with one operand."""
+    make = getattr(Graph, name)
+    return lambda self: self.scalar(make(self.graph, self.index))
+
+
+def _functions(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the methods f(x, other) and f(other, x) for a constructor of `Graph`."""
+    make = getattr(Graph, name)
+
+    def first(self, other):
+        return self.scalar(make(self.graph, self.index, self.node_of(other)))
+
+    def second(self, other):
+        return self.scalar(make(self.graph, self.node_of(other), self.index))
+
+    return first, second
 
 
 class Traced:
@@ -113,17 +132,17 @@ class Traced:
         return self
 
     def __pow__(self, exponent):
-        if exponent == 0.5:
-            return self.sqrt()
         if not isinstance(exponent, int):
-            raise TraceError(f"a traced scalar is raised to the power {exponent}.", expected="an integer or 0.5")
+            if self._index_of(exponent) is None:
+                return NotImplemented
+            return self.sqrt() if is_number(exponent) and exponent == 0.5 else self.power(exponent)
         if exponent < 0:
             return 1.0 / self ** (-exponent)
         half = self ** (exponent // 2) if exponent > 1 else 1.0
         return half * half * self if exponent % 2 else half * half
 
-    def __abs__(self):
-        return self.select(self, -self)
+    def __rpow__(self, base):
+        return NotImplemented if self._index_of(base) is None else self.power_of(base)
 
     # ---- functions, by the names that algebra.scalar and NumPy's object arrays look up
 
@@ -142,15 +161,16 @@ class Traced:
     def sqrt(self):
         return self.scalar(self.graph.sqrt(self.index))
 
-    def atan2(self, x):
-        return self.scalar(self.graph.atan2(self.index, self.node_of(x)))
-
-    def atan2_of(self, y):
-        return self.scalar(self.graph.atan2(self.node_of(y), self.index))
+    exp, log, tanh, arcsin, arccos, erf, sign = map(
+        _function, ("exp", "log", "tanh", "arcsin", "arccos", "erf", "sign")
+    )
+    fabs = __abs__ = _function("abs")
+    atan2, atan2_of = _functions("atan2")
+    minimum, minimum_of = _functions("minimum")
+    maximum, maximum_of = _functions("maximum")
+    power, power_of = _functions("power")
 
     def select(self, if_positive, otherwise):
-        if isinstance(if_positive, np.ndarray) or isinstance(otherwise, np.ndarray):
-            return select_each(self, if_positive, otherwise)
         return self.scalar(self.graph.select(self.index, self.node_of(if_positive), self.node_of(otherwise)))
 
     def node_of(self, other: Any) -> int:
@@ -168,8 +188,9 @@ class Traced:
     def _raise_value_unknown(self, *_):
         raise TraceError(
             "the value of a traced scalar is needed, but it is unknown while tracing.",
-            hint="Use appell.select(condition, if_positive, otherwise) instead of if, min, max, and, or; appell.sin "
-            "instead of math.sin; np.array([...]) or np.stack instead of filling np.zeros(...).",
+            hint="Use appell.minimum and appell.maximum instead of min and max, "
+            "appell.select(condition, if_positive, otherwise) instead of if, and, or, appell.sin instead of math.sin, "
+            "np.array([...]) or np.stack instead of filling np.zeros(...).",
         )
 
     __bool__ = __float__ = __int__ = __index__ = _raise_value_unknown

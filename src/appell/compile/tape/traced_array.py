@@ -2,7 +2,7 @@
 
 A `TracedArray` is a NumPy array whose elements are traced scalars and floats. Indexing, slicing, `@`, `.T`, sums,
 broadcasting, `np.concatenate`, `np.stack` and `reshape` are those of NumPy. NumPy's functions of numbers, such as
-`np.sin`, apply the function of `appell.algebra.scalar` to each element, and so do `ap.sin` and its siblings.
+`np.sin`, apply the function of `appell.algebra.scalar` to each element.
 """
 
 from __future__ import annotations
@@ -15,20 +15,27 @@ import numpy as np
 from appell.algebra import scalar
 from appell.errors import TraceError
 
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {  # by NumPy's name: number of operands, and the function
-    "sin": (1, scalar.sin),
-    "cos": (1, scalar.cos),
-    "sqrt": (1, scalar.sqrt),
-    "arctan2": (2, scalar.atan2),
-    "rint": (1, scalar.nearest),
-    "floor": (1, scalar.floor),
-    "absolute": (1, scalar.magnitude),
-    "maximum": (2, scalar.larger),
-    "minimum": (2, lambda x, y: -scalar.larger(-x, -y)),
-    "clip": (3, scalar.clamp),
+FUNCTIONS: dict[str, np.ufunc] = {  # by NumPy's name; the other functions of NumPy use the operators of the elements
+    name: np.frompyfunc(function, operands, 1, identity=None)
+    for name, operands, function in (
+        ("sin", 1, scalar.sin),
+        ("cos", 1, scalar.cos),
+        ("sqrt", 1, scalar.sqrt),
+        ("exp", 1, scalar.exp),
+        ("log", 1, scalar.log),
+        ("tanh", 1, scalar.tanh),
+        ("arcsin", 1, scalar.arcsin),
+        ("arccos", 1, scalar.arccos),
+        ("arctan2", 2, scalar.atan2),
+        ("absolute", 1, scalar.abs),
+        ("sign", 1, scalar.sign),
+        ("maximum", 2, scalar.maximum),
+        ("minimum", 2, scalar.minimum),
+        ("clip", 3, scalar.clamp),
+        ("rint", 1, scalar.nearest),
+        ("floor", 1, scalar.floor),
+    )
 }
-_ELEMENTWISE = {name: np.frompyfunc(function, size, 1, identity=None) for name, (size, function) in FUNCTIONS.items()}
-_SELECT = np.frompyfunc(scalar.select, 3, 1)
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -41,7 +48,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: di
     arrays = [_objects(x) if k < ufunc.nin else x for k, x in enumerate(inputs)]
     if "out" in options:
         options = options | {"out": tuple(_written(each) for each in options["out"])}
-    function = _ELEMENTWISE.get(ufunc.__name__, ufunc)
+    function = FUNCTIONS.get(ufunc.__name__, ufunc)
     return _applied(ufunc, lambda: getattr(function, method)(*arrays, **options))
 
 
@@ -101,31 +108,3 @@ class TracedArray(np.ndarray):
         return _applied(
             function, lambda: super(TracedArray, self).__array_function__(function, types, arguments, options)
         )
-
-    # ---- functions of `appell.algebra.scalar`, by the names of the methods of a traced scalar
-
-    def sin(self):
-        return np.sin(self)
-
-    def cos(self):
-        return np.cos(self)
-
-    def sqrt(self):
-        return np.sqrt(self)
-
-    def rint(self):
-        return np.rint(self)
-
-    def atan2(self, x):
-        return np.arctan2(self, x)
-
-    def atan2_of(self, y):
-        return np.arctan2(y, self)
-
-    def select(self, if_positive, otherwise):
-        return select_each(self, if_positive, otherwise)
-
-
-def select_each(condition: Any, if_positive: Any, otherwise: Any) -> Any:
-    """Return `select` of arrays or scalars, element by element."""
-    return traced_array(_SELECT(*map(_objects, (condition, if_positive, otherwise))))
