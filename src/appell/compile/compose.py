@@ -86,8 +86,9 @@ def inherited(title: str, arguments: Sequence[Any], inputs: Sequence[Array]) -> 
     """
     tangents = {}
     for array, value in zip(inputs, arguments, strict=True):
-        nodes = _nodes(np.asarray(value, dtype=object))
-        candidates = list(value.flat[0].graph.tangents.get(nodes, {}).values()) if nodes else []
+        scalars = np.asarray(value, dtype=object)
+        nodes = _nodes(scalars)
+        candidates = list(scalars.flat[0].graph.tangents.get(nodes, {}).values()) if nodes else []
         if len(candidates) > 1:
             raise TraceError(
                 f"argument {array.name} of {title} is passed to functions of systems whose coordinates differ in kind.",

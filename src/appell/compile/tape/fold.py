@@ -180,7 +180,12 @@ RULES = (
     ),
     Rule("minimum(x, x) = x", Op.MINIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
     Rule("maximum(x, x) = x", Op.MAXIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
-    Rule("power(x, 0) = 1, power(x, 1) = x, power(x, 2) = x x, power(x, -1) = 1/x", Op.POWER, ((ANY, CONST),), _exact_power),
+    Rule(
+        "power(x, 0) = 1, power(x, 1) = x, power(x, 2) = x x, power(x, -1) = 1/x",
+        Op.POWER,
+        ((ANY, CONST),),
+        _exact_power,
+    ),
     Rule("select(c, x, y)", Op.SELECT, ((CONST, ANY),), lambda g, c, x, y: x if g.nodes[c][1] > 0.0 else y),
     Rule("select(c, x, x) = x", Op.SELECT, ((ANY, ANY),), lambda g, c, x, y: x if x == y else None),
 )
