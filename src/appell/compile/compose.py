@@ -53,7 +53,9 @@ def composed(
         if graph is not None and array.name in tangents and (nodes := _nodes(value)):
             graph.tangents.setdefault(nodes, {})[tangents[array.name].digest] = tangents[array.name]
     spread = [np.broadcast_to(value, (*batch, *array.shape)) for array, value in zip(tape.inputs, values, strict=True)]
-    samples = [inlined(tape, [x for value in spread for x in value[index].flat]) for index in np.ndindex(*batch)]
+    samples = [
+        inlined(tape, [x for value in spread for x in value[(*index, ...)].flat]) for index in np.ndindex(*batch)
+    ]
     results, start = [], 0
     for array in tape.outputs:
         entries = np.empty(len(samples) * array.size, dtype=object)

@@ -41,7 +41,7 @@ from appell.compile.native.machine import Code
 from appell.compile.packed import Packed, pack
 from appell.compile.program.roll import roll
 from appell.compile.tape.count import OpCount
-from appell.compile.tape.differentiate import along, jacobian, seed, weighted
+from appell.compile.tape.differentiate import Seed, along, columns_of, jacobian, seed, weighted
 from appell.compile.tape.formula import Formula, count, fused, unrolled
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
@@ -382,7 +382,7 @@ class Function:
     def _jacobian(self, wrt: tuple[str, ...]) -> Function:
         seeds = self._seeds("jacobian", wrt)
         by_rule = self.rule(wrt) if self.rule is not None else None
-        work = len(self.formula) * sum(seed.outputs[0].shape[1] for seed in seeds)
+        work = len(self.formula) * sum(map(columns_of, seeds))
         if by_rule is not None and work > MIN_CACHED_WORK:
             return by_rule
         subject = content_hash("jacobian", self.tape, seeds, wrt) if work > MIN_CACHED_WORK else None
@@ -499,7 +499,7 @@ class Function:
             used.append(next(each for each in candidates if each not in used))
         return used[len(self.inputs) :]
 
-    def _seeds(self, use: str, wrt: Sequence[str]) -> list[Tape]:
+    def _seeds(self, use: str, wrt: Sequence[str]) -> list[Seed]:
         names = [array.name for array in self.inputs]
         if not wrt:
             raise ArgumentError(
