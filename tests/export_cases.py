@@ -23,6 +23,11 @@ def every_op(x, y, t):
         "m": [[long, angle], [select(t, x[1] / 3.0, -t), nearest(3.0 * x[1])], [0.0, t]],
         "n": nearest(t) + select(-t, y[0][0], y[1][1]),
         "cube": [[[x[0], 2.5]], [[x[1] * t, t * t]]],
+        "functions": [
+            *(ap.exp(t), ap.log(t * t + 0.5), ap.tanh(x[0]), ap.arcsin(0.9 * sin(x[1])), ap.arccos(0.9 * cos(t))),
+            *(ap.abs(t), ap.sign(x[1]), ap.power(t * t + 1.0, x[0]), ap.power(1.5, t), ap.power(x[1] - 2.0, 3.0)),
+            *(ap.minimum(x[0], t), ap.maximum(0.1, x[1]), ap.minimum(y[0][0], 0.2), ap.erf(x[0] - t)),
+        ],
     }
 
 

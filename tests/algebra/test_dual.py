@@ -18,7 +18,10 @@ def everything(q):
     powers = [x**3 + y**1 - (1.0 + z * z) ** 0.5, (2.0 + x * x) ** -2, +x - 1.0]
     angles = [ap.atan2(y, x + 3.0), ap.atan2(1.0, x + 3.0), ap.atan2(z, 2.0)]
     chosen = [ap.select(x, y, z), ap.select(-x, 1.0, y * z), abs(y) + abs(-z)]
-    return [smooth, powers, angles, chosen]
+    curved = [ap.exp(x), ap.log(3.0 + x * x) * ap.tanh(y), ap.arcsin(ap.sin(x) / 2.0) + ap.arccos(ap.cos(y) / 2.0)]
+    raised = [ap.power(1.0 + x * x, y), ap.power(2.0, z) + 3.0**x, (1.0 + y * y) ** 1.5 + ap.erf(z)]
+    limited = [ap.minimum(x, y) + ap.minimum(0.5, z), ap.maximum(x, 0.2) * ap.maximum(y, z), ap.sign(x) * ap.abs(y)]
+    return [smooth, powers, angles, chosen, curved, raised, limited]
 
 
 def test_rates_agree_with_those_of_the_compiler():

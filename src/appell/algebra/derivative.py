@@ -22,10 +22,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from appell.algebra.scalar import (
     Scalar,
     Vector,
-    abs,
     arccos,
     arcsin,
     atan2,
@@ -92,7 +93,7 @@ class Dual:
         return self
 
     def __pow__(self, exponent):
-        if not isinstance(exponent, int):
+        if not isinstance(exponent, (int, np.integer)):
             return self.sqrt() if is_number(exponent) and exponent == 0.5 else self.power(exponent)
         lower_power = self.value ** (exponent - 1) if exponent != 1 else 1.0
         return Dual(self.value * lower_power, exponent * lower_power * self.rate)

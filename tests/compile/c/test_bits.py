@@ -171,7 +171,24 @@ def every_op(x, y, t):
     """Every operation of a tape, with inputs among the results and a result that appears twice."""
     turned = [sin(t), cos(t), sin(x[0] * x[1]), atan2(y[0][0], y[0][1])]
     rest = [nearest(y[1][0]), level(y[1][1]), select(x[0], x[1], -t), sqrt(x[0]), x[0] / x[1], -x[1]]
-    return {"turned": turned, "rest": [[a, b] for a, b in zip(rest[:3], rest[3:], strict=True)], "same": t, "two": 2.0}
+    curved = [
+        ap.exp(t),
+        ap.log(x[0]),
+        ap.power(x[0], x[1]),
+        ap.tanh(t),
+        ap.arcsin(y[0][0]),
+        ap.arccos(y[0][1]),
+        ap.erf(t),
+    ]
+    chosen = [ap.abs(x[0]), ap.sign(x[1]), ap.minimum(x[0], t), ap.maximum(x[1], t)]
+    return {
+        "curved": curved,
+        "chosen": chosen,
+        "turned": turned,
+        "rest": [[a, b] for a, b in zip(rest[:3], rest[3:], strict=True)],
+        "same": t,
+        "two": 2.0,
+    }
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -11,11 +11,12 @@ from appell.algebra.scalar import cos, sin
 from appell.compile.program.program import Program
 from appell.compile.program.roll import roll
 from appell.compile.tape.formula import fused
-from appell.compile.tape.ops import ARITY, Op
+from appell.compile.tape.ops import ARITY, TRANSCENDENTAL, Op
 from appell.compile.tape.tape import Array, Node, Tape, arrays, verify
 
 ARITHMETIC = (Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.FMA, Op.FMS, Op.FNMA)
 EVERYTHING = (*ARITHMETIC, Op.DIV, Op.SQRT, Op.ATAN2, Op.SELECT, Op.SIN, Op.COS)
+FUNCTIONS = (Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM, *TRANSCENDENTAL)
 
 
 def tape(inputs: dict, outputs: dict, nodes: list[Node], results: list[int], name: str = "f") -> Tape:

@@ -10,7 +10,7 @@ from appell.compile.native import kernels
 from appell.compile.native.machine import Target, assemble, host
 from appell.compile.tape.evaluate import evaluate
 from appell.compile.tape.ops import Op
-from compile.llvm.tapes import ARITHMETIC, EVERYTHING, random_tape, tape
+from compile.llvm.tapes import ARITHMETIC, EVERYTHING, FUNCTIONS, random_tape, tape
 from compile.object_file import undefined_symbols
 from compile.ufuncs import make_ufunc
 
@@ -29,9 +29,12 @@ def test_every_instruction_is_emitted():
     assert set(EMIT) | {Op.CONST, Op.INPUT, Op.SIN, Op.COS} == set(Op)
 
 
+EXACT = (Op.DIV, Op.SELECT, Op.ROUND, Op.LEVEL, Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_exactly_rounded_instructions_have_the_bits_of_the_reference(seed):
-    of = random_tape(seed, ops=(*ARITHMETIC, Op.DIV, Op.SELECT, Op.ROUND, Op.LEVEL))
+    of = random_tape(seed, ops=(*ARITHMETIC, *EXACT))
     arguments = samples(of)
     for got, want in zip(make_ufunc(of)(*arguments), reference(of, arguments), strict=True):
         np.testing.assert_array_equal(got, want)
@@ -104,7 +107,8 @@ def test_an_object_refers_to_nothing_outside_itself(format, register, cpu):
     if cpu != "host" and not host().triple.startswith("x86_64"):
         pytest.skip("another family of processors")
     target = host() if cpu == "host" else Target(host().triple, cpu, "", has_fma=cpu != "x86-64")
-    of = random_tape(2, length=200, ops=(*EVERYTHING, Op.ROUND))
+    of = random_tape(2, length=200, ops=(*EVERYTHING, Op.ROUND, *FUNCTIONS))
+    assert {node[0] for node in of.nodes} >= set(FUNCTIONS)
     image = assemble(kernel.loop_kernel(of, format, target.has_fma, Form(register)), target, "all")
     undefined = [symbol for symbol in undefined_symbols(image) if symbol != "_GLOBAL_OFFSET_TABLE_"]
     assert undefined == []

@@ -29,6 +29,11 @@ def everything(x):
         ap.select(b, a * a, c * c * c),
         ap.select(a, a * a, ap.sqrt(c)),
         a * nearest(4.0 * b) + nearest(c),
+        ap.exp(a * b) * ap.log(c) + ap.tanh(b - c),
+        ap.arcsin(a * c) + ap.arccos(b * c) * ap.erf(a),
+        ap.power(a, b) + ap.power(b, 3.0) + ap.power(2.5, c) + c**1.5 + 2.0**b,
+        ap.abs(b) * a + ap.abs(c) + ap.sign(b) * c,
+        ap.minimum(a * a, b) * c + ap.maximum(a, b * b) - ap.minimum(c, 1.0) + ap.maximum(-1.0, c * b),
     ]
 
 
@@ -44,7 +49,7 @@ def differences(function, x, step=1e-6):
 @pytest.mark.parametrize("mode", [forward, reverse])
 def test_derivatives_agree_with_differences(mode):
     function = Function(tape())
-    derivative = mode(function.tape, "df", [seed(function.inputs, "x")], [Array("d", (6, 3))])
+    derivative = mode(function.tape, "df", [seed(function.inputs, "x")], [Array("d", (11, 3))])
     expected = differences(lambda x: evaluate(function.tape, x)[0], POINT)
     # central differences are good to about 1e-10 here
     np.testing.assert_allclose(evaluate(derivative, POINT)[0], expected, atol=1e-9)
@@ -53,7 +58,7 @@ def test_derivatives_agree_with_differences(mode):
 def test_both_modes_agree_to_rounding():
     function = Function(tape())
     results = [
-        evaluate(mode(function.tape, "df", [seed(function.inputs, "x")], [Array("d", (6, 3))]), POINT)[0]
+        evaluate(mode(function.tape, "df", [seed(function.inputs, "x")], [Array("d", (11, 3))]), POINT)[0]
         for mode in (forward, reverse)
     ]
     np.testing.assert_allclose(*results, rtol=1e-14, atol=1e-15)
@@ -62,6 +67,29 @@ def test_both_modes_agree_to_rounding():
 def test_a_branch_that_is_not_selected_does_not_affect_the_derivative():
     function = Function(trace("f", [Array("x", (1,))], lambda x: {"r": ap.select(x[0], x[0] * x[0], ap.sqrt(x[0]))}))
     assert function.gradient("x")([3.0]).tolist() == [6.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "y", "expected"),
+    [
+        (lambda x, y: ap.abs(x) + 0.0 * y, 0.0, 1.0, [-1.0, 0.0]),
+        (ap.minimum, 2.0, 2.0, [0.0, 1.0]),
+        (ap.maximum, 2.0, 2.0, [0.0, 1.0]),
+        (lambda x, y: ap.sign(x) * y, 0.0, 3.0, [0.0, 0.0]),
+        (ap.power, 0.0, 2.0, [0.0, 0.0]),
+    ],
+    ids=["abs", "minimum", "maximum", "sign", "power"],
+)
+def test_derivatives_where_branches_meet_are_those_of_select(function, x, y, expected):
+    of = trace("f", [Array("x", ()), Array("y", ())], lambda x, y: {"r": function(x, y)})
+    for mode in (forward, reverse):
+        d = mode(of, "df", [seed(of.inputs, name) for name in "xy"], [Array("dx", (1,)), Array("dy", (1,))])
+        assert np.concatenate(evaluate(d, x, y)).tolist() == expected
+
+
+def test_the_operand_that_is_not_the_minimum_does_not_affect_the_derivative():
+    function = Function.of("f", {"x": 9}, lambda x: {"r": ap.minimum(-1.0, ap.sqrt(x[0])) + sum(x)})
+    np.testing.assert_array_equal(function.gradient("x")(np.zeros(9)), np.ones(9))
 
 
 def test_derivatives_of_higher_order_are_obtained_by_repetition():
@@ -97,7 +125,7 @@ def test_many_directions_and_few_results_are_differentiated_in_reverse():
 def test_an_unknown_argument_lists_the_known_ones():
     with pytest.raises(ArgumentError, match="It has: x"):
         Function(tape(), owner="robot 'r'").jacobian("y")
-    with pytest.raises(ArgumentError, match="gradient of f: it has 6 scalar results"):
+    with pytest.raises(ArgumentError, match="gradient of f: it has 11 scalar results"):
         Function(tape()).gradient("x")
 
 

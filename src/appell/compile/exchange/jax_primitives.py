@@ -33,7 +33,7 @@ from jax.interpreters import ad, batching, mlir
 from appell.compile.exchange.differentiable import DifferentiableFunction, DifferentiableScan
 from appell.compile.exchange.replay import ARITHMETIC, Table, replay
 from appell.compile.exchange.xla import function_target, scan_target
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import TRANSCENDENTAL, Op
 from appell.compile.tape.tape import Tape
 
 Shape = tuple[int, ...]
@@ -291,6 +291,9 @@ OPERATIONS: Table = {
     Op.SELECT: lambda x, y, z: jnp.where(x > 0, y, z),
     Op.ROUND: jnp.round,
     Op.LEVEL: _level,
+    Op.ERF: jax.lax.erf,
+    **{op: getattr(jnp, op.name.lower()) for op in (Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM)},
+    **{op: getattr(jnp, op.name.lower()) for op in TRANSCENDENTAL if op is not Op.ERF},
 }
 
 

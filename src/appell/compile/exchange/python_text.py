@@ -29,14 +29,18 @@ class Library:
     broadcast: str
     stack: str  # scalars along a last axis
     module: str
+    power: str = "power"
+    erf: tuple[str, str] = ("", "{m}.erf({})")  # line that imports it, and its use
 
 
 _NUMPY_LIKE = {"broadcast": "{}.broadcast_arrays({})", "stack": "{}.stack([{}], axis=-1)"}
+_NUMPY_ERF = ("import math", "np.vectorize(math.erf, otypes=[float])({})")
+_JAX_ERF = ("import jax", "jax.lax.erf({})")
 LIBRARIES = {
-    "numpy": Library("import numpy as np", "np.asarray({}, float)", **_NUMPY_LIKE, module="np"),
-    "jax": Library("import jax.numpy as jnp", "jnp.asarray({})", **_NUMPY_LIKE, module="jnp"),
+    "numpy": Library("import numpy as np", "np.asarray({}, float)", **_NUMPY_LIKE, module="np", erf=_NUMPY_ERF),
+    "jax": Library("import jax.numpy as jnp", "jnp.asarray({})", **_NUMPY_LIKE, module="jnp", erf=_JAX_ERF),
     "torch": Library(
-        "import torch", "torch.as_tensor({})", "{}.broadcast_tensors({})", "{}.stack([{}], dim=-1)", "torch"
+        "import torch", "torch.as_tensor({})", "{}.broadcast_tensors({})", "{}.stack([{}], dim=-1)", "torch", "pow"
     ),
 }
 _FORMATS = {
@@ -52,7 +56,11 @@ _FORMATS = {
     Op.SELECT: "{m}.where({} > 0, {}, {})",
     Op.ROUND: "{m}.round({})",
     Op.LEVEL: "{m}.ones_like({})",
+    Op.POWER: "{m}.{power}({}, {})",
+    **{op: f"{{m}}.{op.name.lower()}({{}})" for op in (Op.ABS, Op.SIGN, Op.EXP, Op.LOG, Op.TANH, Op.ARCSIN, Op.ARCCOS)},
+    **{op: f"{{m}}.{op.name.lower()}({{}}, {{}})" for op in (Op.MINIMUM, Op.MAXIMUM)},
 }
+_OF_ARRAYS = (Op.MINIMUM, Op.MAXIMUM, Op.POWER)  # functions that do not accept numbers in PyTorch
 
 
 def python_text(function: Function, library: str) -> str:
@@ -66,7 +74,8 @@ def python_text(function: Function, library: str) -> str:
     title = docstring(f"{tape.name}{owner}: ({inputs}) -> ({outputs}), written by appell.")
     arguments = ", ".join(array.name for array in tape.inputs)
     body = [*_arguments(tape, of), *_nodes(tape, of), f"return {_returned(tape, of)}"]
-    lines = [f'"""{title}"""', "", of.importing, "", "", f"def {tape.name}({arguments}):"]
+    imports = [of.erf[0]] if of.erf[0] and any(node[0] == Op.ERF for node in tape.nodes) else []
+    lines = [f'"""{title}"""', "", *imports, of.importing, "", "", f"def {tape.name}({arguments}):"]
     lines += [f'    """{_sentence(function)}"""', *(f"    {line}" for line in body)]
     return "\n".join(lines) + "\n"
 
@@ -117,7 +126,9 @@ def _nodes(tape: Tape, of: Library) -> list[str]:
     lines = []
     for number, (op, *operands) in enumerate(tape.nodes):
         if op > Op.INPUT:
-            text = _FORMATS[Op(op)].format(*(_name(tape, k, of) for k in operands), m=of.module)
+            name = _full if op in _OF_ARRAYS else _name
+            form = of.erf[1] if op == Op.ERF else _FORMATS[Op(op)]
+            text = form.format(*(name(tape, k, of) for k in operands), m=of.module, power=of.power)
             lines.append(f"v{number} = {text}")
     return lines
 

@@ -2,6 +2,7 @@
 
 Vectors are columns. Arrays of more than two axes, which CasADi does not have, become matrices: the last axis gives the
 columns, all others the rows. Powers of two that only prevent squares from overflowing (LEVEL) are replaced by 1.
+CasADi's minimum and maximum of NaN and a number are the number.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from appell.compile.c.signature import identifiers
 from appell.compile.exchange.replay import ARITHMETIC, half_to_even, replay
 from appell.compile.function import Function
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import TRANSCENDENTAL, Op
 from appell.compile.tape.tape import Array
 from appell.errors import needed_package
 
@@ -42,6 +43,10 @@ def _table(casadi: Any) -> dict[Op, Any]:
         Op.SELECT: lambda x, y, z: casadi.if_else(x > 0.0, y, z),
         Op.ROUND: lambda x: half_to_even(x, casadi.floor, casadi.ceil),
         Op.LEVEL: lambda x: 1.0,
+        Op.ABS: casadi.fabs,
+        Op.MINIMUM: casadi.fmin,
+        Op.MAXIMUM: casadi.fmax,
+        **{op: getattr(casadi, op.name.lower()) for op in (Op.SIGN, *TRANSCENDENTAL)},
     }
 
 

@@ -117,6 +117,17 @@ def _table(sympy: Any) -> dict[Op, Any]:
         Op.SELECT: lambda x, y, z: sympy.Piecewise((y, x > 0), (z, True)),
         Op.ROUND: lambda x: half_to_even(x, sympy.floor, sympy.ceiling),
         Op.LEVEL: lambda x: sympy.Integer(1),
+        Op.ABS: sympy.Abs,
+        Op.SIGN: sympy.sign,
+        Op.MINIMUM: sympy.Min,
+        Op.MAXIMUM: sympy.Max,
+        Op.EXP: sympy.exp,
+        Op.LOG: sympy.log,
+        Op.POWER: sympy.Pow,
+        Op.TANH: sympy.tanh,
+        Op.ARCSIN: sympy.asin,
+        Op.ARCCOS: sympy.acos,
+        Op.ERF: sympy.erf,
     }
 
 

@@ -49,7 +49,7 @@ class Constants:
         function : writes the instructions of the function with an emitter and operands, and returns the result
         operands : arguments
         """
-        real, name = self._lanes.real, f"@function.{function.__name__}"
+        real, name = self._lanes.real, f"@function_{function.__name__}"
         if name not in self._functions:
             inner = Emitter(emit.lanes, emit.fused, self)
             parameters = [f"%x{k}" for k in range(len(operands))]

@@ -9,7 +9,8 @@ A row of the table gives, for each operand, the change of the node for a change 
 the contributions of a node's operands, one direction at a time, and skips directions on which the node does not depend;
 reverse mode propagates the adjoint of a result to the operands. Both use the folding constructors of the graph, so that
 derivatives are as economical as if they had been traced, and can be differentiated again. Where two branches meet, the
-derivative is that of the branch which `select` takes: |x| has -1 at 0, minimum and maximum that of the second operand.
+derivative is that of the branch that `select` takes: -1 for |x| at 0, that of the second operand for equal operands of
+minimum and maximum.
 
 The directions of an array of plain numbers are its elements. An argument that is not a vector space, such as a
 quaternion, moves along the columns of a tangent: q̇ = N(q) v.

@@ -109,16 +109,13 @@ def _odd(op: Op) -> Apply:
     return lambda g, x: g.neg(getattr(g, op.name.lower())(_inner(g, x)))
 
 
-def _exact_power(g: Graph, x: int, y: int) -> int | None:
-    """Return a power that is rounded once."""
-    exponent = g.nodes[y][1]
-    if exponent == 0.0:
-        return g.const(1.0)
-    if exponent == 1.0:
-        return x
-    if exponent == -1.0:
-        return g.div(g.const(1.0), x)
-    return g.mul(x, x) if exponent == 2.0 else None
+def _power(exponent: float, replaced: Apply) -> Rule:
+    """Return the rule for a power with a constant exponent that is rounded once."""
+
+    def apply(g: Graph, x: int, y: int) -> int | None:
+        return replaced(g, x) if g.nodes[y][1] == exponent else None
+
+    return Rule(f"power(x, {exponent:g})", Op.POWER, ((ANY, CONST),), apply)
 
 
 FUNCTIONS = (Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM, *TRANSCENDENTAL)
@@ -180,12 +177,10 @@ RULES = (
     ),
     Rule("minimum(x, x) = x", Op.MINIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
     Rule("maximum(x, x) = x", Op.MAXIMUM, ((ANY, ANY),), lambda g, x, y: x if x == y else None),
-    Rule(
-        "power(x, 0) = 1, power(x, 1) = x, power(x, 2) = x x, power(x, -1) = 1/x",
-        Op.POWER,
-        ((ANY, CONST),),
-        _exact_power,
-    ),
+    _power(0.0, lambda g, x: g.const(1.0)),
+    _power(1.0, lambda g, x: x),
+    _power(2.0, lambda g, x: g.mul(x, x)),
+    _power(-1.0, lambda g, x: g.div(g.const(1.0), x)),
     Rule("select(c, x, y)", Op.SELECT, ((CONST, ANY),), lambda g, c, x, y: x if g.nodes[c][1] > 0.0 else y),
     Rule("select(c, x, x) = x", Op.SELECT, ((ANY, ANY),), lambda g, c, x, y: x if x == y else None),
 )

@@ -132,7 +132,7 @@ class Traced:
         return self
 
     def __pow__(self, exponent):
-        if not isinstance(exponent, int):
+        if not isinstance(exponent, (int, np.integer)):
             if self._index_of(exponent) is None:
                 return NotImplemented
             return self.sqrt() if is_number(exponent) and exponent == 0.5 else self.power(exponent)

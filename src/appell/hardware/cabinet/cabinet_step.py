@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from appell.algebra.scalar import Scalar, clamp, floor, larger, nearest, select
+from appell.algebra.scalar import Scalar, clamp, floor, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.friction_parts import FrictionParts
 from appell.hardware.cabinet.hardware import Blocks
@@ -102,7 +102,7 @@ def encoder(channel: Channel, theta: Scalar, raw: Scalar, index: Scalar, seen: S
     now = floor(channel.resolution * (theta - channel.home))
     turn, turn_before = (floor((x + 0.5) / channel.counts_per_turn) for x in (now, raw))
     passed = (turn - turn_before) * (turn - turn_before)
-    pulse = float(channel.counts_per_turn) * larger(turn, turn_before)
+    pulse = float(channel.counts_per_turn) * maximum(turn, turn_before)
     return now, select(passed, pulse, index), select(passed, 1.0, seen)
 
 

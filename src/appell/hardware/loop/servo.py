@@ -15,11 +15,12 @@ are not numbers make the largest alarm NaN, so that a single comparison detects 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, clamp, larger, largest, magnitude, nearest, select
+from appell.algebra.scalar import Scalar, clamp, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.axes import axis_word
 from appell.control.design import Design
@@ -110,8 +111,8 @@ class Servo:
             "memory_next": [*q, *v, *step.integral, *gap, *step.tau],
             "codes": self._codes(step.tau),
             "alarms": alarms,
-            "alarm": larger(largest(alarms), finite),
-            "speed": largest(magnitude(rate) for rate in v),
+            "alarm": reduce(maximum, [*alarms, finite]),
+            "speed": reduce(maximum, [abs(rate) for rate in v]),
         }
 
     def _observe(self, q, v, measured, ahead, fresh: Scalar, dt: Scalar):
@@ -149,14 +150,14 @@ class Servo:
     def _alarms(self, signals, q, v, reference, gap) -> list[Scalar]:
         guard, at = self.guard, self.layout.at
         ranges = zip(q, guard.lower, guard.upper, strict=True)
-        position = largest(magnitude(x - 0.5 * (low + high)) - 0.5 * (high - low) for x, low, high in ranges)
-        velocity = largest(magnitude(x) - most for x, most in zip(v, guard.velocity, strict=True))
+        position = reduce(maximum, [abs(x - 0.5 * (low + high)) - 0.5 * (high - low) for x, low, high in ranges])
+        velocity = reduce(maximum, [abs(x) - most for x, most in zip(v, guard.velocity, strict=True)])
         following: Scalar = -1.0
         if self.design.law.tracks:
             rows = zip(q, reference[0], guard.following, strict=True)
-            following = largest(magnitude(x - target) - most for x, target, most in rows)
-        disagreement = largest(magnitude(x) - most for x, most in zip(gap, guard.potentiometer, strict=True))
-        hot = largest(signals[at["hot"]]) - 0.5
+            following = reduce(maximum, [abs(x - target) - most for x, target, most in rows])
+        disagreement = reduce(maximum, [abs(x) - most for x, most in zip(gap, guard.potentiometer, strict=True)])
+        hot = reduce(maximum, signals[at["hot"]]) - 0.5
         return [
             position,
             velocity,

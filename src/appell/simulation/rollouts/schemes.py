@@ -22,10 +22,11 @@ Iterations and stages are written as loops, which are unrolled into straight-lin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import NamedTuple, Protocol
 
 from appell.algebra.loops import Loops, Rows
-from appell.algebra.scalar import Scalar, Vector, largest, magnitude
+from appell.algebra.scalar import Scalar, Vector, maximum
 
 MIDPOINT_ITERATIONS = 6  # of (2)
 STAGES = ((0.0, 0.5, 1.0), (0.5, 0.5, 2.0), (0.5, 1.0, 2.0), (1.0, 0.0, 1.0))  # time, length to the next stage, weight
@@ -112,8 +113,8 @@ def midpoint(loops: Loops, slopes: Slopes, inputs: Vector, q: Vector, v: Vector)
     )
     iterates = loops.values(states)
     end = [2.0 * m - s for m, s in zip(iterates[count], x, strict=True)]
-    changes = (magnitude(m - s) for m, s in zip(iterates[count][n:], iterates[count - 1][n:], strict=True))
-    return Stepped(end[:n], end[n:], largest(changes) if v else 0.0)
+    changes = (abs(m - s) for m, s in zip(iterates[count][n:], iterates[count - 1][n:], strict=True))
+    return Stepped(end[:n], end[n:], reduce(maximum, changes) if v else 0.0)
 
 
 SCHEMES: dict[str, Scheme] = {"rk4": rk4, "euler": euler, "midpoint": midpoint}

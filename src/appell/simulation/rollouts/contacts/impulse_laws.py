@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from appell.algebra.loops import Loops, Rows
-from appell.algebra.scalar import Scalar, Vector, clamp, dot, is_number, magnitude, positive, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, clamp, dot, is_number, maximum, select, sqrt
 from appell.algebra.solve import Cholesky
 from appell.formulate.equations import Equations
 from appell.simulation.contact.contact import JointStop
@@ -62,9 +62,9 @@ class Range:
         inverse, *bounds = data
         impulse: Scalar = 0.0
         if self.low is not None:
-            impulse = impulse + positive(f[0] + inverse * (bounds[0] - u[0]))
+            impulse = impulse + maximum(f[0] + inverse * (bounds[0] - u[0]), 0.0)
         if self.high is not None:
-            impulse = impulse - positive(inverse * (u[0] - bounds[-1]) - f[0])
+            impulse = impulse - maximum(inverse * (u[0] - bounds[-1]) - f[0], 0.0)
         return [impulse]
 
 
@@ -94,13 +94,13 @@ class Cone:
             [stick[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(self.size)] for i in range(self.size)
         ]
         sticking = [x - dot(row, gap) for x, row in zip(f, rows, strict=True)]
-        normal = positive(f[0] + inverse * (low - u[0]))
+        normal = maximum(f[0] + inverse * (low - u[0]), 0.0)
         tangential = [x - r * y for x, y in zip(f[1:], u[1:], strict=True)]
         bound = mu * normal
         square = dot(tangential, tangential)
         part = select(square - bound * bound, bound / sqrt(square + MIN_DIVISOR), 1.0)
         sliding = [normal, *(part * x for x in tangential)]
-        radius = mu * positive(sticking[0])
+        radius = mu * maximum(sticking[0], 0.0)
         sticks = radius * radius - dot(sticking[1:], sticking[1:])
         return [select(sticks, x, y) for x, y in zip(sticking, sliding, strict=True)]
 
@@ -220,13 +220,13 @@ class FreeStep:
 
     def bound(self, distance: Scalar) -> Scalar:
         """Return `low` of (1) without bounces."""
-        return -positive(distance) / self.s
+        return -maximum(distance, 0.0) / self.s
 
     def bouncing(self, row: Vector, distance: Scalar, restitution: float, sign: float = 1.0) -> Scalar:
         """Return `low` of (1) along a row times `sign`."""
         before = sign * dot(row, self.before)
         gained = sign * dot(row, self.free) - before
-        fast = -before - BOUNCE_RATIO * magnitude(gained)
+        fast = -before - BOUNCE_RATIO * abs(gained)
         bounce = select(fast, -restitution * before, 0.0)
         reaches = distance + self.s * (before + gained)
         low = self.bound(distance)

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from appell.algebra.scalar import Scalar, Vector, dot, positive, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, dot, maximum, select, sqrt
 from appell.algebra.solve import LDL
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
@@ -184,7 +184,7 @@ class _Solver:
         f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0)
         change = [x - y for x, y in zip(f, f0, strict=True)]
         u = [dot(row, f0) + x for row, x in zip(self.A, b, strict=True)]
-        gain = 0.5 * (dot(f0, u) + dot(f0, b)) - positive(self._kinetic_difference(before, free))
+        gain = 0.5 * (dot(f0, u) + dot(f0, b)) - maximum(self._kinetic_difference(before, free), 0.0)
         part = _largest_part(gain, dot(change, u), dot(change, [dot(row, change) for row in self.A]))
         return [x + part * y for x, y in zip(f0, change, strict=True)]
 
@@ -207,8 +207,8 @@ class _Solver:
 
 def _largest_part(gain: Scalar, slope: Scalar, curvature: Scalar) -> Scalar:
     """Return the largest p ≤ 1 with gain + p slope + ½p² curvature ≤ 0; 0 if there is none."""
-    margin = positive(-gain)
-    root = sqrt(positive(slope * slope + 2.0 * curvature * margin) + MIN_DIVISOR)
+    margin = maximum(-gain, 0.0)
+    root = sqrt(maximum(slope * slope + 2.0 * curvature * margin, 0.0) + MIN_DIVISOR)
     part = select(slope, 2.0 * margin / (slope + root + MIN_DIVISOR), (root - slope) / (curvature + MIN_DIVISOR))
     return select(gain + slope + 0.5 * curvature, select(1.0 - part, part, 1.0), 1.0)
 
@@ -272,7 +272,7 @@ def moreau_step(
     excess = energy - allowed - kinetic
     end = [select(excess, x, y) for x, y in zip(straight, corrected, strict=True)]
     kinetic, energy = (select(excess, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
-    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + MIN_DIVISOR)) + MIN_DIVISOR)
+    c = sqrt(maximum(1.0 - maximum(energy - allowed, 0.0) / (kinetic + MIN_DIVISOR), 0.0) + MIN_DIVISOR)
     return end, replace(response, v=[c * x for x in response.v])
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy.optimize import brentq
 
-from appell.algebra.scalar import Scalar, Vector, dot, positive, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, dot, maximum, select, sqrt
 from appell.algebra.vector import Vec3
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations, Wrenches
@@ -131,7 +131,7 @@ class Penalty:
 
 def _normal_force(distance: Scalar, speed: Scalar, k: float, c: float) -> Scalar:
     """Return fₙ of (1)."""
-    return select(-distance, positive(-k * distance - c * speed), 0.0)
+    return select(-distance, maximum(-k * distance - c * speed, 0.0), 0.0)
 
 
 def _friction_factor(square: Scalar, bound: Scalar, grip: float) -> Scalar:
