@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell import kinematics as kinematics
     from appell import motion as motion
     from appell import sweeps as sweeps
-    from appell.algebra.rotation import Pose as Pose
     from appell.algebra.elementwise import abs as abs
     from appell.algebra.elementwise import arccos as arccos
     from appell.algebra.elementwise import arcsin as arcsin
@@ -41,6 +40,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.algebra.elementwise import sin as sin
     from appell.algebra.elementwise import sqrt as sqrt
     from appell.algebra.elementwise import tanh as tanh
+    from appell.algebra.rotation import Pose as Pose
     from appell.algebra.vector import Vec3 as Vec3
     from appell.compile.function import Function as Function
     from appell.compile.native.threads import set_threads as set_threads

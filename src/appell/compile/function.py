@@ -39,9 +39,20 @@ from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.packed import Packed, pack
+from appell.compile.program.program import Program
+from appell.compile.program.reverse import Gradient, NotReversibleError, reverse
 from appell.compile.program.roll import roll
 from appell.compile.tape.count import OpCount
-from appell.compile.tape.differentiate import Seed, along, columns_of, jacobian, seed, weighted
+from appell.compile.tape.differentiate import (
+    MAX_FORWARD_COLUMNS,
+    Elements,
+    Seed,
+    along,
+    columns_of,
+    jacobian,
+    seed,
+    weighted,
+)
 from appell.compile.tape.formula import Formula, count, fused, unrolled
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
@@ -185,10 +196,13 @@ class Function:
             results = body(*given, *values[len(shapes) :])
             if not tangents:
                 found.update(inherited(of, given, shapes))
+            graphs.extend(scalar.graph for value in given for scalar in np.ravel(value)[:1])
             return results
 
-        found = dict(tangents)
+        found, graphs = dict(tangents), []
         formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
+        if not loops and any(graph.has_large_products for graph in graphs):
+            formula = roll(name, shapes, lambda *values: on_arrays(*values[: len(shapes)]))
         return cls(formula, doc, owner, found)
 
     def __repr__(self) -> str:
@@ -382,13 +396,33 @@ class Function:
     def _jacobian(self, wrt: tuple[str, ...]) -> Function:
         seeds = self._seeds("jacobian", wrt)
         by_rule = self.rule(wrt) if self.rule is not None else None
-        work = len(self.formula) * sum(map(columns_of, seeds))
+        columns = sum(map(columns_of, seeds))
+        if columns > MAX_FORWARD_COLUMNS and (reversed_program := self._reversed(wrt, seeds)) is not None:
+            return self._derived(reversed_program, f"Derivative of {self.name} with respect to {', '.join(wrt)}.")
+        work = len(self.formula) * columns
         if by_rule is not None and work > MIN_CACHED_WORK:
             return by_rule
         subject = content_hash("jacobian", self.tape, seeds, wrt) if work > MIN_CACHED_WORK else None
         tape = cached_trace(subject, lambda: jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt))
         differentiated = self._derived(tape, f"Derivative of {self.name} with respect to {', '.join(wrt)}.")
         return by_rule if by_rule is not None and len(differentiated.fused) > len(by_rule.fused) else differentiated
+
+    def _reversed(self, wrt: tuple[str, ...], seeds: Sequence[Seed]) -> Program | None:
+        """Return the gradient of a program with one scalar result as a program; None if it has to be unrolled."""
+        [result, *others], program = self.outputs, self.formula
+        if (
+            not isinstance(program, Program)
+            or others
+            or result.size > 1
+            or not all(isinstance(x, Elements) for x in seeds)
+        ):
+            return None
+        gradients = [Gradient(f"d{result.name}_d{name}", name) for name in wrt]
+        try:
+            made = reverse(program, f"{self.name}_d{'_d'.join(wrt)}", self.inputs, {result.name: 1.0}, gradients)
+        except NotReversibleError:
+            return None
+        return replace(made, outputs=tuple(replace(each, shape=(*result.shape, *each.shape)) for each in made.outputs))
 
     def gradient(self, wrt: str) -> Function:
         """Return the gradient of a function with one scalar result with respect to an argument.
@@ -400,9 +434,9 @@ class Function:
         >>> f.gradient("v")([3.0, 4.0])
         array([3., 4.])
         """
-        if len(self.tape.results) != 1:
+        if (count := sum(array.size for array in self.outputs)) != 1:
             raise ArgumentError(
-                f"gradient of {self.title}: it has {len(self.tape.results)} scalar results.",
+                f"gradient of {self.title}: it has {count} scalar results.",
                 expected="a function with one scalar result",
                 hint="Use jacobian() for several results.",
             )

@@ -29,7 +29,6 @@ from appell.compile.tape.passes import in_groups
 from appell.compile.tape.tape import CONST, INPUT, Array, Tape
 from appell.errors import TraceError
 
-
 MAX_FORWARD_COLUMNS = 1000  # directions up to which a function with branches and few results uses forward mode
 
 
@@ -248,8 +247,8 @@ def jacobian(tape: Tape, name: str, seeds: Sequence[Seed], labels: Sequence[str]
     ]
     columns = sum(map(columns_of, seeds))
     few_results = 4 * len(set(tape.results)) < columns
-    # in reverse mode, 0 · NaN of a branch that is not selected makes the derivative NaN; thousands of directions are too
-    # many for forward mode
+    # in reverse mode, 0 · NaN of a branch that is not selected makes the derivative NaN; thousands of directions are
+    # too many for forward mode
     mode = reverse if few_results and (columns > MAX_FORWARD_COLUMNS or not _branches(tape, seeds)) else forward
     return mode(tape, name, seeds, outputs)
 

@@ -3,6 +3,9 @@
 A `TracedArray` is a NumPy array whose elements are traced scalars and floats. Indexing, slicing, `@`, `.T`, sums,
 broadcasting, `np.concatenate`, `np.stack` and `reshape` are those of NumPy. NumPy's functions of numbers, such as
 `np.sin`, apply the function of `appell.algebra.scalar` to each element.
+
+The product of a large matrix of arguments, such as the weights of a policy, and a vector is a loop over the rows of the
+matrix. The code is then as long as one row, compiles in a fraction of the time, and runs faster.
 """
 
 from __future__ import annotations
@@ -13,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from appell.algebra import scalar
+from appell.algebra.loops import Rows
 from appell.errors import TraceError
+
+MIN_LOOP_PRODUCTS = 256  # products of a matrix and a vector from which they are a loop over rows
 
 FUNCTIONS: dict[str, np.ufunc] = {  # by NumPy's name; the other functions of NumPy use the operators of the elements
     name: np.frompyfunc(function, operands, 1, identity=None)
@@ -48,6 +54,10 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: di
     arrays = [_objects(x) if k < ufunc.nin else x for k, x in enumerate(inputs)]
     if "out" in options:
         options = options | {"out": tuple(_written(each) for each in options["out"])}
+    if ufunc is np.matmul and method == "__call__" and not options:
+        product = _large_product(*arrays)
+        if product is not None:
+            return traced_array(product)
     function = FUNCTIONS.get(ufunc.__name__, ufunc)
     return _applied(ufunc, lambda: getattr(function, method)(*arrays, **options))
 
@@ -64,6 +74,25 @@ def _applied(function: Any, call: Callable[[], Any]) -> Any:
             expected=f"arithmetic, @, sums, functions that rearrange arrays, or one of {', '.join(FUNCTIONS)}",
         ) from error
     return traced_array(result) if isinstance(result, np.ndarray) and result.dtype == object else result
+
+
+def _large_product(matrix: np.ndarray, vector: np.ndarray) -> list[Any] | None:
+    """Return the product of a large matrix of traced scalars and a vector as a loop, if the trace can have loops."""
+    if (matrix.ndim, vector.ndim) == (1, 2):
+        matrix, vector = vector.T, matrix
+    if (matrix.ndim, vector.ndim) != (2, 1) or matrix.size < MIN_LOOP_PRODUCTS or matrix.shape[1] != len(vector):
+        return None
+    if any(map(scalar.is_number, matrix.flat)):  # constants are cheaper in straight code
+        return None
+    graph = matrix.flat[0].graph
+    graph.has_large_products = True
+    if graph.loops is None:
+        return None
+    count, loops = len(matrix), graph.loops
+    rows, given, products = loops.given(matrix), loops.given([vector]), loops.table(count, 1)
+    reads, writes = [Rows(rows, range(count)), Rows(given, [0] * count)], [Rows(products, range(count))]
+    loops.each([lambda row, x: [[scalar.dot(row, x)]]], [0] * count, reads, writes)
+    return [x for (x,) in loops.values(products)]
 
 
 def _objects(x: Any) -> np.ndarray:

@@ -14,21 +14,28 @@ all derivatives in appell.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.compile.function import Function
+from appell.compile.program.program import Program
+from appell.compile.program.reverse import Gradient, NotReversibleError, reverse
 from appell.compile.scan import Scan
+from appell.compile.tape.differentiate import MAX_FORWARD_COLUMNS
 from appell.compile.tape.trace import inline
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.simulation.rollouts.task import flat_per_member, member_count, over_time, per_member
 
 if TYPE_CHECKING:
+    from appell.simulation.rollouts.formula import StepFormula
     from appell.simulation.rollouts.plan import Rollout
     from appell.simulation.rollouts.task import RolloutTask
+
+
+MAX_STORED_NUMBERS = 4_000_000  # of the adjoints that one call of the kernel stores
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,13 @@ def adjoint_scan(plan: Rollout) -> Scan:
     driven = state | formula.driven
     inputs = {array.name: array.shape for array in step.inputs if array.name != "cost"}
 
+    carried = adjoints | {f"by_{name}": size for name, size in free.items()}
+    if (
+        sum(free.values()) > MAX_FORWARD_COLUMNS
+        and (looped := _looped_adjoint(step, carried, formula, driven)) is not None
+    ):
+        return looped
+
     def total(*scalars):
         values = dict(zip([*inputs, *adjoints], scalars, strict=True)) | {"cost": 0.0}
         outputs = inline(step.tape, *(values[array.name] for array in step.inputs))
@@ -61,7 +75,6 @@ def adjoint_scan(plan: Rollout) -> Scan:
 
     wrt = [*state, "torque", *free]
     pullback = Function.of("rollout_adjoint", inputs | adjoints, total, owner=step.owner).jacobian(*wrt).tape
-    carried = adjoints | {f"by_{name}": size for name, size in free.items()}
     names = [*carried, *formula.held, *driven]
 
     def body(*scalars):
@@ -75,6 +88,25 @@ def adjoint_scan(plan: Rollout) -> Scan:
 
     doc = "A step of a rollout, backwards."
     return Scan.of("rollout_adjoint", carried, formula.held, driven, body, owner=step.owner, doc=doc)
+
+
+def _looped_adjoint(
+    step: Function, carried: Mapping[str, Any], formula: StepFormula, driven: Mapping[str, Any]
+) -> Scan | None:
+    """Return the kernel of (2) with the loops of the step, for thousands of weights; None if it has to be unrolled."""
+    if not isinstance(step.formula, Program):
+        return None
+    names, of_step = [*carried, *formula.held, *driven], {array.name: array for array in step.inputs}
+    inputs = [replace(of_step[name.removeprefix("by_")], name=name) for name in names]
+    weights = {name: f"by_{name}" for name in formula.carried if name != "cost"} | {"cost": 1.0}
+    gradients = [Gradient(name, name[3:], name if name[3:] in formula.held else "") for name in carried]
+    gradients.append(Gradient("by_torque", "torque"))
+    try:
+        program = reverse(step.formula, "rollout_adjoint", inputs, weights, gradients)
+    except NotReversibleError:
+        return None
+    doc = "A step of a rollout, backwards."
+    return Scan(Function(program, doc, step.owner), len(carried), len(formula.held))
 
 
 def gradient_of(plan: Rollout, task: RolloutTask, threads: int | None) -> CostGradient:
@@ -101,14 +133,29 @@ def gradient_of(plan: Rollout, task: RolloutTask, threads: int | None) -> CostGr
             first_state = np.broadcast_to(task.carried[name][:, None], after[name][:, :1].shape)
             states[name] = np.concatenate([first_state, after[name][:, :-1]], axis=1)
     driven = [array[:, ::-1] for array in (states | task.driven).values()]
-    with np.errstate(all="ignore"):
-        adjoint_results = plan.adjoint(*adjoints.values(), *task.held.values(), *driven, every=1, threads=threads)
-    slopes = {array.name: result for array, result in zip(plan.adjoint.outputs, adjoint_results, strict=True)}
-    first = {name: slope[:, -1] for name, slope in slopes.items() if name != "by_torque"}
+    first, torque = _run_backwards(plan.adjoint, adjoints, task, driven, threads)
     q0 = np.einsum("...ij,...i->...j", tangent(plan.dyn, task.carried["q"]), first["by_q"])
     arguments = {name: first[f"by_{name}"].reshape(-1, *shape) for name, shape in plan.arguments.items()}
-    torque = slopes["by_torque"][:, ::-1]
-    return CostGradient(cost, q0, first["by_v"], torque, first.get("by_parameters"), arguments)
+    return CostGradient(cost, q0, first["by_v"], torque[:, ::-1], first.get("by_parameters"), arguments)
+
+
+def _run_backwards(
+    adjoint: Scan, carried: dict[str, np.ndarray], task: RolloutTask, driven: list[np.ndarray], threads: int | None
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the adjoints at the first step, by name, and those of the torques, from the last step to the first.
+
+    A scan stores all adjoints after each step, so that gradients with respect to thousands of weights are computed in
+    several calls.
+    """
+    size = task.members * sum(array.size for array in adjoint.arguments.carried)
+    rows, torques = max(1, MAX_STORED_NUMBERS // size), []
+    for start in range(0, task.steps, rows):
+        parts = [array[:, start : start + rows] for array in driven]
+        with np.errstate(all="ignore"):
+            results = adjoint(*carried.values(), *task.held.values(), *parts, every=1, threads=threads)
+        carried = {name: result[:, -1] for name, result in zip(carried, results, strict=False)}
+        torques.append(results[-1])
+    return carried, np.concatenate(torques, axis=1)
 
 
 def _entrywise(function: Function) -> Function:
