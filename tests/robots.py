@@ -16,7 +16,7 @@ from appell.describe.load import load_tree, tree_names
 from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.joints import KINDS, Motion, random_quaternion
+from appell.model.joints import KINDS, Motion, Revolute, random_quaternion
 from appell.model.limits import Limits
 from appell.model.robot import Joint, Link, Mimic, Robot
 
@@ -48,6 +48,17 @@ def example_cases() -> dict[str, tuple[Path, str]]:
         for base in ("fixed", "floating") if moves else ("floating",):
             cases[f"{path.stem} on a {base} base"] = path, base
     return cases
+
+
+def rope(links: int) -> Robot:
+    """Return rods of 5 cm on joints about y and x alternately, hanging from the ground."""
+    rods = []
+    for k in range(links):
+        axis, position = ((1, 0, 0) if k % 2 else (0, 1, 0)), Vec3(0.0, 0.0, -0.05 if k else 0.0)
+        joint = Joint(f"joint{k}", Revolute(axis), Pose(translation=position))
+        body = Body(0.02, (0.0, 0.0, -0.025), (4.3e-6, 4.3e-6, 1e-6))
+        rods.append(Link(f"link{k}", f"link{k - 1}" if k else None, joint, body))
+    return Robot("rope", tuple(rods))
 
 
 def random_body(rng: np.random.Generator) -> Body:

@@ -7,13 +7,14 @@ Any inverse dynamics gives the bias (at a = 0), any method the matrix. Mata et a
 robot: it exceeds the caches of the processor and takes longer to compile. A loop runs the same short code for every
 link and reads its numbers from a table.
 
-    inverse dynamics     O(n) in both cases; loops for more than `MAX_STRAIGHT_LINKS` links
+    inverse dynamics     O(n) in both cases; the form with fewer operations, as far as the model shows it, and loops
+                         from `MAX_STRAIGHT_OPERATIONS` on, which take long to compile
     forward dynamics     straight-line code uses the inertia matrix, loops use articulated bodies in O(n); loops if the
                          matrix couples more than `MAX_STRAIGHT_PAIRS` pairs of links
 
-A humanoid with 33 links uses straight-line code, the forward dynamics of a chain of 20 links uses loops; decision 0024
-has the measurements. Other formulations, and a forward dynamics requested by name, never use loops. Articulated bodies
-require independent joints, so the forward dynamics of a tree with mimic joints is straight-line code.
+Humanoids use straight-line code, chains of 20 links with oblique axes use loops; decision 0024 has the measurements.
+Other formulations, and a forward dynamics requested by name, never use loops. Articulated bodies require independent
+joints, so the forward dynamics of a tree with mimic joints is straight-line code.
 """
 
 from __future__ import annotations
@@ -281,8 +282,13 @@ def _check_known(kind: str, name: str, known: Iterable[str]) -> None:
         raise ArgumentError(unknown_name(kind, name, known, "appell"))
 
 
-MAX_STRAIGHT_LINKS = 40  # largest number of links for straight-line inverse dynamics
-MAX_STRAIGHT_PAIRS = 200  # the same for forward dynamics: pairs of a link and one at or inboard of it
+# Operations of inverse dynamics per link. Loops have the same number for all robots; straight-line code omits the zeros
+# and ones of rotations and axes. The estimate chooses the shorter form of all robots of `tests/formulate/looped`.
+LOOP_OPERATIONS = 166
+STRAIGHT_OPERATIONS, OBLIQUE_PLACEMENT, OBLIQUE_AXIS = 95, 60, 90
+MIN_LOOPED_LINKS = 16  # shorter trees use straight-line code
+MAX_STRAIGHT_OPERATIONS = 20_000  # of inverse dynamics: more take seconds to compile
+MAX_STRAIGHT_PAIRS = 200  # for straight-line forward dynamics: pairs of a link and one at or inboard of it
 LOOP_FORMULATION = "gibbs-appell"  # the only formulation with loops
 LOOPED_INVERSE = ("inverse_dynamics", "generalized_forces", "bias", "gravity", "energy")
 LOOPED_FORWARD = ("forward_dynamics", "state_rate")
@@ -321,10 +327,25 @@ def looping(robot: Robot, formulation: Formulation, looped: bool | None, *, forw
     if not suits or looped is False:
         return NO_LOOPS
     independent = all(link.joint.mimic is None for link in robot.links)
-    long, coupled = (
-        (True, True) if looped else (len(robot.links) > MAX_STRAIGHT_LINKS, _pairs(robot) > MAX_STRAIGHT_PAIRS)
+    inverse, forward = (True, True) if looped else (_is_looped(robot), _pairs(robot) > MAX_STRAIGHT_PAIRS)
+    return Looping(inverse, forward and independent and not forward_given)
+
+
+def _is_looped(robot: Robot) -> bool:
+    """Whether inverse dynamics is shorter in loops, or too long in straight-line code, by an estimate of operations."""
+    operations = sum(_straight_operations(link) for link in robot.links)
+    shorter = operations > LOOP_OPERATIONS * len(robot.links) and len(robot.links) >= MIN_LOOPED_LINKS
+    return shorter or operations > MAX_STRAIGHT_OPERATIONS
+
+
+def _straight_operations(link: Link) -> int:
+    rotation = [x for row in link.joint.placement.rotation.rows for x in row]
+    axes = [x for partial in link.joint.motion.partials for x in (*partial.angular, *partial.linear)]
+    folds = (0.0, 1.0, -1.0)
+    oblique_placement = not any(x in folds for x in rotation)
+    return (
+        STRAIGHT_OPERATIONS + OBLIQUE_PLACEMENT * oblique_placement + OBLIQUE_AXIS * any(x not in folds for x in axes)
     )
-    return Looping(long, coupled and independent and not forward_given)
 
 
 def _pairs(robot: Robot) -> int:

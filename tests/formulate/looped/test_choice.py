@@ -11,8 +11,7 @@ import pytest
 import appell as ap
 from appell.compile.program.program import Program
 from appell.compile.tape.tape import Tape
-from appell.formulate.formulations import MAX_STRAIGHT_LINKS
-from robots import random_motion, random_tree
+from robots import example_urdfs, random_motion, random_tree, rope
 
 
 def chain(links):
@@ -25,21 +24,43 @@ def bush(links):
     return replace(robot, links=tuple(replace(link, parent=None) for link in robot.links))
 
 
-def test_long_trees_use_loops_and_short_ones_do_not():
-    short, long = ap.Dynamics(chain(6)), ap.Dynamics(chain(MAX_STRAIGHT_LINKS + 1))
+def test_long_chains_use_loops_and_short_ones_do_not():
+    short, long = ap.Dynamics(chain(6)), ap.Dynamics(chain(40))
     assert short.looped == ()
-    assert "inverse_dynamics" not in ap.Dynamics(chain(MAX_STRAIGHT_LINKS)).looped
-    assert "forward_dynamics" in ap.Dynamics(chain(MAX_STRAIGHT_LINKS)).looped  # its inertia matrix couples all pairs
-    assert "forward_dynamics" not in ap.Dynamics(bush(MAX_STRAIGHT_LINKS)).looped
     assert isinstance(long.inverse_dynamics.formula, Program)
     assert isinstance(long.forward_dynamics.formula, Program)
     assert repr(long).endswith("in loops)")
     assert "loops" not in repr(short)
 
 
+def test_the_inertia_matrix_of_a_bush_couples_few_links_so_its_forward_dynamics_has_no_loops():
+    assert "forward_dynamics" in ap.Dynamics(chain(40)).looped
+    assert "forward_dynamics" not in ap.Dynamics(bush(40)).looped
+
+
+EXAMPLES = ["talos_full_v2.urdf", "icub.urdf", "romeo_laas_small.urdf", "tiago_pro.urdf", "centauro.urdf"]
+
+
+@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
+@pytest.mark.parametrize("robot", [*EXAMPLES, chain(16), chain(40), rope(40)], ids=str)
+def test_inverse_dynamics_uses_the_form_with_fewer_operations(robot):
+    if isinstance(robot, str):
+        robot = ap.load(next(path for path in example_urdfs() if path.name == robot), physical=False)
+
+    def operations(looped):
+        counts = ap.Dynamics(robot, looped=looped).inverse_dynamics.count()
+        return counts.mul + counts.add
+
+    assert ("inverse_dynamics" in ap.Dynamics(robot).looped) == (operations(True) < operations(False))
+
+
+def test_a_tree_whose_straight_line_code_would_take_long_to_compile_uses_loops():
+    assert "inverse_dynamics" in ap.Dynamics(rope(300)).looped
+
+
 def test_loops_and_straight_line_code_can_be_requested():
     assert isinstance(ap.Dynamics(chain(3), looped=True).inverse_dynamics.formula, Program)
-    assert isinstance(ap.Dynamics(chain(MAX_STRAIGHT_LINKS + 1), looped=False).inverse_dynamics.formula, Tape)
+    assert isinstance(ap.Dynamics(chain(41), looped=False).inverse_dynamics.formula, Tape)
 
 
 def test_the_code_of_a_loop_does_not_grow_with_the_robot():
@@ -51,7 +72,7 @@ def test_the_code_of_a_loop_does_not_grow_with_the_robot():
 
 
 def test_requested_formulations_and_methods_are_never_replaced_by_loops():
-    robot = chain(MAX_STRAIGHT_LINKS + 1)
+    robot = chain(41)
     assert ap.Dynamics(robot, "newton-euler").looped == ()
     by_name = ap.Dynamics(robot, forward="articulated-body").looped
     assert "inverse_dynamics" in by_name

@@ -10,18 +10,7 @@ import pytest
 import appell as ap
 from appell.compile.tape import graph
 from appell_lab.references.oracle import Oracle, relative_error
-from robots import random_motion, random_tree
-
-
-def rope(links):
-    """Rods of 5 cm on joints about y and x alternately, hanging from the ground."""
-    rods = []
-    for k in range(links):
-        axis, position = ((1, 0, 0) if k % 2 else (0, 1, 0)), ap.Vec3(0.0, 0.0, -0.05 if k else 0.0)
-        joint = ap.Joint(f"joint{k}", ap.Revolute(axis), ap.Pose(translation=position))
-        body = ap.Body(0.02, (0.0, 0.0, -0.025), (4.3e-6, 4.3e-6, 1e-6))
-        rods.append(ap.Link(f"link{k}", f"link{k - 1}" if k else None, joint, body))
-    return ap.Robot("rope", tuple(rods))
+from robots import random_motion, random_tree, rope
 
 
 def test_a_rope_of_a_hundred_links_swings_and_keeps_its_energy():
@@ -57,7 +46,7 @@ def test_the_jacobian_of_a_frame_behind_many_joints_agrees_with_pinocchio(refere
 
 def test_a_function_with_too_many_operations_is_rejected(monkeypatch):
     monkeypatch.setattr(graph, "MAX_NODES", 3000)
-    dyn = ap.Dynamics(rope(60))
+    dyn = ap.Dynamics(rope(60), looped=True)
     assert np.isfinite(dyn.inverse_dynamics(*np.zeros((3, 60)))).all()
     with pytest.raises(ap.TraceError, match="more than 3,000 operations"):
         _ = dyn.mass_matrix
