@@ -139,7 +139,8 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
 
 _NAMES = {  # module -> the public names that it defines
     "appell.algebra.rotation": "Pose",
-    "appell.algebra.elementwise": "abs arccos arcsin atan2 cos erf exp log maximum minimum power select sign sin sqrt tanh",
+    "appell.algebra.elementwise": "abs arccos arcsin atan2 cos erf exp log maximum minimum power select sign sin sqrt "
+    "tanh",
     "appell.algebra.vector": "Vec3",
     "appell.compile.function": "Function",
     "appell.compile.native.threads": "set_threads threads",

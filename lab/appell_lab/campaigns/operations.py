@@ -120,7 +120,7 @@ def points(name: str, dtype: type, count: int, seed: int) -> tuple[np.ndarray, .
     parts = [_edges(dtype, of.edges), _magnitudes(dtype, part, rng), rng.choice(centres, 3 * part) * (1 + distance)]
     parts.append(distance[: part // 2])
     low, high = rng.choice(of.intervals, count - sum(map(len, parts))).T
-    x = _whole(np.concatenate([*parts, rng.uniform(low, high)]), dtype)
+    x = _as_finite(np.concatenate([*parts, rng.uniform(low, high)]), dtype)
     return (np.where(rng.random(count) < 0.99, np.abs(x), x) if name == "log" else x,)
 
 
@@ -140,10 +140,10 @@ def _magnitudes(dtype: type, count: int, rng: np.random.Generator) -> np.ndarray
     lowest = limits.minexp - limits.nmant
     size = np.exp2(rng.uniform(lowest, limits.maxexp - 1e-9, count)) * rng.choice([-1, 1], count)
     edges = rng.choice(_edges(dtype, ()), count)
-    return _whole(np.where(rng.random(count) < 0.1, edges, size), dtype)
+    return _as_finite(np.where(rng.random(count) < 0.1, edges, size), dtype)
 
 
-def _whole(x: np.ndarray, dtype: type) -> np.ndarray:
+def _as_finite(x: np.ndarray, dtype: type) -> np.ndarray:
     with np.errstate(all="ignore"):
         x = x.astype(dtype)
     return np.where(np.isfinite(x), x, dtype(1)).astype(dtype)
@@ -154,7 +154,7 @@ def _powers(dtype: type, count: int, rng: np.random.Generator) -> tuple[np.ndarr
     limits, kind = np.finfo(dtype), rng.integers(0, 20, count)
     near = 1 + np.exp2(rng.uniform(-limits.nmant, -1, count)) * rng.choice([-1, 1], count)
     x = np.select([kind < 6, kind < 12, kind < 18], [rng.uniform(0, 3, count), near, _magnitudes(dtype, count, rng)], 0)
-    x = _whole(np.where(kind < 16, np.abs(x), x), dtype)
+    x = _as_finite(np.where(kind < 16, np.abs(x), x), dtype)
     with np.errstate(all="ignore"):
         logarithm = np.log(np.abs(x.astype(float)))
         filling = rng.uniform(
@@ -165,7 +165,7 @@ def _powers(dtype: type, count: int, rng: np.random.Generator) -> tuple[np.ndarr
     y = np.where(kind >= 17, _magnitudes(dtype, count, rng), y)
     special = _edges(dtype, (3.0, 0.5))
     x, y = np.where(kind == 19, rng.choice(special, count), x), np.where(kind == 19, rng.choice(special, count), y)
-    return _whole(x, dtype), _whole(y, dtype)
+    return _as_finite(x, dtype), _as_finite(y, dtype)
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ class Function:
             Receives one array of traced scalars per argument (a scalar for the shape `()`) and returns the results
             by name, as scalars, arrays or nested lists. Arrays support indexing, slicing, arithmetic, `@`, sums and
             functions of NumPy such as `np.sin`. Other functions may be called: they become part of this one. Use
-            `ap.select` instead of `if`.
+            the functions of `ap` (`ap.sin`, `ap.exp`, `ap.maximum`, ...) and `ap.select` instead of `math` and `if`.
         doc, owner : str
             Docstring, and the name of the system in messages.
         tangents : mapping of str to Tape

@@ -10,7 +10,7 @@ Models, plants, controllers and identification use one law of friction along a j
     s(v) = sign v,  or  v / √(v² + width²)  where the force must be continuous                                   (2)
 
 Stribeck's curve falls from the static to the Coulomb level. It is written as a quotient instead of the usual
-exponential, because a tape has no exponential; both fall to half of the difference near |v| = stribeck. For a given
+exponential, which costs more; both fall to half of the difference near |v| = stribeck. For a given
 stribeck and width the law is linear in its levels, as identification requires:
 
     f = viscous · v + coulomb · (1 - k) s + static · k s      k = 1 / (1 + (v / stribeck)²)                      (3)

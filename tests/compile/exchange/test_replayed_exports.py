@@ -94,6 +94,7 @@ def test_casadi_differentiates_to_the_compiled_derivatives(robot, name):
 
 def test_every_instruction_means_the_same_in_casadi():
     function = Function.of("every_op", EVERY_OP, every_op)
+    assert {node[0] for node in function.tape.nodes} == set(Op) - {Op.FMA, Op.FMS, Op.FNMA}
     for arguments in samples(function, None, 20):
         assert_same(function.to_casadi()(*arguments), function(*arguments), 1e-14)
 

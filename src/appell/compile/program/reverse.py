@@ -87,7 +87,7 @@ def _spans(arrays: Sequence[Array]) -> dict[str, range]:
 
 
 def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[list[Stage], int, dict[int, int]]:
-    """Return stages that write slots of their own, the number of slots, and the final slot of every slot of `program`."""
+    """Return stages that write slots of their own, the number of slots, and the last slot of each slot of `program`."""
     location: dict[int, int] = {}
     absent = []
     for array, span in zip(program.inputs, _spans(program.inputs).values(), strict=True):

@@ -17,7 +17,9 @@ from appell.compile.tape.trace import Traced, flatten
 from appell.errors import AppellError, TraceError
 
 PACKAGE_FOLDER = str(Path(__file__).parents[2])
-HINT = "Use arithmetic, ap.sin, ap.cos, ap.sqrt, ap.atan2 and ap.select(condition, if_positive, otherwise)"
+HINT = (
+    "Use arithmetic, functions such as ap.sin, ap.exp and ap.maximum, and ap.select(condition, if_positive, otherwise)"
+)
 
 
 def called(function: Callable, what: str, *arguments: Any, source: Callable | None = None) -> Any:
