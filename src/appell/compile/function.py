@@ -195,15 +195,15 @@ class Function:
             given = [traced_array(value, f"argument {array.name} of {of}") for value, array in pairs]
             results = body(*given, *values[len(shapes) :])
             if not tangents:
-                found.update(inherited(of, given, shapes))
+                directions.update(inherited(of, given, shapes))
             graphs.extend(scalar.graph for value in given for scalar in np.ravel(value)[:1])
             return results
 
-        found, graphs = dict(tangents), []
+        directions, graphs = dict(tangents), []
         formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
         if not loops and any(graph.has_large_products for graph in graphs):
             formula = roll(name, shapes, lambda *values: on_arrays(*values[: len(shapes)]))
-        return cls(formula, doc, owner, found)
+        return cls(formula, doc, owner, directions)
 
     def __repr__(self) -> str:
         arguments, results = (", ".join(map(str, arrays)) for arrays in (self.inputs, self.outputs))

@@ -157,8 +157,8 @@ def _initial(size: int, slots: Mapping[str, range], wrt: Sequence[Gradient]) -> 
 
 
 def _pieces(length: int) -> list[tuple[int, int]]:
-    whole = length - length % FILL_WIDTH
-    return [(at, FILL_WIDTH) for at in range(0, whole, FILL_WIDTH)] + [(at, 1) for at in range(whole, length)]
+    multiple = length - length % FILL_WIDTH
+    return [(at, FILL_WIDTH) for at in range(0, multiple, FILL_WIDTH)] + [(at, 1) for at in range(multiple, length)]
 
 
 def _fill(runs: Sequence[tuple[int, int]]) -> Stage:
