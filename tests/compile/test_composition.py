@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell import _NAMES
 from appell.compile.scan import Scan
+from appell.compile.tape.traced_array import FUNCTIONS
 from appell.errors import ArgumentError, TraceError
 from appell.simulation import Rollout
 from robots import example_urdfs
@@ -117,6 +119,15 @@ def test_functions_of_constraints_compose():
     assert composed.jacobian("q").outputs[0].shape[-1] == bar.system.nv  # along the motions that the loop allows
 
 
+def test_functions_compose_in_constraints(arm):
+    jacobian, rate = arm.jacobian("tool0", "LOCAL_WORLD_ALIGNED"), arm.jacobian_rate("tool0", "LOCAL_WORLD_ALIGNED")
+    level = arm.system.with_loops(ap.Velocities(lambda q: (jacobian(q)[2:3], [0.0]), name="level"))  # constant height
+    dyn = ap.Dynamics(level)
+    w, a = dyn.tree_velocity(Q, V[:5]), dyn.tree_acceleration(Q, V[:5], A[:5])
+    np.testing.assert_allclose(jacobian(Q)[2] @ w, 0.0, atol=1e-12)
+    np.testing.assert_allclose(jacobian(Q)[2] @ a + rate(Q, w)[2] @ w, 0.0, atol=1e-12)
+
+
 def test_derivatives_of_a_composed_function_are_along_velocities(flying):
     system = flying.system
     frame = system.frame_names[-1]
@@ -216,6 +227,12 @@ EXPRESSIONS = {
     "loops": lambda x, m: np.array([a * b for a, b in zip(x, m[0], strict=True)]) + sum(row[0] for row in m),
     "cross": lambda x, m: np.cross(x, m[0]) + np.diag(m) + np.trace(m),
 }
+
+
+def test_functions_of_scalars_are_functions_of_numpy_too():
+    names = {"abs": "absolute", "atan2": "arctan2"}
+    public = [name for name in _NAMES["appell.algebra.elementwise"].split() if name not in ("erf", "power", "select")]
+    assert {names.get(name, name) for name in public} <= set(FUNCTIONS)
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)

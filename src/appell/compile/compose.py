@@ -12,17 +12,28 @@ derivatives of the composed function with respect to q are along velocities too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from appell.algebra import scalar as functions
+from appell.algebra.derivative import Dual
 from appell.compile.arguments import common_batch, in_order, numbers
+from appell.compile.exchange.replay import ARITHMETIC, Table, replay
 from appell.compile.results import named_results
 from appell.compile.tape.graph import Graph
+from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import Traced, inlined, is_traced
 from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError, TraceError
+
+SCALARS: Table = ARITHMETIC | {  # for dual numbers, by which users' constraints are differentiated
+    op: getattr(functions, {Op.ROUND: "nearest"}.get(op, op.name.lower()))
+    for op in Op
+    if op > Op.NEG and op not in (Op.FMA, Op.FMS, Op.FNMA)
+}
 
 
 def composed(
@@ -53,9 +64,9 @@ def composed(
         if graph is not None and array.name in tangents and (nodes := _nodes(value)):
             graph.tangents.setdefault(nodes, {})[tangents[array.name].digest] = tangents[array.name]
     spread = [np.broadcast_to(value, (*batch, *array.shape)) for array, value in zip(tape.inputs, values, strict=True)]
-    samples = [
-        inlined(tape, [x for value in spread for x in value[(*index, ...)].flat]) for index in np.ndindex(*batch)
-    ]
+    is_dual = any(isinstance(x, Dual) for value in values for x in value.flat)
+    evaluated = partial(replay, tape, SCALARS) if is_dual else partial(inlined, tape)
+    samples = [evaluated([x for value in spread for x in value[(*index, ...)].flat]) for index in np.ndindex(*batch)]
     results, start = [], 0
     for array in tape.outputs:
         entries = np.empty(len(samples) * array.size, dtype=object)
@@ -73,7 +84,7 @@ def _scalars(title: str, array: Array, value: Any) -> np.ndarray:
     for scalar in scalars.flat:
         if isinstance(scalar, np.ndarray | list | tuple):
             raise ArgumentError(f"{title}: argument {array.name} is nested unevenly.")
-        if not isinstance(scalar, Traced):
+        if not isinstance(scalar, Traced | Dual):
             numbers(title, array, scalar)  # raises unless it is a number
     return scalars
 
@@ -113,6 +124,8 @@ def _common_graph(title: str, inputs: Sequence[Array], values: Sequence[np.ndarr
     graph, first = None, ""
     for array, value in zip(inputs, values, strict=True):
         for scalar in value.flat:
+            if isinstance(scalar, Dual):
+                continue
             if not isinstance(scalar, Traced):
                 if not np.isfinite(scalar):
                     raise TraceError(

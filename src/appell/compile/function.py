@@ -199,7 +199,7 @@ class Function:
             graphs.extend(scalar.graph for value in given for scalar in np.ravel(value)[:1])
             return results
 
-        directions, graphs = dict(tangents), []
+        directions, graphs = dict(tangents), list[Graph]()
         formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
         if not loops and any(graph.has_large_products for graph in graphs):
             formula = roll(name, shapes, lambda *values: on_arrays(*values[: len(shapes)]))

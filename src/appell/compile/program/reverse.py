@@ -89,7 +89,7 @@ def _spans(arrays: Sequence[Array]) -> dict[str, range]:
 def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[list[Stage], int, dict[int, int]]:
     """Return stages that write slots of their own, the number of slots, and the last slot of each slot of `program`."""
     location: dict[int, int] = {}
-    absent = []
+    absent: list[int] = []
     for array, span in zip(program.inputs, _spans(program.inputs).values(), strict=True):
         if array.name in slots:
             location |= zip(span, slots[array.name], strict=True)
@@ -168,7 +168,8 @@ def _fill(runs: Sequence[tuple[int, int]]) -> Stage:
 
 def _stage(name: str, pieces: Sequence[tuple[int, int | None, int]]) -> Stage:
     """Return the stage of iterations (target, source or None for zero, width)."""
-    steps, order = [], []
+    steps: list[FrameStep] = []
+    order: list[int] = []
     for width in (FILL_WIDTH, 1):
         chosen = [piece for piece in pieces if piece[2] == width]
         if not chosen:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.derivative import Dual
 from appell.algebra.scalar import is_number
 from appell.compile.tape.evaluate import evaluate
 from appell.compile.tape.graph import Graph
@@ -201,7 +202,7 @@ def is_traced(value: Any) -> bool:
     """Return whether an argument of a call holds traced scalars."""
     if isinstance(value, np.ndarray):
         return isinstance(value, TracedArray) or (value.dtype == object and any(map(is_traced, value.flat)))
-    return isinstance(value, Traced) or (isinstance(value, (list, tuple)) and any(map(is_traced, value)))
+    return isinstance(value, Traced | Dual) or (isinstance(value, (list, tuple)) and any(map(is_traced, value)))
 
 
 def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:

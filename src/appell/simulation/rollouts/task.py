@@ -25,6 +25,7 @@ from appell.model.joints import unit_quaternion
 from appell.model.system import System
 from appell.simulation.inputs import COMPONENTS, PrescribedMotions
 from appell.simulation.options import checked_step_length, checked_steps
+from appell.simulation.rollouts.laws import NO_ARGUMENTS
 from appell.simulation.states import CLOSURE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def task_of(
     every: int = 1,
     *,
     parameters: Any = None,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, Any] = NO_ARGUMENTS,
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
     start: float = 0.0,
