@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+from importlib.metadata import files
 from pathlib import Path
 from time import sleep as pause
 from typing import Any
@@ -19,7 +20,7 @@ from PIL import Image
 import appell as ap
 
 HERE = Path(__file__).resolve().parent
-COLORS = 160  # per file; enough for the shades of a robot
+COLORS = 256  # per file; enough for the shades of a robot
 REST_S = 2.0  # the page draws still pictures with more detail after this time
 
 
@@ -41,6 +42,8 @@ def main() -> None:
             with ap.view(thing, open_browser=False, wait=False) as viewer:
                 browser.open(viewer.url, (960, 600))
                 shoot(browser, name, time)
+        for name, file in {"view-ur10": "ur10_robot.urdf", "view-go2": "go2.urdf"}.items():
+            compare(browser, name, ap.load(str(example(file))), Path(folder) / "robot.html")
         fall, _ = shown["view-tree10"]
         browser.open(fall.to_html(Path(folder) / "fall.html"), (960, 600), dark=True)
         shoot(browser, "view-file", 1.083)
@@ -58,13 +61,43 @@ def shoot(browser: Any, name: str, time: float) -> None:
     keep(browser, name)
 
 
-def keep(browser: Any, name: str) -> None:
-    """Store a picture of the page after it has come to rest."""
+def example(name: str) -> Path:
+    """Return the path of a file of example-robot-data."""
+    (path,) = (file.locate() for file in files("example-robot-data") or () if file.name == name)
+    return Path(str(path))
+
+
+def compare(browser: Any, name: str, robot: ap.Robot, path: Path) -> None:
+    """Store pictures of the live page and of the file of a robot side by side."""
+    with ap.view(robot, open_browser=False, wait=False) as viewer:
+        shots = []
+        for page in (viewer.url, ap.to_html(robot, path, overwrite=True)):
+            browser.open(page, (720, 460))
+            browser.ready()
+            shots.append(picture(browser))
+    width, height = shots[0].size
+    both = Image.new("RGB", (2 * width, height))
+    for k, shot in enumerate(shots):
+        both.paste(shot, (k * width, 0))
+    save(both, name)
+
+
+def picture(browser: Any) -> Image.Image:
+    """Return a picture of the page after it has come to rest."""
     pause(REST_S)
     browser.settled()
-    shot = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
+    return Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
+
+
+def keep(browser: Any, name: str) -> None:
+    """Store a picture of the page after it has come to rest."""
+    save(picture(browser), name)
+
+
+def save(shot: Image.Image, name: str) -> None:
+    """Store a picture with a palette of few colours."""
     path = HERE / "images" / f"{name}.png"
-    shot.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    shot.quantize(COLORS, Image.Quantize.MAXCOVERAGE, kmeans=8, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1024} kB")
 
 

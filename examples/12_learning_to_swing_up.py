@@ -21,7 +21,7 @@ def observation(q, v):
     return [s, c, w, s * w, c * w]
 
 
-def reward(q, v, tau):
+def reward(t, q, v, tau):
     """Return 1 if upright and at rest, 0 if hanging."""
     return 0.5 - 0.5 * ap.cos(q[0]) - 0.002 * v[0] * v[0] - 0.001 * tau[0] * tau[0]
 

@@ -635,7 +635,7 @@ def others() -> dict[str, Callable[[], Any]]:
     def environment() -> Any:
         env = ap.gym_env(
             ap.load("pendulum"),
-            lambda q, v, tau: -q[0] * q[0],
+            lambda t, q, v, tau: -q[0] * q[0],
             actuators=ap.load("pendulum").actuator_names,
             action_limits=(-1.0, 1.0),
             horizon=5,

@@ -40,11 +40,11 @@ def cart_pole(cart=10.0):
     return builder.build()
 
 
-def upright(q, v, tau):
+def upright(t, q, v, tau):
     return -0.5 * ap.cos(q[0]) - 0.01 * v[0] * v[0] - 0.001 * tau[0] * tau[0]
 
 
-def balanced(q, v, tau):
+def balanced(t, q, v, tau):
     return ap.cos(q[1]) - 0.01 * q[0] * q[0]
 
 
@@ -195,7 +195,7 @@ def test_environments_support_contacts():
     builder.link("foot", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(0.1,) * 3, actuator=ap.Actuator(torque=20.0))
     floor = ap.Contact(["foot"], ap.Plane((0, 0, 1)), 0.0)
     env = ap.gym_env(
-        builder.build(), lambda q, v, tau: q[0], contacts=floor, method="moreau", reset=lambda _: ([1.0], [0.0])
+        builder.build(), lambda t, q, v, tau: q[0], contacts=floor, method="moreau", reset=lambda _: ([1.0], [0.0])
     )
     env.reset(seed=0)
     for _ in range(50):
@@ -206,7 +206,7 @@ def test_environments_support_contacts():
 def test_a_member_that_diverges_ends_in_its_last_finite_state():
     env = ap.gym_env(
         cart_pole(),
-        lambda q, v, tau: 1.0,
+        lambda t, q, v, tau: 1.0,
         members=2,
         law=lambda q, v, u: [u[0] * 1e12 * q[0], 0.0],
         action_limits=(0, 1),
@@ -247,13 +247,29 @@ def test_invalid_arguments_are_named(options, message):
         ap.gym_env(cart_pole(), balanced, **options).reset(seed=0)
 
 
+@pytest.mark.parametrize("reward", [lambda q, v, tau: 0.0, lambda q, v, tau, scale=1.0: 0.0, lambda t: 0.0])
+def test_a_reward_without_the_time_is_rejected(reward):
+    with pytest.raises(ArgumentError, match=r"reward '.*' has the parameters \(.*\n.*\(t, q, v, tau\).*(.|\n)*Add t"):
+        ap.gym_env(cart_pole(), reward)
+
+
+@pytest.mark.parametrize("members", [None, 2])
+def test_a_reward_can_depend_on_the_time_since_the_reset(members):
+    env = ap.gym_env(pendulum(), lambda t, q, v, tau: t, members=members, dt=1e-2, substeps=4, horizon=3)
+    action = np.zeros(env.action_space.shape)
+    for _ in range(2):
+        env.reset(seed=0)
+        rewards = [np.max(env.step(action)[1]) for _ in range(3)]
+        np.testing.assert_allclose(rewards, [0.04, 0.08, 0.12], atol=1e-12)
+
+
 def test_a_robot_without_torque_limits_is_rejected():
     with pytest.raises(ArgumentError, match="no actuator of robot 'cart-pole' has a torque limit"):
         ap.gym_env(cart_pole(None), balanced)
 
 
 def test_a_reward_with_a_branch_on_a_traced_scalar_is_rejected_with_its_line():
-    def steep(q, v, tau):
+    def steep(t, q, v, tau):
         return 1.0 if q[1] > 0.0 else 0.0
 
     with pytest.raises(TraceError, match=r"reward 'steep' cannot be traced.*if q"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from appell.show.scene.scene import SceneSlider
 from page_scenes import scene, swing
 
 # bounding boxes of all visible elements without visible children, clipped to the scrolling panel
@@ -43,6 +46,19 @@ def test_no_element_overlaps_another_or_leaves_the_page(opened, size):
     stage = next(box for box in boxes if box[0] == "stage")
     assert (stage[3] - stage[1]) * (stage[4] - stage[2]) > 0.3 * size[0] * size[1]
     assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("size", [(640, 480), (960, 600)], ids=str)
+def test_long_joint_names_are_shown_completely(opened, size):
+    names = ("shoulder_pan_joint", "shoulder_lift_joint", "gripper_left_motor_double_joint", "j" * 45)
+    sliders = tuple(SceneSlider(name, "rad", -1.0, 1.0, 0.0) for name in names)
+    browser = opened(scene(replace(swing("arm"), sliders=sliders)), size=size)
+    browser.do("document.querySelector('#joints').hidden = false")
+    rows = browser.ask(
+        "[...document.querySelectorAll('.slider .joint')].map((e) => [e.textContent, e.title,"
+        " e.scrollWidth <= e.clientWidth + 1, e.scrollHeight <= e.clientHeight + 1, getComputedStyle(e).textOverflow])"
+    )
+    assert rows == [[name, name, True, True, "clip"] for name in names]
 
 
 def test_the_panel_can_be_hidden_and_the_stage_grows(opened):

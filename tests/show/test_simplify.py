@@ -129,6 +129,17 @@ def test_a_thin_rod_next_to_a_large_body_is_kept(method):
     assert len(fewer.faces) <= 800
 
 
+def test_small_pieces_far_apart_do_not_vanish(method):
+    pieces = [Mesh(0.004 * ball(12).vertices + (0.25 * k, 0.1 * k, 0.0), ball(12).faces) for k in range(5)]
+    screws = Mesh(
+        np.concatenate([piece.vertices for piece in pieces]),
+        np.concatenate([piece.faces + k * len(piece.vertices) for k, piece in enumerate(pieces)]),
+    )
+    fewer = simplified(screws, 78)
+    assert 5 * 4 <= len(fewer.faces) <= 78
+    assert cKDTree(fewer.vertices).query([(0.25 * k, 0.1 * k, 0.0) for k in range(5)])[0].max() < 0.006
+
+
 def test_coincident_vertices_are_merged():
     vertices, faces = welded(ball(20).vertices, ball(20).faces)
     assert len(vertices) == 18 * 39 + 2

@@ -4,7 +4,7 @@ Actions are torques of some actuators within their limits, or numbers from which
 
     q, v         = substeps of the kernel of a rollout, with the action held constant
     observation  = observation(q, v)          after the last substep
-    reward       = reward(q, v, tau)          after the last substep; tau acted during it
+    reward       = reward(t, q, v, tau)       after the last substep, t s after the reset; tau acted during it
     terminated   = terminated(q, v) > 0
 
 All of these are traced and run in two kernels for any number of members. A member whose state becomes non-finite has
@@ -13,6 +13,7 @@ All of these are traced and run in two kernels for any number of members. A memb
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,6 +124,25 @@ def _bounds(limits: Any, size: int | None) -> tuple[np.ndarray, np.ndarray]:
     return low.astype(np.float32).astype(float), high.astype(np.float32).astype(float)
 
 
+def _check_parameters(reward: Callable) -> None:
+    """Raise ArgumentError for a reward of (q, v, tau), which lacks the time."""
+    try:
+        parameters = inspect.signature(reward)
+    except (TypeError, ValueError):  # a function without a readable signature
+        return
+    try:
+        parameters.bind(*"tqvu")
+        lacks_time = next(iter(parameters.parameters)) == "q"
+    except TypeError:
+        lacks_time = True
+    if lacks_time:
+        raise ArgumentError(
+            f"reward '{name_of(reward)}' has the parameters {parameters}.",
+            expected="(t, q, v, tau), as for the cost of a rollout; t is the time since the reset, in s",
+            hint="Add t as the first parameter.",
+        )
+
+
 @dataclass
 class Members:
     """The current state of all members; `taken` counts the actions of the episode."""
@@ -178,6 +198,7 @@ class Episodes:
                 expected="a system without them: actions are the only inputs of an environment",
             )
         self.reset = reset
+        _check_parameters(reward)
         self.readout = self._readout(reward, observation, terminated)
         self._results = [array.name for array in self.plan.scan.outputs]
         self._parameters = self.plan.formula.held.get("parameters", 0)
@@ -199,9 +220,9 @@ class Episodes:
             if given
         }
 
-        def body(q, v, tau):
+        def body(t, q, v, tau):
             observed = [*q, *v] if observation is None else list(called(observation, "observation", q, v))
-            rewarded = scalar_of(called(reward, labels[reward], q, v, tau), labels[reward])
+            rewarded = scalar_of(called(reward, labels[reward], t, q, v, tau), labels[reward])
             ends = (
                 0.0
                 if terminated is None
@@ -211,7 +232,7 @@ class Episodes:
             return {"observation": scalars_of(observed, names, "observation"), "reward": rewarded, "terminated": ends}
 
         system = self.system
-        inputs = {"q": system.nq, "v": system.nv, "tau": system.nu}
+        inputs = {"t": (), "q": system.nq, "v": system.nv, "tau": system.nu}
         return Function.of("readout", inputs, body, "Observation, reward and end of an episode.", system.owner)
 
     # ---- initial states
@@ -249,7 +270,7 @@ class Episodes:
 
     def observe(self, members: Members) -> np.ndarray:
         """Return the observations of members in their current states."""
-        observation, _, _ = self.readout(members.q, members.v, np.zeros(self.system.nu))
+        observation, _, _ = self.readout(0.0, members.q, members.v, np.zeros(self.system.nu))
         return np.asarray(observation, np.float32)
 
     def step(self, members: Members, action: Any) -> EpisodeStep:
@@ -270,7 +291,8 @@ class Episodes:
         diverged = ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
         members.q, members.v = (np.where(diverged[:, None], x, y) for x, y in ((members.q, q), (members.v, v)))
         members.taken = members.taken + 1
-        observation, reward, ends = self.readout(members.q, members.v, np.where(diverged[:, None], 0.0, tau))
+        t = members.taken * (substeps * self.dt)
+        observation, reward, ends = self.readout(t, members.q, members.v, np.where(diverged[:, None], 0.0, tau))
         return EpisodeStep(
             np.asarray(observation, np.float32),
             np.where(diverged, 0.0, reward),

@@ -49,7 +49,7 @@ def gym_env(
     dyn : Dynamics, Robot or Mechanism
         System of the environment. A robot has the friction and rotors of its description.
     reward : callable
-        `reward(q, v, tau)`, evaluated after every action.
+        `reward(t, q, v, tau)`, evaluated after every action, t seconds after the reset.
     members : int, optional
         Number of agents of a `gymnasium.vector.VectorEnv`. None: a `gymnasium.Env` of one agent.
     observation : callable, optional
@@ -89,7 +89,7 @@ def gym_env(
     Examples
     --------
     >>> import appell as ap
-    >>> def upright(q, v, tau):
+    >>> def upright(t, q, v, tau):
     ...     return -ap.cos(q[0]) - 0.01 * v[0] * v[0]
     >>> env = ap.gym_env(ap.load("pendulum"), upright, actuators=["hinge"], action_limits=(-2.0, 2.0))
     >>> env.action_space

@@ -12,6 +12,7 @@ from appell.show.plot.style import new_figure
 from appell.show.scene.camera import grid_step, parallel_camera, upwards
 from appell.show.stage.shape import Shape
 from appell.show.stage.walls import extent, wall_lines
+from constrained_cases import constrained
 from free_bodies import box, free_body
 
 
@@ -209,3 +210,13 @@ def test_invalid_arguments_are_named():
             ap.draw(*arguments)
     with pytest.raises(ap.ArgumentError, match=r"azimuth, elevation"):
         ap.draw(puma, view="above")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("rod-leg", ap.Distance), ("differential-drive", ap.Rolling)])
+def test_a_rod_or_wheel_with_a_prescribed_motion_is_drawn_like_one_without(name, kind):
+    system = ap.load(name) if kind is ap.Rolling else constrained(name)
+    driven = [ap.Prescribed(item) if isinstance(item, kind) else item for item in system.constraints]
+    prescribed = system.tree.with_loops(*driven, home=system.home)
+    expected, shape = Shape(ap.Dynamics(system)), Shape(ap.Dynamics(prescribed))
+    assert [segment.bodies for segment in shape.segments] == [segment.bodies for segment in expected.segments]
+    np.testing.assert_array_equal(shape.at(system.home).segments, expected.at(system.home).segments)

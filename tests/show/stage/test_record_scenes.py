@@ -10,12 +10,14 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import appell as ap
 from appell.motion import Event, Record
+from appell.show.movie.renderer import Renderer
 from appell.show.scene.scene import Scene, SceneMotion
 from appell.show.stage.appearance import Appearance
 from appell.show.stage.keyframes import keyframes
 from appell.show.stage.scenes import MAX_MARKS, record_scene, robot_scene
 from appell.show.stage.shape import proportions_of
 from free_bodies import box
+from robots import example_urdfs
 
 
 @pytest.fixture(scope="module")
@@ -341,3 +343,47 @@ def test_one_row_is_one_frame():
     robot = ap.load("planar-2r")
     motion = record_scene(Record.of([0.3], {"q": [[1.0, 0.0]]}, robot.coordinate_names), robot=robot).actors[0].motion
     assert motion.t.tolist() == [0.3]
+
+
+# ---- the floor
+
+
+def ur10():
+    (path,) = (path for path in example_urdfs() if path.name == "ur10_robot.urdf")
+    return ap.load(str(path))
+
+
+def test_the_floor_of_a_fixed_arm_is_at_its_base_however_far_it_falls():
+    record = ap.simulate(ap.Dynamics(ur10()), until=0.5)
+    scene = record_scene(record)
+    lowest = min(pose[2] for frame in scene.actors[0].motion.poses for pose in frame)
+    assert lowest < -0.5
+    assert scene.floor == 0.0
+    assert Renderer(scene, (160, 120)).ground.height == 0.0
+    assert robot_scene(ur10()).floor == 0.0
+
+
+def test_the_floor_is_the_lowest_horizontal_plane_of_the_contacts():
+    start = box().start
+    start[2] = 0.3
+    planes = [ap.Plane(offset=-0.5), ap.Plane((1.0, 0.0, 0.0), -2.0), ap.Plane((0.0, 0.0, 2.0), 0.1)]
+    record = ap.simulate(ap.Dynamics(box()), q0=start, until=0.01, contacts=[ap.Contact("all", planes[0])])
+    assert record_scene(record).floor == -0.5
+    assert record_scene(record, walls=planes).floor == -0.5
+    assert record_scene(record, walls=planes[1:]).floor == planes[2].offset
+    assert record_scene(record, walls=planes[1:2]).floor is None
+
+
+@pytest.mark.parametrize("name", ["talos", "box", "agile-wrist"])
+def test_the_floor_of_other_robots_is_below_their_lowest_part(name):
+    assert robot_scene(ap.load(name)).floor is None
+
+
+def test_the_floor_of_a_hanging_arm_is_below_it():
+    q = ur10().start
+    q[1] = np.pi / 2  # the upper arm points down
+    assert robot_scene(ur10(), q).floor is None
+
+
+def test_wheels_roll_on_the_floor():
+    assert robot_scene(ap.load("whipple-bicycle")).floor == 0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import zipfile
+from pathlib import Path
 
 import fmpy
 import numpy as np
@@ -168,6 +170,18 @@ def test_an_fmu_is_not_overwritten_silently(tmp_path):
         ap.to_fmu(ap.load("pendulum"), path)
     assert path.read_text() == "mine"
     assert ap.to_fmu(ap.load("pendulum"), path, overwrite=True) == path
+
+
+def test_a_full_disk_leaves_no_fmu(tmp_path, monkeypatch):
+    def fill_up(path, data):
+        with open(path, "wb") as file:
+            file.write(data[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", fill_up)
+    with pytest.raises(ArgumentError, match=r"arm\.fmu: No space left on device"):
+        ap.to_fmu(ap.load("pendulum"), tmp_path / "arm.fmu", compiler=None)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_values_of_wrenches_are_start_values(tmp_path):

@@ -24,7 +24,7 @@ from appell.show.meshes.mesh_file import read_mesh
 from appell.show.meshes.simplify import BUDGET, simplified, triangle_shares
 from appell.show.scene.scene import Color, Mesh
 
-FORMAT = "meshes 1"  # change this if the same files give different meshes
+FORMAT = "meshes 2"  # change this if the same files give different meshes
 
 MeshSource = Mesh | tuple[str, Sequence[float]]  # a mesh in memory, or the path and scale of a file
 Colored = list[tuple[Mesh, Color | None]]

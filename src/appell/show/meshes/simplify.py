@@ -22,7 +22,7 @@ import numpy as np
 
 from appell.show.scene.scene import Mesh
 
-BUDGET = 60_000  # triangles of a complete robot
+BUDGET = 120_000  # triangles of a complete robot: about 1.5 MB of a page
 MIN_TRIANGLES = 40  # per mesh, whatever the budget
 DEVIATION_FACTOR = 2.0  # allowed deviation times √T, relative to the mesh size
 MAX_RECOVERY_ROUNDS = 3  # rounds of adding lost thin parts
@@ -129,6 +129,8 @@ def _fewer(
     grid = _common_grid(vertices) if rounds == MAX_RECOVERY_ROUNDS else _own_grids(vertices, faces)
     points, kept = _clustered(vertices, faces, triangles, *grid)
     lost = _lost(vertices, faces, points, kept, allowed)
+    if not len(kept) and rounds:  # all pieces are smaller than a cell
+        return _fewer(vertices, faces, triangles, allowed, rounds - 1)
     if not lost.any() or rounds == 0 or triangles < 2 * MIN_TRIANGLES:
         return points, kept
     points, kept = _clustered(vertices, faces, int(MAIN_SHARE * triangles), *grid)

@@ -43,7 +43,7 @@ class Renderer:
         self.shaded = len(points) > 0 and not face_on and bool(axes[2] @ np.asarray(scene.up, float) > 0.0)
         self.ground: Ground | None = None
         if self.shaded:
-            self.ground = below(points, scene.up)
+            self.ground = below(points, scene.up, scene.floor)
             points = np.concatenate([points, self.ground.under(points)])  # include the shadows
         elif len(points) and face_on:
             self.ground = behind(points, axes)
@@ -177,6 +177,7 @@ class Ground:
     def shadow(self, corners: np.ndarray, camera: PerspectiveCamera, width: int, height: int) -> np.ndarray:
         """Return the share of light from above that triangles block at each pixel of the ground, (height, width)."""
         dark = np.zeros((height, width), np.float32)
+        corners = corners[(corners @ self.axes[2] > self.height).any(axis=1)]  # the ground hides what is below it
         for piece in fragments(camera.project(self.under(corners)) - [0.5, 0.5, 0.0], width, height):
             dark.ravel()[piece.sample] = 1.0
         rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))
@@ -189,10 +190,12 @@ class Ground:
         return dark
 
 
-def below(points: np.ndarray, up) -> Ground:
-    """Return the horizontal ground below points (n, 3): at height 0 if that is close, else at the lowest point."""
+def below(points: np.ndarray, up, floor: float | None = None) -> Ground:
+    """Return the horizontal ground of points (n, 3): at `floor`, else at 0 if that is close below, else the lowest."""
     ground = _plane_through(points, level_axes(np.asarray(up, float)), low=True)
-    return replace(ground, height=0.0) if 0.0 < ground.height < ground.size else ground
+    if floor is None and 0.0 < ground.height < ground.size:
+        floor = 0.0
+    return ground if floor is None else replace(ground, height=floor)
 
 
 def behind(points: np.ndarray, axes: np.ndarray) -> Ground:

@@ -6,7 +6,7 @@ of the page allows only this program to run and forbids network access, whatever
 
 A scene is encoded as a dictionary for JSON.
 
-    scene = {format, title, up, notes, flat, view, span, meshes, parts, actors}
+    scene = {format, title, up, notes, flat, floor, view, span, meshes, parts, actors}
     array = {type, shape, data}; vertices stored as integers k also have offset and scale: v = offset + scale k
 
 `data` are the bytes of the numbers, little-endian, compressed with zlib and encoded in base64. All first bytes come
@@ -106,6 +106,7 @@ def encoded(scene: Scene) -> dict[str, Any]:
         "title": str(scene.title),
         "up": _numbers("the direction 'up' of the scene", scene.up, 3),
         "flat": None if scene.flat is None else _numbers("the normal 'flat' of the scene", scene.flat, 3),
+        "floor": None if scene.floor is None else _numbers("the floor of the scene", [scene.floor], 1)[0],
         "view": None if scene.view is None else _numbers("the view of the scene", scene.view, 2),
         "notes": [str(note) for note in scene.notes],
         "span": list(scene.span),

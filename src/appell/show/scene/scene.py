@@ -132,6 +132,7 @@ class Scene:
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     notes: tuple[str, ...] = ()  # remarks for the reader, such as missing meshes
     flat: tuple[float, float, float] | None = None  # normal of the plane of a planar scene
+    floor: float | None = None  # height of the ground along `up`, in m; None: below the lowest part
     view: tuple[float, float] | None = field(default=None)  # azimuth and elevation in degrees chosen by the user
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
-from appell.model.constraint import AXES, Closure, Distance, Prescribed, Rolling, find_frame
+from appell.model.constraint import AXES, Closure, Distance, Rolling, find_frame
 from appell.model.frame import Frame
 from appell.model.robot import Robot
 from appell.model.system import System
@@ -47,6 +47,7 @@ from appell.show.stage.shape import (
     has_mass,
     proportions_of,
 )
+from appell.show.stage.walls import drawn_constraints
 
 PLANARITY_SAMPLES = 3  # random configurations that decide whether a system is planar
 
@@ -62,6 +63,13 @@ class Appearance:
         for layer in self.layers:
             if layer not in LAYERS:
                 raise ArgumentError(unknown_name("layer", str(layer), LAYERS, "a scene"))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the robot is fixed to the world by joints with one axis."""
+        tree = self.system.tree
+        bases = [link.joint.motion.nv for link in tree.links if link.parent is None] if tree else []
+        return bool(bases) and max(bases) == 1
 
     # ---- parts
 
@@ -207,14 +215,11 @@ def loop_parts(system: System, index: dict[str, int], proportions: Proportions) 
     """Return rods of constant length, rolling wheels and balls, and joints that close loops."""
     parts: list[ScenePart] = []
     struts: list[Strut] = []
-    if not system.is_constrained:
-        return parts, struts
 
     def body(frame: Frame) -> int:
         return WORLD if frame.body is None else index[frame.body]
 
-    for item in system.constraints:
-        constraint = item.constraint if isinstance(item, Prescribed) else item
+    for constraint in drawn_constraints(system):
         if isinstance(constraint, Distance):
             frames = [find_frame(system.tree, name) for name in (constraint.a, constraint.b)]
             ends = np.array([[*frame.pose.translation] for frame in frames], float)

@@ -53,15 +53,10 @@ class ArticulatedScene:
     def __init__(self, dyn: Dynamics, q=None, walls: Iterable[Any] = (), live: bool = True):
         self.dyn, self.system, self.walls = dyn, dyn.system, tuple(walls)
         self.sliders = Sliders(self.system)
-        self.q = self._start() if q is None else checked_configuration(dyn, q)
+        self.q = checked_configuration(dyn, q)
         self.live = live  # whether pages show this scene, and not a record or another scene
         self._appearance = Appearance(dyn)
         self._followers: dict[int, Follower] = {}
-
-    def _start(self) -> np.ndarray:
-        """Return the start of the system, clipped to the limits of a tree."""
-        limits, q = self.system.limits, self.system.start
-        return np.clip(q, limits.lower, limits.upper) if self.system.is_tree else q
 
     # ---- the scene
 

@@ -46,7 +46,7 @@ def to_html(
     path : str or Path
         File with the suffix .html or .htm.
     q : array_like, shape (nq,), optional
-        Configuration; `robot.start` by default.
+        Configuration; by default `robot.start`, within the joint limits.
     walls : iterable, optional
         Surfaces of a simulation, such as ``ap.Plane()``.
     title : str
@@ -151,7 +151,7 @@ def view(
     *records : Record
         Further records that are played with the first one.
     q : array_like, shape (nq,), optional
-        Initial configuration of a robot; `robot.start` by default.
+        Initial configuration of a robot; by default `robot.start`, within the joint limits.
     robot : System or Dynamics, optional
         The robot of a record. Records of `simulate` contain it.
     walls : iterable, optional

@@ -35,8 +35,8 @@ from appell.show.scene.poses import rotations
 from appell.show.scene.scene import LAYERS, Actor, Chart, Color, Mark, Scene, SceneMotion, palette_color
 from appell.show.stage.appearance import Appearance
 from appell.show.stage.keyframes import keyframes
-from appell.show.stage.shape import dynamics_of, proportions_of
-from appell.show.stage.walls import gap_of, rolling_surfaces, wall_parts
+from appell.show.stage.shape import checked_configuration, dynamics_of, proportions_of
+from appell.show.stage.walls import floor_heights, gap_of, rolling_surfaces, wall_parts
 
 EXTENT_SAMPLES = 60  # of a motion, to determine its extent
 
@@ -53,9 +53,8 @@ def robot_scene(
 ) -> Scene:
     """Return the scene of a robot at q (nq), by default its start; see `ap.to_html`."""
     appearance = Appearance(robot, layers=layers)
-    actor = appearance.actor(q)
-    configuration = appearance.system.start if q is None else np.asarray(q, float)
-    return _scene([(appearance, actor, configuration)], tuple(walls), title, ())
+    q = checked_configuration(appearance.dyn, q)
+    return _scene([(appearance, appearance.actor(q), q)], tuple(walls), title, ())
 
 
 def record_scene(
@@ -153,7 +152,29 @@ def _scene(
         up=_three(up),
         notes=tuple(dict.fromkeys((*mesh_notes, *wall_notes, *notes))),
         flat=None if normal is None else _three(normal),
+        floor=_floor(members, walls, up),
     )
+
+
+MAX_BELOW_GROUND = 0.1  # depth, relative to its size, to which a robot on the ground may reach initially
+
+
+def _floor(members: list[tuple[Appearance, Actor, np.ndarray]], walls: tuple[Any, ...], up: np.ndarray) -> float | None:
+    """Return the height of the ground along `up`, in m; None if it is below the lowest part of the scene.
+
+    The ground is the lowest horizontal plane of the contacts, or the plane on which wheels roll. Without such a plane,
+    the ground of robots with a fixed base is at height 0, unless a robot initially reaches below it, such as a
+    pendulum. How far a robot moves down later is irrelevant: an arm that falls stays on its base.
+    """
+    heights = floor_heights(walls, [appearance.system for appearance, _, _ in members], up)
+    if heights:
+        return min(heights)
+    for appearance, _, q in members:
+        shape = appearance.shape.at(q.reshape(-1, q.shape[-1])[0])
+        lowest = (shape.points(shape.bare) @ up).min(initial=0.0)
+        if not appearance.is_fixed or lowest < -MAX_BELOW_GROUND * appearance.proportions.size:
+            return None
+    return 0.0
 
 
 def _name(record: Record, system: System, k: int, count: int) -> str:

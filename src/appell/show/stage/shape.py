@@ -35,7 +35,7 @@ from appell.model.mechanism import Polyline
 from appell.model.robot import Link, Robot
 from appell.model.system import System
 from appell.show.scene.camera import parallel_camera
-from appell.show.stage.walls import extent
+from appell.show.stage.walls import drawn_constraints, extent
 
 MIN_LINE_LENGTH_M = 1e-9  # shorter lines are not drawn
 WHEEL_LINES = 24  # lines of the rim of a wheel
@@ -155,10 +155,8 @@ def _tree(robot: Robot) -> list[Segment]:
 
 def _constraints(system: System) -> list[Segment]:
     """Return rods of constant length and the rims of rolling wheels."""
-    if not system.is_constrained:
-        return []
     branch, segments = branches(system.tree), []
-    for constraint in system.constraints:
+    for constraint in drawn_constraints(system):
         if isinstance(constraint, Distance):
             a, b = find_frame(system.tree, constraint.a), find_frame(system.tree, constraint.b)
             ends = np.array([[*a.pose.translation], [*b.pose.translation]], float)
@@ -300,9 +298,15 @@ def proportions_of(shape: Shape, q: np.ndarray) -> Proportions:
 
 
 def checked_configuration(dyn: Dynamics, q=None) -> np.ndarray:
-    """Return q (nq), by default the start; raise ArgumentError if it is invalid or out of reach of a leg."""
+    """Return q (nq); by default the start, within the limits of a tree.
+
+    Raises ArgumentError if q is invalid or out of reach of a leg.
+    """
     system = dyn.system
-    q = np.array(system.sized("q", system.start if q is None else q, system.nq))
+    if q is None:
+        limits, q = system.limits, system.start
+        q = np.clip(q, limits.lower, limits.upper) if system.is_tree else q
+    q = np.array(system.sized("q", q, system.nq))
     if q.ndim != 1 or not np.isfinite(q).all():
         raise ArgumentError(f"q is {q}.", expected=f"{system.nq} finite numbers, one configuration of {system.owner}")
     check_pose(dyn, q, np.inf)

@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.model.constraint import Prescribed, Rolling
+from appell.model.constraint import Constraint, Prescribed, Rolling
 from appell.model.system import System
 from appell.show.scene.camera import ParallelCamera, level_axes
 from appell.show.scene.level_set import level_set, thickened
@@ -102,6 +102,7 @@ MESH_MARGINS = (0.3, 1.0, 2.0, 4.0)  # of the box, in sizes of the robot; increa
 CELLS, PLANAR_CELLS = 26, 72  # along the longest side of the box
 STRIP_SIZE = 0.03  # half the width of a strip, and its thickness, in sizes of the robot
 SURFACE_OPACITY, STRIP_OPACITY = 0.28, 0.85
+LEVEL_TOLERANCE = 1e-6  # of the cosine between the normal of a plane and the vertical
 
 
 def wall_parts(
@@ -124,10 +125,25 @@ def wall_parts(
 
 def rolling_surfaces(system: System) -> list[Any]:
     """Return the curved surfaces on which wheels or balls of a system roll."""
-    if not system.is_constrained:
-        return []
-    constraints = [item.constraint if isinstance(item, Prescribed) else item for item in system.constraints]
-    return [item.wall for item in constraints if isinstance(item, Rolling) and item.wall is not None]
+    return [item.wall for item in _rolling(system) if item.wall is not None]
+
+
+def floor_heights(walls: Iterable[Any], systems: Iterable[System], up: np.ndarray) -> list[float]:
+    """Return the heights along `up`, in m, of horizontal planes with free space above, and of planes under wheels."""
+    planes = [wall for wall in walls if hasattr(wall, "normal") and hasattr(wall, "offset")]
+    heights = [float(wall.offset) for wall in planes if np.dot([*wall.normal], up) > 1.0 - LEVEL_TOLERANCE]
+    on_ground = any(item.on is None for system in systems for item in _rolling(system))
+    return [*heights, 0.0] if on_ground and up[2] > 1.0 - LEVEL_TOLERANCE else heights
+
+
+def drawn_constraints(system: System) -> list[Constraint]:
+    """Return the constraints of a system, without the prescribed motions around some of them; none of a tree."""
+    constraints = system.constraints if system.is_constrained else ()
+    return [item.constraint if isinstance(item, Prescribed) else item for item in constraints]
+
+
+def _rolling(system: System) -> list[Rolling]:
+    return [item for item in drawn_constraints(system) if isinstance(item, Rolling)]
 
 
 def wall_mesh(wall: Any, points: np.ndarray, up: np.ndarray, normal: np.ndarray | None) -> Mesh | None:

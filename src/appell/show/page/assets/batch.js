@@ -25,66 +25,79 @@ export function batch(items) {
     return { item, mesh, clear, order, key };
   });
   pieces.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.order - b.order));
-  let count = 0;
-  for (const piece of pieces) {
-    piece.start = count;
-    count += piece.mesh.vertices.length / 3;
-  }
-  const vertices = new ArrayBuffer(STRIDE * count);
-  for (const { mesh, item, start } of pieces) write_vertices(new DataView(vertices, STRIDE * start), mesh, item);
-  return { vertices, pieces, ...joined(pieces, pieces.map((piece) => piece.mesh.faces)) };
+  return joined(pieces);
 }
 
-// the faces of all pieces in one list, and the ranges of it that are drawn together
-function joined(pieces, lists) {
-  const faces = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0)), ranges = [];
-  let corner = 0, last = null;
-  pieces.forEach(({ key, item, clear, mesh, start }, k) => {
-    const list = lists[k];
-    for (let c = 0; c < list.length; c++) faces[corner + c] = start + list[c];
+// the vertices and faces of all pieces in one list each, and the ranges of faces that are drawn together
+function joined(pieces) {
+  const total = (numbers) => pieces.reduce((sum, { mesh }) => sum + mesh[numbers].length, 0);
+  const vertices = new ArrayBuffer(STRIDE * total("vertices") / 3), faces = new Uint32Array(total("faces")), ranges = [];
+  let start = 0, corner = 0, last = null;
+  for (const { key, item, clear, mesh } of pieces) {
+    write_vertices(new DataView(vertices, STRIDE * start), mesh, item);
+    for (let c = 0; c < mesh.faces.length; c++) faces[corner + c] = start + mesh.faces[c];
     const { layer, slot } = item;
     if (key !== last) ranges.push({ layer, slot, clear, closed: mesh.closed, first: corner, count: 0 });
-    ranges[ranges.length - 1].count += list.length;
-    corner += list.length;
+    ranges[ranges.length - 1].count += mesh.faces.length;
+    start += mesh.vertices.length / 3;
+    corner += mesh.faces.length;
     last = key;
-  });
-  return { faces, ranges };
+  }
+  return { vertices, pieces, faces, ranges };
 }
 
-// the same batch with fewer triangles: vertices in a cell that face the same direction are merged
+// the same batch with fewer triangles
 export function coarser(made, cell) {
-  const lists = made.pieces.map(({ mesh }) => clustered(mesh, cell));
-  return joined(made.pieces, lists);
+  const meshes = new Map(); // of meshes that several parts share
+  return joined(made.pieces.map((piece) => {
+    if (!meshes.has(piece.mesh)) meshes.set(piece.mesh, clustered(piece.mesh, cell));
+    return { ...piece, mesh: meshes.get(piece.mesh) };
+  }));
 }
 
-// the remaining faces if the vertices of a cell that face the same direction are replaced by the one nearest their mean
+// The mesh if all vertices in a cell move to the one that is nearest their mean. Faces that touch before touch after:
+// a surface stays connected also along sharp edges, where it has several vertices, with different normals, at one
+// point. Normals are averaged for each of six directions, positions for all of them. Vertices of open edges stay where
+// they are, because another mesh may continue there.
 function clustered(mesh, cell) {
-  const { vertices, normals, faces } = mesh, count = vertices.length / 3;
+  const { vertices, normals, on_rim, faces, closed } = mesh, count = vertices.length / 3;
   const size = Math.min(cell, extent(vertices) / MIN_CELLS) || 1;
-  const numbers = new Map(), of = new Uint32Array(count), sums = [];
+  const cells = new Map(), of = new Uint32Array(count), sums = [];
   for (let i = 0; i < count; i++) {
-    let key = 0, way = 0, most = 0; // 2^15 cells along each axis, six directions
-    for (let k = 0; k < 3; k++) {
-      key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
-      const along = normals[3 * i + k];
-      if (Math.abs(along) > most) { most = Math.abs(along); way = 2 * k + (along > 0 ? 2 : 1); }
-    }
-    key = key * 8 + way;
-    if (!numbers.has(key)) {
-      numbers.set(key, sums.length / 4);
+    let key = 0; // 2^15 cells along each axis
+    for (let k = 0; k < 3; k++) key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
+    if (on_rim[i]) key = `${vertices[3 * i]},${vertices[3 * i + 1]},${vertices[3 * i + 2]}`;
+    if (!cells.has(key)) {
+      cells.set(key, sums.length / 4);
       sums.push(0, 0, 0, 0);
     }
-    const n = of[i] = numbers.get(key);
+    const n = of[i] = cells.get(key);
     for (let k = 0; k < 3; k++) sums[4 * n + k] += vertices[3 * i + k];
     sums[4 * n + 3]++;
   }
-  const best = new Uint32Array(sums.length / 4), least = new Float64Array(best.length).fill(Infinity);
+  const best = new Uint32Array(cells.size), least = new Float64Array(cells.size).fill(Infinity);
   for (let i = 0; i < count; i++) {
     const n = of[i], weight = sums[4 * n + 3];
     let far = 0;
     for (let k = 0; k < 3; k++) far += (vertices[3 * i + k] - sums[4 * n + k] / weight) ** 2;
     if (far < least[n]) { least[n] = far; best[n] = i; }
   }
+  const corners = new Map(), points = [], directions = []; // vertices of the result, by cell and direction
+  const corner = (i) => {
+    let way = 0, most = 0;
+    for (let k = 0; k < 3; k++) {
+      const along = normals[3 * i + k];
+      if (Math.abs(along) > most) { most = Math.abs(along); way = 2 * k + (along > 0 ? 2 : 1); }
+    }
+    const key = 8 * of[i] + way;
+    if (!corners.has(key)) {
+      corners.set(key, points.length / 3);
+      for (let k = 0; k < 3; k++) { points.push(vertices[3 * best[of[i]] + k]); directions.push(0); }
+    }
+    const number = corners.get(key);
+    for (let k = 0; k < 3; k++) directions[3 * number + k] += normals[3 * i + k];
+    return number;
+  };
   const kept = [], known = new Set();
   for (let f = 0; f < faces.length; f += 3) {
     const [a, b, c] = [of[faces[f]], of[faces[f + 1]], of[faces[f + 2]]];
@@ -93,9 +106,13 @@ function clustered(mesh, cell) {
     const key = (least * best.length + second) * best.length + third;
     if (known.has(key)) continue;
     known.add(key);
-    kept.push(best[a], best[b], best[c]);
+    kept.push(corner(faces[f]), corner(faces[f + 1]), corner(faces[f + 2]));
   }
-  return kept;
+  for (let i = 0; i < directions.length; i += 3) {
+    const length = Math.hypot(directions[i], directions[i + 1], directions[i + 2]) || 1;
+    for (let k = 0; k < 3; k++) directions[i + k] /= length;
+  }
+  return { vertices: Float32Array.from(points), normals: Float32Array.from(directions), faces: kept, closed };
 }
 
 // the longest side of the bounding box

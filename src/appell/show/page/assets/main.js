@@ -23,6 +23,10 @@ let frame_requested = false, moving = false, settling = 0;
 
 function changed() {
   moving = true;
+  redraw();
+}
+
+function redraw() {
   show.still = false;
   if (frame_requested) return;
   frame_requested = true;
@@ -53,8 +57,7 @@ function frame(clock) {
 function settle() {
   if (!frame_requested && !show.playback.playing) {
     moving = false;
-    frame_requested = true;
-    requestAnimationFrame(frame);
+    redraw();
   }
 }
 
@@ -185,17 +188,20 @@ function show_scene(scene) {
   by_id("sentence").hidden = stage.renderer !== null;
   list_handles();
   window.appell = page_api(canvas, show, act, rate);
-  changed();
+  moving = false; // the first picture has full quality, also on a slow machine
+  redraw();
 }
 
 function listen() {
   Timeline.listen(() => show.timeline);
   new Input(canvas, () => show, act);
+  let resized = redraw; // the first call reports the initial size
   new ResizeObserver(() => {
     const { camera, points } = show.stage;
     show.stage.measure();
     if (!camera.moved) camera.fit(points);
-    changed();
+    resized();
+    resized = changed;
   }).observe(canvas);
   when_theme_changes(() => {
     show.stage.recolor();

@@ -42,23 +42,27 @@ function corners_about(faces, count) {
 }
 
 // whether a mesh is the surface of a solid, except for small holes: few edges are open, and the area vectors of its
-// faces cancel, unlike those of a sheet
-function is_closed(vertex, faces, flat) {
+// faces cancel, unlike those of a sheet; and which vertices are ends of open edges
+function openings(vertex, faces, flat) {
   const sum = [0, 0, 0];
   let area = 0;
   for (let f = 0; f < faces.length; f += 3) {
     for (let k = 0; k < 3; k++) sum[k] += flat[f + k];
     area += Math.hypot(flat[f], flat[f + 1], flat[f + 2]);
   }
-  if (Math.hypot(...sum) > MAX_NET_AREA * area) return false;
-  const edges = new Set(), count = vertex.length;
+  const edges = new Set(), count = vertex.length, on_rim = new Uint8Array(count);
   const for_each_edge = (visit) => {
     for (let c = 0; c < faces.length; c++) visit(vertex[faces[c]], vertex[faces[c % 3 === 2 ? c - 2 : c + 1]]);
   };
   for_each_edge((a, b) => edges.add(a * count + b));
   let open = 0;
-  for_each_edge((a, b) => { if (!edges.has(b * count + a)) open++; });
-  return open <= MAX_OPEN_EDGES * faces.length;
+  for_each_edge((a, b) => {
+    if (edges.has(b * count + a)) return;
+    open++;
+    on_rim[a] = on_rim[b] = 1;
+  });
+  const closed = Math.hypot(...sum) <= MAX_NET_AREA * area && open <= MAX_OPEN_EDGES * faces.length;
+  return { closed, on_rim: on_rim.map((_, i) => on_rim[vertex[i]]) };
 }
 
 function volume(vertices, faces) {
@@ -76,19 +80,19 @@ function reversed(faces) {
   return faces.map((_, c) => faces[c + [0, 1, -1][c % 3]]);
 }
 
-// vertices and faces for drawing, with one normal per vertex: {vertices, normals, faces, closed}; vertices of flat
-// faces have the normal 0, for which the shader computes the normal of the face
+// vertices and faces for drawing, with one normal per vertex: {vertices, normals, on_rim, faces, closed}; vertices of
+// flat faces have the normal 0, for which the shader computes the normal of the face
 export function shaded(mesh) {
   const { vertices } = mesh, vertex = welded(vertices);
-  const closed = is_closed(vertex, mesh.faces, face_normals(vertices, mesh.faces));
+  const { closed, on_rim } = openings(vertex, mesh.faces, face_normals(vertices, mesh.faces));
   const inward = closed && volume(vertices, mesh.faces) < 0;
   const faces = inward ? reversed(mesh.faces) : mesh.faces;
-  if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces, closed };
+  if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), on_rim, faces, closed };
   const flat = face_normals(vertices, faces);
   const lengths = new Float32Array(faces.length / 3);
   for (let f = 0; f < lengths.length; f++) lengths[f] = Math.hypot(flat[3 * f], flat[3 * f + 1], flat[3 * f + 2]);
   const { start, list } = corners_about(faces, vertices.length / 3);
-  const positions = [], normals = [], corners = new Uint32Array(faces.length);
+  const positions = [], normals = [], rim = [], corners = new Uint32Array(faces.length);
   const made = new Map(); // the drawn vertices of a vertex, with normals, as [x, y, z, index, ...]
   for (let c = 0; c < faces.length; c++) {
     const i = faces[c], f = c - c % 3, length_f = lengths[f / 3] || 1;
@@ -111,8 +115,11 @@ export function shaded(mesh) {
       here.push(x, y, z, number);
       positions.push(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
       normals.push(x, y, z);
+      rim.push(on_rim[i]);
     }
     corners[c] = number;
   }
-  return { vertices: Float32Array.from(positions), normals: Float32Array.from(normals), faces: corners, closed };
+  return {
+    vertices: Float32Array.from(positions), normals: Float32Array.from(normals), on_rim: rim, faces: corners, closed,
+  };
 }

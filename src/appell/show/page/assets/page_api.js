@@ -8,11 +8,13 @@ export function page_api(canvas, show, act, rate) {
     scene: {
       title: scene.title, span: scene.span, notes: scene.notes,
       actors: scene.actors.map((actor) => ({ name: actor.name, bodies: actor.bodies, parts: actor.parts.length })),
+      floor: stage.floor.paper ? null : stage.floor.height, // along the direction up, in m
       triangles: stage.things.reduce((sum, thing) => sum + thing.batch.faces.length / 3, 0),
     },
     get time() { return playback.time; },
     get playing() { return playback.playing; },
     get still() { return show.still; }, // whether the picture is drawn in full quality and nothing moves
+    get reduced() { return stage.things.some((thing) => thing.coarse); }, // whether a picture had fewer triangles
     get speed() { return playback.speed; },
     set speed(value) { act.speed(value); },
     seek: act.seek,

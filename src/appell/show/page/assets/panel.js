@@ -120,7 +120,9 @@ class SliderRow {
       this.set(Number.isFinite(entered) ? Math.min(Math.max(entered, lower), upper) : this.value);
       changed();
     });
-    const name = element("span", { class: "name", title: slider.name }, slider.name);
+    const parts = slider.name.split(/(?<=[_\-/.:])/); // a long name is wrapped after these
+    const breaks = parts.flatMap((part, k) => (k ? [element("wbr"), part] : [part]));
+    const name = element("span", { class: "joint", title: slider.name }, ...breaks);
     this.row = element("div", { class: "slider", "data-name": slider.name }, name, this.range, this.number,
       element("span", { class: "unit" }, unit));
     this.set(slider.value);

@@ -21,7 +21,7 @@ export class Renderer {
     this.cover = this.program(SOLID_VERTEX, SHADOW_FRAGMENT);
     this.grid = this.program(GRID_VERTEX, GRID_FRAGMENT);
     this.age = 0; // of the shadow, in frames
-    this.coarse = false; // whether to draw the reduced lists `coarse` and `coarsest` of a thing, if it has them
+    this.coarse = false; // whether to draw the batch `coarse` of a thing, if it has one
     this.buffers = new Map(); // buffers on the graphics processor, by thing
     this.make_floor();
     gl.enable(gl.DEPTH_TEST);
@@ -68,50 +68,45 @@ export class Renderer {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  // the vertex array of a list of faces of a thing; buffers are created when they are first drawn
-  vertex_array(thing, list) {
+  // the vertex array of a batch of a thing; buffers are created when they are first drawn
+  vertex_array(thing, made) {
     const gl = this.gl;
-    let buffers = this.buffers.get(thing);
-    if (!buffers) {
-      buffers = { vertices: gl.createBuffer(), lists: new Map() };
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffers.vertices);
-      gl.bufferData(gl.ARRAY_BUFFER, thing.batch.vertices, gl.STATIC_DRAW);
-      this.buffers.set(thing, buffers);
-    }
-    if (!buffers.lists.has(list)) {
-      const vao = gl.createVertexArray(), faces = gl.createBuffer();
+    if (!this.buffers.has(thing)) this.buffers.set(thing, new Map());
+    const batches = this.buffers.get(thing);
+    if (!batches.has(made)) {
+      const vao = gl.createVertexArray(), vertices = gl.createBuffer(), faces = gl.createBuffer();
       gl.bindVertexArray(vao);
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, faces);
-      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, list.faces, gl.STATIC_DRAW);
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffers.vertices);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, made.faces, gl.STATIC_DRAW);
+      gl.bindBuffer(gl.ARRAY_BUFFER, vertices);
+      gl.bufferData(gl.ARRAY_BUFFER, made.vertices, gl.STATIC_DRAW);
       const { position, normal, color } = ATTRIBUTES;
       for (const index of [position, normal, color]) gl.enableVertexAttribArray(index);
       gl.vertexAttribPointer(position, 3, gl.FLOAT, false, STRIDE, 0);
       gl.vertexAttribPointer(normal, 3, gl.BYTE, true, STRIDE, 12);
       gl.vertexAttribPointer(color, 4, gl.UNSIGNED_BYTE, true, STRIDE, 16);
       gl.bindVertexArray(null);
-      buffers.lists.set(list, { vao, faces });
+      batches.set(made, { vao, vertices, faces });
     }
-    return buffers.lists.get(list).vao;
+    return batches.get(made).vao;
   }
 
   // delete the buffers of a thing
   forget(thing) {
-    const gl = this.gl, buffers = this.buffers.get(thing);
-    if (!buffers) return;
-    this.buffers.delete(thing);
-    gl.deleteBuffer(buffers.vertices);
-    for (const { vao, faces } of buffers.lists.values()) {
+    const gl = this.gl;
+    for (const { vao, vertices, faces } of this.buffers.get(thing)?.values() ?? []) {
       gl.deleteVertexArray(vao);
+      gl.deleteBuffer(vertices);
       gl.deleteBuffer(faces);
     }
+    this.buffers.delete(thing);
   }
 
   // draw the transparent or the opaque triangles of a thing; only front faces of closed meshes
-  draw_ranges(thing, clear, at, list = (this.coarse && thing.coarse) || thing.batch) {
-    const gl = this.gl;
-    gl.bindVertexArray(this.vertex_array(thing, list));
-    for (const range of list.ranges) {
+  draw_ranges(thing, clear, at) {
+    const gl = this.gl, made = (this.coarse && thing.coarse) || thing.batch;
+    gl.bindVertexArray(this.vertex_array(thing, made));
+    for (const range of made.ranges) {
       if (range.clear !== clear || range.slot >= thing.used || thing.hidden.has(range.layer)) continue;
       if (range.closed || clear) gl.enable(gl.CULL_FACE); else gl.disable(gl.CULL_FACE);
       gl.uniform4fv(at.slot, thing.slots, 16 * range.slot, 16);
@@ -203,8 +198,7 @@ export class Renderer {
     gl.useProgram(this.cover.made);
     gl.uniformMatrix4fv(this.cover.at.view_projection, false, settings.from_above);
     gl.disable(gl.DEPTH_TEST);
-    const list = (thing) => (this.coarse && thing.coarsest) || thing.batch;
-    for (const thing of shown) if (thing.casts) this.draw_ranges(thing, false, this.cover.at, list(thing));
+    for (const thing of shown) if (thing.casts) this.draw_ranges(thing, false, this.cover.at);
     gl.enable(gl.DEPTH_TEST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }

@@ -13,7 +13,6 @@ import { HIDDEN, all_marks, seen_points, static_points } from "./scene.js";
 const MAX_PIXELS = 8e6; // of a still picture
 const MAX_COARSE_TRIANGLES = 12000; // of a moving picture on a slow machine
 const MAX_CELL = 1 / 25; // cell size of a coarse mesh, relative to the radius of the scene
-const SHADOW_CELL = 1 / 10; // cell size of the coarse mesh that casts the shadow
 
 export class Stage {
   constructor(canvas, scene) {
@@ -82,7 +81,7 @@ export class Stage {
       Object.assign(floor, { right, ahead: upward, normal: back, height: behind, paper: true });
     } else {
       const lowest = this.points.length ? least(up) : 0;
-      const height = lowest > 0 && lowest < 2 * radius ? 0 : lowest;
+      const height = this.scene.floor ?? (lowest > 0 && lowest < 2 * radius ? 0 : lowest);
       Object.assign(floor, { right: east, ahead: north, normal: up, height: height - 0.002 * radius, paper: false });
     }
     floor.middle = add(middle, scaled(floor.normal, floor.height - dot(middle, floor.normal)));
@@ -94,7 +93,8 @@ export class Stage {
     }, 0.1 * radius);
     this.shadow_transform = [floor.shift[0], floor.shift[1], 0.5 / wide, 0.012];
     const rows = [floor.right, floor.ahead].map((axis, k) => [...scaled(axis, 1 / wide), -floor.shift[k] / wide]);
-    this.from_above = Float32Array.from([0, 1, 2, 3].flatMap((k) => [rows[0][k], rows[1][k], 0, k === 3 ? 1 : 0]));
+    rows.push([...scaled(up, -0.1 / radius), 1 + 0.1 * floor.height / radius]); // parts below the floor are clipped
+    this.from_above = Float32Array.from([0, 1, 2, 3].flatMap((k) => [...rows.map((row) => row[k]), k === 3 ? 1 : 0]));
   }
 
   show(layer, on) {
@@ -127,18 +127,15 @@ export class Stage {
 
   // reduce the triangles for moving pictures on a slow machine, when they are first needed
   make_coarse() {
-    const count = (lists) => {
-      const shown = lists.flatMap(({ ranges }) => ranges.filter((range) => !HIDDEN.includes(range.layer)));
+    const count = (batches) => {
+      const shown = batches.flatMap(({ ranges }) => ranges.filter((range) => !HIDDEN.includes(range.layer)));
       return shown.reduce((sum, range) => sum + range.count / 3, 0);
     };
-    let lists = this.things.map((thing) => thing.batch);
-    for (let cell = MAX_CELL / 8; cell <= MAX_CELL && count(lists) > MAX_COARSE_TRIANGLES; cell *= 1.4) {
-      lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
+    let batches = this.things.map((thing) => thing.batch);
+    for (let cell = MAX_CELL / 8; cell <= MAX_CELL && count(batches) > MAX_COARSE_TRIANGLES; cell *= 1.4) {
+      batches = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
     }
-    this.things.forEach((thing, k) => {
-      thing.coarse = lists[k];
-      thing.coarsest = coarser(thing.batch, SHADOW_CELL * this.camera.radius);
-    });
+    this.things.forEach((thing, k) => { thing.coarse = batches[k]; });
   }
 
   // the part at a position of the picture: {actor, part, point} or null
