@@ -10,6 +10,7 @@ import pytest
 
 from appell.algebra import scalar
 from appell.compile.function import Function
+from appell.errors import ArgumentError
 
 VALUES = [-2048.5, -3.5, -2.5, -1.0, -0.5, -0.49, 0.0, 0.49, 0.5, 1.5, 2.5, 7.0, 1e6 + 0.5, 123456789.75]
 
@@ -55,6 +56,15 @@ def test_clamp_limits_values_to_the_interval():
     compiled = Function.of("clamp", {"x": ()}, lambda x: {"y": scalar.clamp(x, -1.0, 2.0)})
     x = np.linspace(-3.0, 3.0, 61)
     np.testing.assert_array_equal(compiled(x), np.clip(x, -1.0, 2.0))
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "abs", "power", "minimum", "atan2"])
+@pytest.mark.parametrize("value", [[1.0], "x", None, np.ones(2)], ids=["list", "text", "nothing", "array"])
+def test_functions_of_something_else_are_rejected_by_name(name, value):
+    function = getattr(scalar, name)
+    arguments = (1.0, value) if name in ("power", "minimum", "atan2") else (value,)
+    with pytest.raises(ArgumentError, match=rf"ap\.{name} is called with a value of type {type(value).__name__}\."):
+        function(*arguments)
 
 
 def test_maximum_of_several_numbers():

@@ -127,8 +127,9 @@ def points(name: str, dtype: type, count: int, seed: int) -> tuple[np.ndarray, .
 def _edges(dtype: type, centres: Sequence[float]) -> np.ndarray:
     """Return numbers at the limits of the format and at these centres, with their neighbours, of both signs."""
     limits = np.finfo(dtype)
-    x = [0.0, limits.smallest_subnormal, limits.tiny, 2.0**-limits.nmant, 0.5, 1.0, 2.0, 2.0**limits.nmant, limits.max]
-    x = np.array([*x, *map(abs, centres)], dtype)
+    powers = [2.0**-limits.nmant, 0.5, 1.0, 2.0, 2.0**limits.nmant]
+    sizes = [0.0, float(limits.smallest_subnormal), float(limits.tiny), *powers, float(limits.max), *map(abs, centres)]
+    x: np.ndarray = np.array(sizes, dtype)
     with np.errstate(over="ignore"):
         x = np.concatenate([x, np.nextafter(x, dtype(0)), np.nextafter(x, dtype(np.inf))])
     return np.concatenate([x, -x])
@@ -184,9 +185,9 @@ class Errors:
     @cached_property
     def exact(self) -> list:
         """Exact values as numbers of mpmath; None where the result is compared with `defined`."""
-        of, values = OPERATIONS[self.name], []
+        exact, values = OPERATIONS[self.name].exact, []
         for *x, result in zip(*(a.tolist() for a in self.arguments), self.defined.tolist(), strict=True):
-            values.append(self._exact(of, *x) if of.exact and self._is_measured(result, *x) else None)
+            values.append(self._exact(exact, *x) if exact and self._is_measured(result, *x) else None)
         return values
 
     def _is_measured(self, result: float, x: float, y: float = 1.0) -> bool:
@@ -196,10 +197,10 @@ class Errors:
             return abs(x) < MAX_LOGARITHM
         return math.isfinite(result) and not (self.name == "erf" and abs(x) > 100.0)
 
-    def _exact(self, of: Operation, x: float, *y: float):
+    def _exact(self, exact: Callable, x: float, *y: float):
         negative = self.name == "power" and x < 0.0
         numbers = [libmp.from_float(abs(x) if negative else x), *map(libmp.from_float, y)]
-        value = of.exact(*numbers, EXACT_BITS, "n")
+        value = exact(*numbers, EXACT_BITS, "n")
         return libmp.mpf_neg(value) if negative and y[0] % 2.0 == 1.0 else value
 
     def worst(self, results: np.ndarray) -> tuple[float, tuple[float, ...]]:

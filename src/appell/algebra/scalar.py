@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from appell.errors import ArgumentError
+
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
 Vector = Sequence[Scalar]
 Matrix = list[list[Scalar]]  # rows
@@ -28,19 +30,31 @@ def plain(x: Scalar) -> Scalar:
     return float(x) if isinstance(x, np.number) else x
 
 
+def _method(x: Any, name: str) -> Callable[..., Any]:
+    """Return the method of a traced scalar by its name."""
+    if (method := getattr(x, name, None)) is None:
+        function = name.removesuffix("_of").replace("fabs", "abs")
+        raise ArgumentError(
+            f"ap.{function} is called with a value of type {type(x).__name__}.",
+            expected="a number or a traced scalar",
+            hint=f"Call ap.{function} for every element of a list, or NumPy's function for an array of numbers.",
+        )
+    return method
+
+
 def sin(x: Scalar) -> Scalar:
     """Return the sine of a number or traced scalar, in rad."""
-    return math.sin(x) if is_number(x) else x.sin()
+    return math.sin(x) if is_number(x) else _method(x, "sin")()
 
 
 def cos(x: Scalar) -> Scalar:
     """Return the cosine of a number or traced scalar, in rad."""
-    return math.cos(x) if is_number(x) else x.cos()
+    return math.cos(x) if is_number(x) else _method(x, "cos")()
 
 
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root of a number or traced scalar."""
-    return math.sqrt(x) if is_number(x) else x.sqrt()
+    return math.sqrt(x) if is_number(x) else _method(x, "sqrt")()
 
 
 def exp(x: Scalar) -> Scalar:
@@ -49,7 +63,7 @@ def exp(x: Scalar) -> Scalar:
     >>> exp(0.0), exp(1000.0), exp(-1000.0)
     (1.0, inf, 0.0)
     """
-    return _of_number(math.exp, np.exp, x) if is_number(x) else x.exp()
+    return _of_number(math.exp, np.exp, x) if is_number(x) else _method(x, "exp")()
 
 
 def log(x: Scalar) -> Scalar:
@@ -58,7 +72,7 @@ def log(x: Scalar) -> Scalar:
     >>> log(1.0), log(0.0), log(-1.0)
     (0.0, -inf, nan)
     """
-    return _of_number(math.log, np.log, x) if is_number(x) else x.log()
+    return _of_number(math.log, np.log, x) if is_number(x) else _method(x, "log")()
 
 
 def tanh(x: Scalar) -> Scalar:
@@ -67,7 +81,7 @@ def tanh(x: Scalar) -> Scalar:
     >>> tanh(-20.0)
     -1.0
     """
-    return math.tanh(x) if is_number(x) else x.tanh()
+    return math.tanh(x) if is_number(x) else _method(x, "tanh")()
 
 
 def arcsin(x: Scalar) -> Scalar:
@@ -76,7 +90,7 @@ def arcsin(x: Scalar) -> Scalar:
     >>> arcsin(1.0) == math.pi / 2, arcsin(2.0)
     (True, nan)
     """
-    return _of_number(math.asin, np.arcsin, x) if is_number(x) else x.arcsin()
+    return _of_number(math.asin, np.arcsin, x) if is_number(x) else _method(x, "arcsin")()
 
 
 def arccos(x: Scalar) -> Scalar:
@@ -85,7 +99,7 @@ def arccos(x: Scalar) -> Scalar:
     >>> arccos(1.0), arccos(2.0)
     (0.0, nan)
     """
-    return _of_number(math.acos, np.arccos, x) if is_number(x) else x.arccos()
+    return _of_number(math.acos, np.arccos, x) if is_number(x) else _method(x, "arccos")()
 
 
 def erf(x: Scalar) -> Scalar:
@@ -94,7 +108,7 @@ def erf(x: Scalar) -> Scalar:
     >>> erf(0.0), erf(6.0)
     (0.0, 1.0)
     """
-    return math.erf(x) if is_number(x) else x.erf()
+    return math.erf(x) if is_number(x) else _method(x, "erf")()
 
 
 def power(x: Scalar, y: Scalar) -> Scalar:
@@ -108,7 +122,7 @@ def power(x: Scalar, y: Scalar) -> Scalar:
     """
     if is_number(x) and is_number(y):
         return _of_number(math.pow, np.power, x, y)
-    return y.power_of(x) if is_number(x) else x.power(y)
+    return _method(y, "power_of")(x) if is_number(x) else _method(x, "power")(y)
 
 
 def _of_number(function: Callable[..., float], numpy_function: Callable[..., Any], *x: float) -> float:
@@ -126,7 +140,7 @@ def abs(x: Scalar) -> Scalar:
     >>> abs(-2.5)
     2.5
     """
-    return math.fabs(x) if is_number(x) else x.fabs()
+    return math.fabs(x) if is_number(x) else _method(x, "fabs")()
 
 
 def sign(x: Scalar) -> Scalar:
@@ -135,7 +149,7 @@ def sign(x: Scalar) -> Scalar:
     >>> sign(-2.5), sign(0.0)
     (-1.0, 0.0)
     """
-    return float(np.sign(x)) if is_number(x) else x.sign()
+    return float(np.sign(x)) if is_number(x) else _method(x, "sign")()
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
@@ -148,7 +162,7 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
     """
     if is_number(x) and is_number(y):
         return -maximum(-x, -y)
-    return y.minimum_of(x) if is_number(x) else x.minimum(y)
+    return _method(y, "minimum_of")(x) if is_number(x) else _method(x, "minimum")(y)
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
@@ -163,7 +177,7 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
         if x == y:
             return float(y if math.copysign(1.0, x) < 0.0 else x)
         return float(x if x > y or x != x else y)
-    return y.maximum_of(x) if is_number(x) else x.maximum(y)
+    return _method(y, "maximum_of")(x) if is_number(x) else _method(x, "maximum")(y)
 
 
 def inverse_sqrt(x: Scalar) -> Scalar:
@@ -175,7 +189,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Return the angle of the point (x, y) in rad, in (-π, π]."""
     if is_number(y) and is_number(x):
         return math.atan2(y, x)
-    return y.atan2(x) if not is_number(y) else x.atan2_of(y)
+    return _method(y, "atan2")(x) if not is_number(y) else _method(x, "atan2_of")(y)
 
 
 def nearest(x: Scalar) -> Scalar:

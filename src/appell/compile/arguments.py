@@ -17,6 +17,7 @@ from functools import cached_property
 from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -42,7 +43,9 @@ class Caller:
 
     def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str, compose: Callable[..., Any]):
         self.ufunc, self.formula, self._max_arguments = ufunc, formula, len(formula.inputs)
-        self._compose = compose  # called with arguments that hold traced scalars, which the ufunc rejects
+        # called with arguments that hold traced scalars, which the ufunc rejects; it belongs to the function, which
+        # holds this object
+        self._compose = WeakMethod(compose)
         self.title, self._results = title(formula.name, owner), results_type(formula.name, formula.outputs)
 
     def __call__(self, *arguments, **options):
@@ -79,8 +82,8 @@ class Caller:
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments in order, or raise an error that names the wrong argument."""
-        if any(map(is_traced, (*arguments, *options.values()))):
-            return self._compose(arguments, options)
+        if (compose := self._compose()) is not None and any(map(is_traced, (*arguments, *options.values()))):
+            return compose(arguments, options)
         inputs = self.formula.inputs
         names = [array.name for array in inputs]
         named = {key: options.pop(key) for key in [*options] if key in names or key not in _OPTIONS}

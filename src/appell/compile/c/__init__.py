@@ -3,5 +3,5 @@
 source        CSource, which `Function.to_c` returns: a source file and its header; steps with a state
 signature     arguments and results in C, and names that C accepts
 body          a tape as straight code, a program as loops
-statements    the emitters of the machine code, as C text; sine, cosine and arctangent
+statements    the emitters of the machine code, as C text; sine, cosine, exponential and others
 """

@@ -4,8 +4,8 @@
     code.write("firmware")                                arm_torques.c, arm_torques.h
 
 The code allocates no memory, stores nothing between calls and includes only standard headers. It is the fused formula
-from which the machine code is made, statement by statement; sine, cosine and arctangent are part of the file, so that
-the last bit does not depend on a library.
+from which the machine code is made, statement by statement; sine, exponential and other functions are part of the file,
+so that the last bit does not depend on a library.
 
 A batch is computed in blocks of lanes, whose results are on the stack until they are complete: since they cannot
 overlap other arrays, the compiler vectorises the lanes. If a block reports a huge angle, the function for one sample
@@ -43,7 +43,7 @@ from appell.compile.llvm.lanes import Lanes
 from appell.compile.program.program import Program
 from appell.compile.tape.count import OpCount
 from appell.compile.tape.formula import Formula
-from appell.compile.tape.ops import Op
+from appell.compile.tape.ops import TRANSCENDENTAL, Op
 from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, unknown_name
 from appell.files import check_target, replacing
@@ -283,6 +283,8 @@ def c_source(
     formula, lanes, count = function.fused, lanes_of(checked_dtype(dtype)), function.count()
     signature = Signature.of(formula, lanes.scalar)
     body = (looped if isinstance(formula, Program) else straight)(prefix, formula, signature, lanes)  # type: ignore
+    has_others = not set(TRANSCENDENTAL).isdisjoint(_ops(formula))
+    functions = "sines, exponentials or other functions" if has_others else "sines, cosines or arctangents"
     words = {
         "library": library(prefix, lanes, _ops(formula)),
         "functions": body.functions,
@@ -294,7 +296,7 @@ def c_source(
         "arguments": "".join(_described(signature)),
         "title": comment(function.title),
         "counts": f"{count.mul} multiplications, {count.add} additions, {count.div} divisions, {count.sqrt} roots, "
-        f"{count.trig} sines, cosines or arctangents, {count.select} selections per call.",
+        f"{count.trig} {functions}, {count.select} selections per call.",
         "version": VERSION,
         "W": str(BLOCK_BYTES // lanes.itemsize),
         "P": prefix,

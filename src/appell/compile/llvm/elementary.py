@@ -324,8 +324,9 @@ def _scaled(emit: Emitter, exponent: Value, p: Value) -> Value:
 
 def exp(emit: Emitter, x: Value) -> Value:
     """Return eˣ."""
-    limited = _limited(emit, x, MAX_EXPONENT[emit.lanes.format])
-    return _nan_from(emit, x, _scaled(emit, *_reduced(emit, limited)))
+    is_nan, limited = emit.compare("uno", x, x), _limited(emit, x, MAX_EXPONENT[emit.lanes.format])
+    result = _scaled(emit, *_reduced(emit, emit.select(is_nan, emit.constant(0.0), limited)))  # raise no overflow
+    return emit.select(is_nan, emit.constant(math.nan), result)
 
 
 # ---- logarithm and power
@@ -405,9 +406,10 @@ def power(emit: Emitter, x: Value, y: Value) -> Value:
     limited = _limited(emit, y, MAX_POWER_EXPONENT[lanes.format])
     product, error = _exact_product(emit, limited, high)
     rest = emit.fma(limited, low, error)
-    top = MAX_EXPONENT[lanes.format]
+    top, is_nan = MAX_EXPONENT[lanes.format], emit.compare("uno", x, y)
     rest = emit.select(_is_above(emit, emit.absolute(product), top), constant(0.0), rest)
-    result = _scaled(emit, *_reduced(emit, _limited(emit, product, top), rest))
+    bounded = emit.select(is_nan, constant(0.0), _limited(emit, product, top))
+    result = _scaled(emit, *_reduced(emit, bounded, rest))
 
     sign_x, sign_y = emit.signs(emit.bits(x)), emit.signs(emit.bits(y))
     is_zero, is_infinite = _is_zero(emit, size), _is_above(emit, size, _largest(lanes))
@@ -428,7 +430,7 @@ def power(emit: Emitter, x: Value, y: Value) -> Value:
     undefined = emit.select(is_zero, result, emit.select(is_infinite, result, constant(math.nan)))
     of_fraction = emit.select(emit.greater(pattern(0), sign_x), undefined, result)
     result = emit.select(is_fractional, of_fraction, emit.select(is_even, result, negated))
-    result = emit.select(emit.compare("uno", x, y), constant(math.nan), result)
+    result = emit.select(is_nan, constant(math.nan), result)
     is_one = emit.integer("icmp eq", emit.bits(x), pattern(lanes.pattern_of(1.0)))
     return emit.select(is_one, constant(1.0), emit.select(_is_zero(emit, exponent), constant(1.0), result))
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import Parameter, signature
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from appell.simulation.options import Feedback
 from appell.simulation.rollouts.tracing import called, name_of, scalars_of
 
 Signal = Callable[[np.ndarray], np.ndarray]  # times (steps,) -> (steps, signal_size) or (members, steps, signal_size)
-NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
+NO_ARGUMENTS: Mapping[str, Any] = {}  # a plain dict, because plans are pickled with their arguments
 EXPECTED = "a function of (t, q, v), a Feedback, or a design of ap.control"
 
 
