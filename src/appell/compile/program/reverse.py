@@ -65,18 +65,19 @@ def reverse(
     for array, span in zip(program.outputs, _spans(program.outputs).values(), strict=True):
         weight = weights.get(array.name, 0.0)
         for k, result in enumerate(program.results[span.start : span.stop]):
-            sources, constant = starts.get(size + location[result], ([], 0.0))
+            adjoint = size + location[result]
+            sources, constant = starts.get(adjoint, ([adjoint], 0.0))
             if isinstance(weight, str):
                 sources = [*sources, slots[weight].start + k]
             else:
                 constant += weight
-            starts[size + location[result]] = sources, constant
+            starts[adjoint] = sources, constant
     filled, copied = _initial(size, slots, wrt)
     stages = [*forward, *filled, *copied, _start(name, starts)]
     stages += [_backward(stage, size) for stage in reversed(forward)]
     outputs = tuple(Array(each.name, (slots[each.argument].stop - slots[each.argument].start,)) for each in wrt)
     results = tuple(size + slot for each in wrt for slot in slots[each.argument])
-    kept = tuple(stage for stage in stages if any(step.writes for step in stage.steps))
+    kept = tuple(stage for stage in stages if stage.steps)
     return verify_program(Program(name, tuple(inputs), outputs, 2 * size, kept, results))
 
 
@@ -186,7 +187,7 @@ def _stage(name: str, pieces: Sequence[tuple[int, int | None, int]]) -> Stage:
 
 
 def _start(name: str, starts: Mapping[int, tuple[list[int], float]]) -> Stage:
-    """Return the stage that sets the adjoints of the results, each to a sum of slots and a number."""
+    """Return the stage that adds the weights to the adjoints of the results: sums of slots and a number each."""
     graph, results = Graph(), []
     sources = [slot for slots, _ in starts.values() for slot in slots]
     number = 0
@@ -201,8 +202,11 @@ def _start(name: str, starts: Mapping[int, tuple[list[int], float]]) -> Stage:
 
 
 def _backward(stage: Stage, size: int) -> Stage:
-    """Return the stage that runs the iterations of a stage backwards on the adjoints."""
-    return Stage(tuple(_pullback(step, size) for step in stage.steps), stage.order[::-1])
+    """Return the stage that runs the iterations of a stage backwards on the adjoints, without steps of constants."""
+    steps = [_pullback(step, size) for step in stage.steps]
+    number_of = {k: number for number, k in enumerate(k for k, step in enumerate(steps) if step.writes)}
+    order = tuple(number_of[k] for k in stage.order[::-1] if k in number_of)
+    return Stage(tuple(steps[k] for k in number_of), order)
 
 
 def _pullback(step: FrameStep, size: int) -> FrameStep:
