@@ -1,7 +1,6 @@
 """Survey of MJCF files: which of them MuJoCo compiles, which appell reads, and whether the two agree.
 
     python benchmarks/mjcf_survey.py gymnasium=FOLDER dm-control=FOLDER ...       names and unpacked packages
-    python benchmarks/mjcf_survey.py random                                       two hundred random documents
 
 A file that MuJoCo does not compile is part of another file or lacks its meshes; appell must reject it with MuJoCo's
 reason. A file that appell rejects is read again without the unsupported elements (`without=`), which are also removed
@@ -15,7 +14,6 @@ results/mjcf-survey.json; a table of the counts is printed.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import warnings
 from collections import Counter
@@ -27,17 +25,14 @@ import numpy as np
 
 import appell as ap
 from appell.describe.mjcf.context import OMITTABLE
-from appell.errors import AppellError, ModelWarning
+from appell.errors import AppellError, Hint, ModelWarning
 from appell_lab.references.mujoco_terms import differences, gaps, stripped
-from appell_lab.references.random_mjcf import random_mjcf
 
 OUT = Path(__file__).parent / "results" / "mjcf-survey.json"
 OUTCOMES = ("at once", "with a warning", "with physical=False", "refused", "nothing moves")
 TOLERANCE = 1e-9  # relative difference
 MAX_COMPILED_NV = 25  # number of velocities up to which functions are compiled
 STATES = 2
-RANDOM_FILES = 200
-WITHOUT = re.compile(r"without='(\w+)'")
 
 
 def main(packages: list[str]) -> None:
@@ -47,7 +42,7 @@ def main(packages: list[str]) -> None:
     )
     print("|---" * (len(OUTCOMES) + 7) + "|")
     for name, _, folder in (package.partition("=") for package in packages):
-        files = list(_random() if name == "random" else _package(Path(folder)))
+        files = list(_package(Path(folder)))
         counts = summary(files)
         kept = [file for file in files if file["appell"] not in ("at once", "not compiled") or _differs(file)]
         results[name] = {"counts": counts, "files": kept}
@@ -65,13 +60,6 @@ def _package(folder: Path) -> Iterator[dict]:
         if "<mujoco" in text:
             report = examine(path, folder)
             yield {key: x.replace(f"{folder}/", "") if isinstance(x, str) else x for key, x in report.items()}
-
-
-def _random() -> Iterator[dict]:
-    for seed in range(RANDOM_FILES):
-        text = random_mjcf(seed, loops=seed % 4 == 0)
-        model = mujoco.MjModel.from_xml_string(text)
-        yield {"file": f"seed {seed}", "compiles": True} | _compared(lambda text=text, **o: ap.load(text, **o), model)
 
 
 def summary(files: list[dict]) -> dict:
@@ -131,7 +119,8 @@ def _read(read) -> tuple[str, ap.Robot | None, str, list[str]]:
                 robot = read(physical=physical)
             except AppellError as error:
                 hints = [flaw.hint for flaw in error.parts or (error,)]
-                kinds = sorted({kind for hint in hints for kind in WITHOUT.findall(hint)} & set(OMITTABLE))
+                parameters = [hint.parameters for hint in hints if isinstance(hint, Hint)]
+                kinds = sorted({given["without"] for given in parameters if "without" in given} & set(OMITTABLE))
                 message = message or str(error)
                 if "no moving joint" in str(error):
                     return "nothing moves", None, message, []

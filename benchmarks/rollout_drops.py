@@ -23,7 +23,7 @@ from appell_lab.bench.machine import machine, versions
 
 MEMBERS, SIMULATED, STEPS, DT, REPETITIONS = 2000, 20, 500, 1e-3, 5
 WALLS = {
-    "smooth, e = 1": ap.Contact("all", ap.Circle(2.5)),
+    "smooth, e = 1": ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0),
     "friction 0.3, e = 0.5": ap.Contact("all", ap.Circle(2.5), 0.5, 0.3),
 }
 

@@ -16,7 +16,7 @@ from appell.show.stage.scenes import record_scene
 
 def ball(folder: Path) -> None:
     body = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
-    floor = ap.Contact("ball", ap.Plane(), restitution=0.7)
+    floor = ap.Contact("ball", ap.Plane(), restitution=0.7, friction=0.0)
     record = ap.simulate(ap.Dynamics(body), [0, 0, 1, 0, 0, 0, 1], until=2.0, contacts=floor)
     record.plot(folder / "ball.png", overwrite=True)
 
@@ -33,7 +33,11 @@ def systems(folder: Path) -> None:
 
 def fall(folder: Path) -> None:
     """Draw four instants of a movie: the tree robot of Shafei and Shafei 2018 in a round wall."""
-    record = ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
+    record = ap.simulate(
+        ap.Dynamics(ap.load("tree10")),
+        until=1.1,
+        contacts=ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0),
+    )
     scene = record_scene(record)
     shots = [image(scene, t, (300, 320)) for t in (0.0, 0.3852, 0.8, 1.0823)]
     Image.fromarray(np.concatenate(shots, axis=1)).quantize(128).save(folder / "fall.png", optimize=True)

@@ -33,7 +33,10 @@ def main() -> None:
     ground = ap.Contact("all", ap.Plane(), 0.5, 0.4)
     shown = {
         "view-talos": (ap.load("talos"), 0.0),
-        "view-tree10": (ap.simulate(tree, until=1.5, contacts=ap.Contact("all", ap.Circle(2.5))), 0.59),
+        "view-tree10": (
+            ap.simulate(tree, until=1.5, contacts=ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0)),
+            0.59,
+        ),
         "view-box": (ap.simulate(box, until=2.0, contacts=ground), 0.68),
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -66,7 +66,7 @@ MOTIONS = (
         """
         box = ap.Builder("box", base="floating", root="box")
         box.root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1))
-        floor = ap.Contact("box", ap.Plane(), restitution=0.7)
+        floor = ap.Contact("box", ap.Plane(), restitution=0.7, friction=0.0)
         above = [0, 0, 1, 0, 0, 0, 1]
         record = ap.simulate(box.build(), above, until=2.0, contacts=floor)
         figure = record.plot()
@@ -76,7 +76,7 @@ MOTIONS = (
         "many-joints",
         "Many joints in a grid, limbs by row and quantities by column.",
         """
-        wall = ap.Contact("all", ap.Circle(2.5))
+        wall = ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0)
         record = ap.simulate(ap.load("tree10"), until=1.5, contacts=wall)
         figure = record.plot(quantities=["q", "v"])
         """,

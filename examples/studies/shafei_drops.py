@@ -26,7 +26,12 @@ def figure():
 def study(seed, until=UNTIL):
     dyn = figure()
     motion = ap.simulate(
-        dyn, start(dyn, seed), until=until, contacts=ap.Contact("all", ap.Circle(WALL)), progress=False
+        dyn,
+        start(dyn, seed),
+        until=until,
+        contacts=ap.Contact("all", ap.Circle(WALL), restitution=1.0, friction=0.0),
+        impact_law="newton",
+        progress=False,
     )
     impacts = motion.impacts
     impulses = np.array([impact.impulses.max() for impact in impacts])

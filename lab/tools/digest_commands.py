@@ -55,7 +55,10 @@ LINES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("torques puma ramp.csv --output drives.csv --json", ("drives.csv",)),
     ("simulate puma --until 0.2 --no-friction --no-rotors --output fall.npz --json", ("fall.npz",)),
     ("simulate puma --until 0.2 --json", ()),
-    ("simulate tree10 --wall circle:2.5 --until 0.6 --output tree.csv --json", ("tree.csv",)),
+    (
+        "simulate tree10 --wall circle:2.5 --restitution 1 --friction 0 --until 0.6 --output tree.csv --json",
+        ("tree.csv",),
+    ),
     ("simulate box --wall plane:0,0,1,-2 --restitution 0.4 --friction 0.3 --until 0.9 --json", ()),
     ("simulate four-bar --v 2 --until 0.3 --json", ()),
     ("simulate five-bar --until 0.2 --torque 0.2,-0.1 --method RK45 --rtol 1e-6 --json", ()),

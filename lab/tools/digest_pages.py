@@ -44,7 +44,7 @@ def cases() -> Iterator[Entry]:
 
 @cache
 def fall(restitution: float = 1.0) -> Any:
-    wall = ap.Contact("all", ap.Circle(2.5), restitution)
+    wall = ap.Contact("all", ap.Circle(2.5), restitution, friction=0.0)
     return ap.simulate(ap.Dynamics(ap.load("tree10")), until=0.7, contacts=wall)
 
 

@@ -140,7 +140,7 @@ def simulations() -> dict[str, Callable[[], Any]]:
         "puma as a robot": lambda: run(ap.load("puma"), until=0.2),
         "panda at wanted times": lambda: run(dynamics("panda"), until=0.2, t_eval=np.linspace(0.0, 0.2, 21)),
         "tree10 in a circle": lambda: run(
-            dynamics("tree10"), until=0.7, contacts=ap.Contact("all", ap.Circle(2.5), 0.8)
+            dynamics("tree10"), until=0.7, contacts=ap.Contact("all", ap.Circle(2.5), 0.8, friction=0.0)
         ),
         "box on a floor with friction": lambda: run(
             box_on_corners(), BOX_START, BOX_VELOCITY, 0.8, contacts=corners(restitution=0.3, friction=0.5)
@@ -149,20 +149,32 @@ def simulations() -> dict[str, Callable[[], Any]]:
             box_on_corners(), BOX_START, BOX_VELOCITY, 0.6, contacts=corners(restitution=0.0, friction=0.2)
         ),
         "box in a sphere": lambda: run(
-            box_on_corners(), BOX_START, BOX_VELOCITY, 0.8, contacts=ap.Contact("all", ap.Sphere(0.9), 0.7)
+            box_on_corners(),
+            BOX_START,
+            BOX_VELOCITY,
+            0.8,
+            contacts=ap.Contact("all", ap.Sphere(0.9), 0.7, friction=0.0),
         ),
         "box in a cylinder": lambda: run(
-            box_on_corners(), BOX_START, BOX_VELOCITY, 0.6, contacts=ap.Contact("all", ap.Cylinder(0.5), 0.7)
+            box_on_corners(),
+            BOX_START,
+            BOX_VELOCITY,
+            0.6,
+            contacts=ap.Contact("all", ap.Cylinder(0.5), 0.7, friction=0.0),
         ),
         "box on an implicit wall": lambda: run(
             box_on_corners(),
             BOX_START,
             BOX_VELOCITY,
             0.5,
-            contacts=ap.Contact("all", ap.Implicit(lambda x, y, z: z - 0.1 * ap.sin(3.0 * x)), 0.5),
+            contacts=ap.Contact("all", ap.Implicit(lambda x, y, z: z - 0.1 * ap.sin(3.0 * x)), 0.5, friction=0.0),
         ),
         "floor for a while": lambda: run(
-            box_on_corners(), BOX_START, BOX_VELOCITY, 0.5, contacts=corners(restitution=0.5, during=(0.0, 0.25))
+            box_on_corners(),
+            BOX_START,
+            BOX_VELOCITY,
+            0.5,
+            contacts=corners(restitution=0.5, friction=0.0, during=(0.0, 0.25)),
         ),
         "pendulum on a stop": lambda: run(stopped_pendulum(), [1.5], until=1.5, stops=0.4),
         "dry friction": lambda: run(dry_robot(), [0.2, 0.1], [1.0, -2.0], 0.8),
@@ -182,7 +194,10 @@ def simulations() -> dict[str, Callable[[], Any]]:
         ),
         "four-bar": lambda: run(dynamics("four-bar"), v0=[2.0], until=0.5),
         "four-bar on a wall": lambda: run(
-            dynamics("four-bar"), v0=[4.0], until=0.4, contacts=ap.Contact("all", ap.Plane((1.0, 0.0, 0.0), 0.2), 0.5)
+            dynamics("four-bar"),
+            v0=[4.0],
+            until=0.4,
+            contacts=ap.Contact("all", ap.Plane((1.0, 0.0, 0.0), 0.2), 0.5, friction=0.0),
         ),
         "four-bar on a rough wall": lambda: run(
             dynamics("four-bar"),

@@ -1,6 +1,6 @@
 """`python -m appell` is the command `appell`."""
 
-from appell.cli.main import main
+from appell.cli.entry import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -210,9 +210,9 @@ def needed_package(module: str, what: str, install: str) -> Any:
 
 
 def is_finite(value: Any) -> bool:
-    """Return whether a number is finite as a float; False for integers beyond the range of floats."""
+    """Return whether a value is a real number that is finite as a float; False for integers beyond their range."""
     try:
-        return math.isfinite(value)
+        return isinstance(value, Real) and math.isfinite(value)
     except OverflowError:
         return False
 

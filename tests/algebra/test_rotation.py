@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ def test_a_pose_accepts_arrays_and_lists():
     [
         (lambda: Pose.from_matrix(np.eye(3)), r"the matrix of a pose has shape \(3, 3\)"),
         (lambda: Pose.from_matrix(2 * np.eye(4)), "the last row of the matrix of a pose is"),
-        (lambda: Pose.from_matrix(2 * np.eye(4)[:3]), r"the rotation of a pose is not orthonormal \(error 3"),
+        (lambda: Pose.from_matrix(2 * np.eye(4)[:3]), r"the matrix of a pose is not orthonormal \(error 3"),
         (lambda: Pose(-np.eye(3)), "the rotation of a pose is a reflection"),
         (lambda: Pose(np.full((3, 3), np.nan)), "the rotation of a pose contains NaN"),
         (lambda: Pose("upside down"), "the rotation of a pose is 'upside down'"),
@@ -123,3 +124,42 @@ def test_a_pose_accepts_arrays_and_lists():
 def test_arrays_that_are_not_poses_are_named_errors(make, problem):
     with pytest.raises(ArgumentError, match=problem):
         make()
+
+
+NOT_REAL = ("abc", ["1", "2", "3"], [None, 1.0, 2.0], [[1.0], [2.0, 3.0], 4.0], [10**400, 0, 0], [1j, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("values", [*NOT_REAL, np.array([1, 2, 3], "M8[s]"), object(), [1.0, 2.0], [np.nan, 0.0, 0.0]])
+@pytest.mark.parametrize("call", [Pose.from_rpy, lambda x: Pose(np.eye(3), x)])
+def test_a_pose_of_values_that_are_not_real_numbers_is_refused(call, values):
+    """from_rpy once raised TypeError, ValueError and OverflowError; imaginary parts and dates were dropped."""
+    with pytest.raises(ArgumentError, match=r"rpy|the translation of a pose"):
+        call(values)
+
+
+def test_a_pose_accepts_a_rotation_of_scipy():
+    from scipy.spatial.transform import Rotation
+
+    turned = Pose(Rotation.from_euler("xyz", [0.1, 0.2, 0.3]), [1.0, 2.0, 3.0])
+    expected = Pose.from_rpy([0.1, 0.2, 0.3], Vec3(1.0, 2.0, 3.0))
+    np.testing.assert_allclose(turned.rows, expected.rows, atol=1e-15)
+
+
+@pytest.mark.parametrize("values", NOT_REAL)
+def test_axes_gravity_records_states_surfaces_and_limits_refuse_what_is_not_a_real_number(values):
+    import appell as ap
+
+    arm = ap.load("planar-2r")
+    first = arm.links[0]
+    calls = [
+        ap.Revolute,
+        arm.with_gravity,
+        ap.Plane,
+        lambda x: ap.Record.of(x, {}),
+        lambda x: ap.Record.of([0.0, 1.0, 2.0], {"q": x}),
+        lambda x: arm.integrate(x[:2], [0.0, 0.0]),
+        lambda x: arm.__class__("r", (replace(first, joint=replace(first.joint, limits=ap.Limits(-1.0, x))),)),
+    ]
+    for call in calls:
+        with pytest.raises(ap.AppellError):
+            call(values)

@@ -97,8 +97,10 @@ def test_messages_go_to_stderr():
 
 
 def test_simulate_lists_all_events():
-    result = answer("simulate", "tree10", "--wall", "circle:2.5", "--until", "0.6")
-    wall = ap.simulation.Contact("all", ap.simulation.Circle(2.5))
+    result = answer(
+        "simulate", "tree10", "--wall", "circle:2.5", "--restitution", "1", "--friction", "0", "--until", "0.6"
+    )
+    wall = ap.simulation.Contact("all", ap.simulation.Circle(2.5), restitution=1.0, friction=0.0)
     again = ap.simulate(ap.load("tree10"), until=0.6, contacts=[wall], solver=ap.Solver(rtol=1e-8, atol=1e-10))
     assert [event["time"] for event in result["events"]] == [event.time for event in again.events]
     assert result["events"][0]["impulses"] == np.atleast_1d(again.events[0].impulses).tolist()

@@ -25,7 +25,12 @@ REQUIRED_OUTPUT = {  # at every width
     ("count", "planar-2r"): ("balafoutis-patel", "gibbs-appell-vector", "lagrange", "100"),
     ("formulations",): ("orthogonal-complement", "articulated-body", "balafoutis-patel"),
     ("trajectory", "ramp", "panda", "--to", "0.5,-0.5,0,-2,0,1.5,0.8"): ("-0.7854", "joint7", "hardest", "unit/s²"),
-    ("simulate", "tree10", "--wall", "circle:2.5", "--until", "0.4"): ("0.385191984", "5.26443", "O1, O5", "impact"),
+    ("simulate", "tree10", "--wall", "circle:2.5", "--restitution", "1", "--friction", "0", "--until", "0.4"): (
+        "0.385191984",
+        "5.26443",
+        "O1, O5",
+        "impact",
+    ),
     ("rollout", "planar-2r", "--members", "3", "--steps", "10"): ("q_shoulder", "energy", "median", "rad/s"),
 }
 # In an ASCII locale Python cannot read the .pth file of an editable installation below a folder with other letters.

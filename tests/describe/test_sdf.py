@@ -117,7 +117,7 @@ def test_a_link_without_inertial_has_the_default_mass_of_sdf():
 TWO = link("a") + "\n" + link("b") + "\n"
 UNSUPPORTED = {
     "a screw": (TWO + joint("screw"), "joint 'j' has type 'screw'", 4),
-    "a gearbox": (TWO + joint("gearbox"), "has type 'gearbox'", 4),
+    "a gearbox": (TWO + joint() + joint("gearbox").replace('"j"', '"k"'), "'k' has no <gearbox_reference_body>", 4),
     "two axes": (TWO + joint("universal", "<axis/><axis2/>"), "has type 'universal'", 4),
     "a second axis": (TWO + joint(more="<axis><xyz>1 0 0</xyz></axis>\n<axis2/>"), "has a second axis", 5),
     "no axis": (TWO + joint(more=""), "joint 'j' has no <axis>", 4),
@@ -135,12 +135,8 @@ UNSUPPORTED = {
         "the poses form a cycle",
         3,
     ),
-    "a loop": (
-        TWO + joint() + "\n" + joint().replace('"j"', '"k"'),
-        "is the child of two joints, 'j' and 'k', which form a loop",
-        5,
-    ),
-    "two roots": (TWO + link("c") + joint(), "2 links that are not the child of a joint: 'a', 'c'", 1),
+    "parts": (TWO + link("c") + joint(), "no joints connect the root link 'a' with 'c'", 1),
+    "the world as a child": (TWO + joint(ends=("a", "world")), "joint 'j' has the world as its child", 4),
     "no links": ("", "the model has no links", 1),
     "another file": (TWO + joint() + "<include><uri>x</uri></include>", "<include> refers to another file", 4),
     "no gravity": (TWO.replace('name="b">', 'name="b"><gravity>0</gravity>') + joint(), "link 'b' disables gravity", 3),
@@ -164,6 +160,16 @@ def test_unsupported_elements_are_errors_with_their_lines(name):
     assert any(problem in error.problem and error.source == f"m.sdf, line {line}" for error in errors), str(
         raised.value
     )
+
+
+def test_each_error_is_reported_once():
+    pitch = "<axis><xyz>0 0 1</xyz></axis><screw_thread_pitch>1</screw_thread_pitch>"
+    with pytest.raises(DescriptionError) as raised:
+        load(model(TWO.replace('name="b">', 'name="b"><gravity>0</gravity>') + joint("screw", pitch)))
+    assert [error.problem for error in raised.value.parts] == [
+        "link 'b' disables gravity, which appell does not support.",
+        "joint 'j' has type 'screw'.",
+    ]
 
 
 @pytest.mark.parametrize(

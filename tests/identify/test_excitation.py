@@ -135,6 +135,10 @@ def test_the_limits_of_the_robot_are_the_default():
         ({"iterations": 0}, "iterations is 0"),
         ({"starts": 0}, "starts is 0"),
         ({"seed": -1}, "the seed is -1"),
+        ({"starts": 2.5}, "starts is 2.5"),
+        ({"iterations": -3}, "iterations is -3"),
+        ({"time_limit": -1.0}, "time_limit is -1.0 s"),
+        ({"checked_samples": 10}, "checked_samples is 10"),
         ({"speed": 0.0}, "speed limit 0"),
         ({"clearance": 1.0}, "the clearance is 1"),
         ({"lower": 1.0, "upper": 0.5}, "is 1 to 0.5"),
@@ -178,3 +182,56 @@ def test_invalid_numbers_are_reported_on_the_command_line(option, value, message
     assert result.exit_code == 1, result.output
     assert isinstance(result.exception, SystemExit)
     assert message in result.output
+
+
+def rough_ur10(**fields):
+    """The UR10 of example-robot-data with strong friction."""
+    robot = ap.load("example-robot-data:ur10_robot")
+    changes = {"friction": ap.Friction(viscous=8.0, coulomb=6.0), "torque": 60.0} | fields
+    wrists = changes | {"torque": 30.0}
+    arm = dict.fromkeys(robot.joint_names[3:], wrists)
+    return robot.with_actuators(arm | {robot.joint_names[0]: changes})
+
+
+@pytest.mark.parametrize("estimated", [False, True])
+def test_a_motion_of_a_robot_with_strong_friction_never_exceeds_the_limits_of_the_robot_as_it_is_simulated(estimated):
+    robot = rough_ur10(no_load_speed=4.0)
+    bounds = MotionBounds.of(robot, margin=0.0)
+    options = {"friction": True, "width": 0.05} if estimated else {}
+    plan = excite(robot, bounds=bounds, starts=1, iterations=15, samples=100, **options)
+    q, v, a = plan.path(plan.path.times(20_001))
+    tau = ap.Dynamics(robot, friction=True, rotors=True).inverse_dynamics(q, v, a)
+    no_load = np.array([actuator.no_load_speed or np.inf for actuator in robot.actuators])
+    available = robot.limits.torque * (1.0 - np.maximum(np.sign(tau) * v, 0.0) / no_load)
+    assert (np.abs(tau) / available).max() <= 1.0
+    assert (np.abs(v) / robot.limits.speed).max() <= 1.0
+    assert (np.abs(tau) / available).max() > 0.5
+
+
+def test_a_search_that_no_longer_improves_stops_early_and_loses_little():
+    steps = []
+    options = {"starts": 1, "duration": 4.0, "harmonics": 4, "velocity": 3.0, "acceleration": 12.0, "iterations": 300}
+    early = excite(ap.load("planar-2r"), progress=lambda k, n, c: steps.append(k), **options)
+    full = excite(ap.load("planar-2r"), early_stop=False, **options)
+    assert not early.interrupted
+    assert steps == list(range(1, len(steps) + 1))
+    assert len(steps) < 300
+    assert early.condition < 1.02 * full.condition
+
+
+def test_a_time_limit_and_ctrl_c_end_a_search_with_the_best_motion_so_far():
+    options = {"velocity": 3.0, "acceleration": 12.0, "duration": 4.0, "harmonics": 4}
+    plan = excite(ap.load("planar-2r"), time_limit=1e-9, **options)
+    assert plan.interrupted
+    assert np.isfinite(plan.condition)
+
+    def interrupt(at):
+        def progress(step, steps, condition):
+            if step == at:
+                raise KeyboardInterrupt
+
+        return progress
+
+    plan = excite(ap.load("planar-2r"), progress=interrupt(12), **options)
+    assert plan.interrupted
+    assert max(load.max() for load in plan.load.values()) <= 1.0 + 1e-9

@@ -116,3 +116,47 @@ def test_numbered_columns_are_recognised_and_other_names_need_one_pattern_each(t
     refused = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments[:4])
     assert refused.exit_code == 1
     assert "--columns 'q=<name>{}'" in refused.output
+
+
+def ur10_log():
+    """A log of the UR10 of example-robot-data, with friction, noise and encoder steps."""
+    robot = ap.load("example-robot-data:ur10_robot")
+    rng, n = np.random.default_rng(0), robot.nq
+    motion = ap.motion.Fourier(0.1, rng.normal(size=(5, n)) * 0.3, rng.normal(size=(5, n)) * 0.3, robot.start).record(
+        period=4e-3
+    )
+    rubbing = robot.with_actuators(
+        {name: {"friction": ap.Friction(viscous=3.0, coulomb=2.0)} for name in robot.joint_names}
+    )
+    tau = ap.Dynamics(rubbing, friction=True).inverse_dynamics(motion.q, motion.v, motion.a)
+    q = motion.q + 1e-4 * rng.normal(size=motion.q.shape)
+    return robot, Record.of(motion.t, {"q": q, "tau": tau + 0.3 * rng.normal(size=tau.shape)}, robot.joint_names)
+
+
+@pytest.mark.parametrize("name", ["iiwa", "ur10"])
+def test_positions_in_another_unit_are_named_and_not_called_a_wrong_sign(name, log):
+    robot, log = (described(1), log) if name == "iiwa" else ur10_log()
+    parameter_set = select_parameters(robot, friction=True)
+    cases = {1.0: "", 180.0 / np.pi: "look like degrees; declare", np.pi / 180.0: "read as degrees; remove the unit"}
+    for factor, expected in cases.items():
+        record = Record.of(log.t, {"q": log.q * factor, "tau": log.tau}, log.names("q"))
+        problems = torque_problems(parameter_set, process(record, smooth=True))
+        if not expected:
+            assert problems == ()
+        else:
+            (problem,) = problems
+            assert expected in problem
+            assert "sign" not in problem
+
+
+def test_positions_in_degrees_beside_velocities_in_radians_are_named_with_their_remedy():
+    robot, log = ur10_log()
+    v = np.gradient(log.q, log.t, axis=0)
+    record = Record.of(log.t, {"q": np.degrees(log.q), "v": v, "tau": log.tau}, robot.joint_names)
+    with pytest.raises(ap.DescriptionError, match=r"it seems to be in degrees(.|\n)*Pass units=\{'q': 'deg'\}"):
+        measured(record, robot.coordinate_names, robot.actuator_names)
+    right = measured(record, robot.coordinate_names, robot.actuator_names, units={"q": "deg"})
+    np.testing.assert_allclose(right.q, log.q)
+    radians = Record.of(log.t, {"q": log.q, "v": v, "tau": log.tau}, robot.joint_names)
+    with pytest.raises(ap.DescriptionError, match=r"in radians where the other is in degrees(.|\n)*Remove degrees"):
+        measured(radians, robot.coordinate_names, robot.actuator_names, units={"q": "deg"})

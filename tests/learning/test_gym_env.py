@@ -193,7 +193,7 @@ def test_every_episode_can_have_another_robot():
 def test_environments_support_contacts():
     builder = ap.Builder("hopper", root=None)
     builder.link("foot", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(0.1,) * 3, actuator=ap.Actuator(torque=20.0))
-    floor = ap.Contact(["foot"], ap.Plane((0, 0, 1)), 0.0)
+    floor = ap.Contact(["foot"], ap.Plane((0, 0, 1)), 0.0, friction=0.0)
     env = ap.gym_env(
         builder.build(), lambda t, q, v, tau: q[0], contacts=floor, method="moreau", reset=lambda _: ([1.0], [0.0])
     )

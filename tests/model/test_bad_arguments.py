@@ -25,10 +25,10 @@ with pytest.warns(ap.ModelWarning, match="massless"):
         (lambda: ap.simulate(BALL, [0, 0, 1, 0, 0, 0, 0]), "contains a zero quaternion"),
         (lambda: ap.Pin("crank", (0, 1)), "the point of a pin on body 'crank'"),
         (lambda: ap.Pin("crank", (0, 1, 0), "rod", "here"), "the other point of a pin"),
-        (lambda: PENDULUM.locked({"hinge": "x"}), "joint 'hinge' of robot 'pendulum' cannot be locked at x"),
+        (lambda: PENDULUM.locked({"hinge": "x"}), "joint 'hinge' of robot 'pendulum' cannot be at 'x'"),
         (
             lambda: TURNING.locked({"root_joint": [0.0] * 7}),
-            "'root_joint' of .* cannot be locked at a quaternion of zeros",
+            "'root_joint' of .* cannot be at a quaternion of zeros",
         ),
         (lambda: replace(BALL, home=(0.0,) * 7), "the home of robot 'ball' contains a quaternion of zeros"),
         (lambda: PENDULUM.random_configuration("x"), "rng is 'x'"),

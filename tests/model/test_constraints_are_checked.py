@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import appell as ap
 from appell.errors import ArgumentError
@@ -138,11 +139,18 @@ def test_the_gap_of_a_wheel_that_cannot_reach_its_plane_is_reported_in_metres():
         builder.build().with_loops(ap.Rolling("left", 0.1))
 
 
-def test_the_other_side_of_a_closure_may_be_an_array_or_a_list():
+def test_the_other_side_of_a_closure_may_be_an_array_a_list_or_a_rotation():
     pose = ap.Pose(np.diag([1.0, -1.0, -1.0]), (0.1, 0.2, 0.3))
-    matrix = np.array(pose.matrix)
-    assert con.Point("hook", np.array([0.1, 0.2, 0.3])) == con.Point("hook", ap.Pose(translation=[0.1, 0.2, 0.3]))
+    matrix, point = np.array(pose.matrix), ap.Pose(translation=[0.1, 0.2, 0.3])
+    assert con.Point("hook", np.array([0.1, 0.2, 0.3])) == con.Point("hook", point)
+    assert con.Point("hook", ap.Vec3(0.1, 0.2, 0.3)) == con.Point("hook", point)
     assert con.Weld("hook", matrix) == con.Weld("hook", matrix[:3].tolist()) == con.Weld("hook", pose)
-    assert con.Distance("hook", (0.1, 0.2, 0.3), length=1.0).b == ap.Pose(translation=[0.1, 0.2, 0.3])
-    with pytest.raises(ArgumentError, match=r"frame b of a point has shape \(2,\)"):
+    assert con.Orientation("hook", matrix[:3, :3]).b == con.Orientation("hook", ap.Pose(pose.rotation)).b
+    half_turn = con.Orientation("hook", Rotation.from_matrix(matrix[:3, :3])).b
+    np.testing.assert_allclose(half_turn.matrix, np.diag([1.0, -1.0, -1.0, 1.0]), atol=1e-15)
+    assert con.Distance("hook", (0.1, 0.2, 0.3), length=1.0).b == point
+    assert con.Rolling("hook", 0.1, on=matrix).on == con.Skate("hook", on=matrix.tolist()).on == pose
+    with pytest.raises(ArgumentError, match=r"frame b of a constraint of type 'point' has shape \(2,\)"):
         con.Point("hook", [0.1, 0.2])
+    with pytest.raises(ArgumentError, match=r"(?s)frame a of a constraint .* is array.*Give a pose .* as frame b"):
+        con.Weld(matrix, "hook")

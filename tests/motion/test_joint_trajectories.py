@@ -145,3 +145,22 @@ def test_a_plot_shows_every_joint():
     figure = Spline(TIMES, POINTS, names=("one", "two")).plot()
     assert len(figure.axes) == 3
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("make", "culprit"),
+    [
+        (lambda: Ramp([0.0], [10**400], 1.0, 1.0), "the way-points cannot be read"),
+        (lambda: Ramp([0.0], [1.0], 10**400, 1.0), "the velocity limit cannot be read"),
+        (lambda: Ramp([0.0], [1.0], 1.0, 1.0, duration=10**400), "the duration is beyond the range of floats"),
+        (lambda: Spline([0.0, 10**400], [[0.0], [1.0]]), "the times of the way-points cannot be read"),
+        (lambda: Spline([0.0, 1.0], [[0.0], [10**400]]), "the way-points cannot be read"),
+        (lambda: Spline([0.0, 1.0], [[0.0], ["x"]]), "the way-points cannot be read"),
+        (lambda: Spline([0.0, 1.0], [[0.0], [1.0]])(10**400), "the times cannot be read"),
+        (lambda: Record.of([0.0, 10**400], {"q": [[0.0], [1.0]]}), "column t cannot be read"),
+        (lambda: Record.of([0.0, 1.0], {"q": [[0.0], [10**400]]}), "block 'q' cannot be read"),
+    ],
+)
+def test_integers_beyond_the_range_of_floats_are_named(make, culprit):
+    with pytest.raises(ArgumentError, match=culprit):
+        make()

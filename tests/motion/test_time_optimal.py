@@ -207,3 +207,175 @@ def test_a_path_on_which_friction_exceeds_the_torque_limit_is_refused():
     robot = rubbing(coulomb=lambda described: 200.0)
     with pytest.raises(SimulationError, match=r"torque limit of 'joint\d' excludes the path at .*: moving slowly"):
         time_optimal(random_spline(), robot, torque=STRONG)
+
+
+# ---- robots of example-robot-data, with friction
+
+
+def rough(name):
+    """A robot of example-robot-data with friction on its first four joints, and a path through its range."""
+    robot = load(f"example-robot-data:{name}")
+    strong = ap.Friction(viscous=8.0, coulomb=6.0)
+    robot = robot.with_actuators({joint: {"friction": strong} for joint in robot.joint_names[:4]})
+    points = np.random.default_rng(0).uniform(
+        np.maximum(robot.limits.lower, -1.5), np.minimum(robot.limits.upper, 1.5), (5, robot.nq)
+    )
+    return robot, Spline(np.arange(5.0), points, names=robot.coordinate_names)
+
+
+def loads(motion, robot, instants=20_001):
+    """The largest fractions of the limits of speed and torque, and the jerk by differences of the acceleration."""
+    t = np.linspace(0.0, motion.duration, instants)
+    q, v, a = motion(t)
+    tau = Dynamics(robot, friction=True, rotors=True).inverse_dynamics(q, v, a)
+    limits = robot.limits
+    return (
+        float((np.abs(v) / limits.speed).max()),
+        float((np.abs(tau) / limits.torque).max()),
+        float(np.abs(np.diff(a, axis=0)).max() / t[1]),
+    )
+
+
+EXAMPLES = ("ur10_robot", "panda")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_jerk_limits_hold_with_all_others_and_vanish_if_they_are_large(name):
+    robot, path = rough(name)
+    free = time_optimal(path, robot)
+    speed, torque, _ = loads(free, robot)
+    assert max(speed, torque) < 1.0 + 1e-6
+    durations = []
+    for most in (50.0, 2e4):
+        smooth = time_optimal(path, robot, jerk=most, intervals=600)
+        speed, torque, jerk = loads(smooth, robot)
+        assert max(speed, torque, jerk / most) < 1.0 + 1e-6
+        durations.append(smooth.duration)
+    assert durations[0] > 1.1 * free.duration
+    assert free.duration < durations[1] < 1.004 * free.duration
+    q, v, a = smooth(np.array([0.0, smooth.duration]))
+    np.testing.assert_allclose(q, path(np.array([0.0, path.duration]))[0], atol=1e-12)
+    np.testing.assert_allclose([v, a], 0.0, atol=1e-9)
+
+
+def seven_segments(distance, velocity, acceleration, jerk):
+    """The duration of the fastest motion of one joint from rest to rest, in closed form."""
+    rise = acceleration / jerk + velocity / acceleration
+    if velocity * jerk < acceleration**2:
+        rise = 2.0 * np.sqrt(velocity / jerk)
+    if velocity * rise <= distance:
+        return rise + distance / velocity
+    if distance >= 2.0 * acceleration**3 / jerk**2:
+        corner = acceleration**2 / jerk
+        peak = 0.5 * (-corner + np.sqrt(corner**2 + 4.0 * acceleration * distance))
+        return 2.0 * (acceleration / jerk + peak / acceleration)
+    return 4.0 * np.cbrt(distance / (2.0 * jerk))
+
+
+@pytest.mark.parametrize(
+    ("velocity", "acceleration", "jerk"),
+    [(1.0, 2.0, 5.0), (10.0, 2.0, 5.0), (10.0, 100.0, 5.0), (0.3, 2.0, 50.0), (1.0, 2.0, 1e4)],
+)
+def test_one_joint_with_a_jerk_limit_moves_in_seven_segments(velocity, acceleration, jerk):
+    path = Ramp([0.0], [1.0], 0.5, 1.0, names=["hinge"])
+    limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk, "torque": np.inf}
+    smooth = time_optimal(path, load("pendulum"), **limits)
+    assert smooth.duration == pytest.approx(seven_segments(1.0, velocity, acceleration, jerk), rel=1e-3)
+    assert smooth.duration >= seven_segments(1.0, velocity, acceleration, jerk)
+    t = np.linspace(0.0, smooth.duration, 20_001)
+    _, v, a = smooth(t)
+    assert np.abs(v).max() <= velocity * (1 + 1e-6)
+    assert np.abs(a).max() <= acceleration * (1 + 1e-6)
+    assert np.abs(np.diff(a, axis=0)).max() / t[1] <= jerk * (1 + 1e-6)
+
+
+def recorded_ramp():
+    robot = load("panda")
+    return Ramp(robot.start, robot.start + 0.5, 0.3, 0.5, names=robot.coordinate_names).record(201).path()
+
+
+SMOOTH_CASES = {
+    "line": (valera_line, "puma", {"torque": STRONG, "jerk": 50.0}),
+    "ramp, sampled": (recorded_ramp, "panda", {"jerk": 100.0}),
+    "reversal": (
+        lambda: Spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.5]], names=["hinge"]),
+        "pendulum",
+        {"velocity": 2.0, "acceleration": 4.0, "torque": np.inf, "jerk": 50.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SMOOTH_CASES)
+def test_jerk_limits_hold_on_lines_sampled_ramps_and_where_a_path_reverses(case):
+    make, name, limits = SMOOTH_CASES[case]
+    path, robot = make(), load(name)
+    smooth = time_optimal(path, robot, intervals=300, **limits)
+    t = np.linspace(0.0, smooth.duration, 20_001)
+    q, v, a = smooth(t)
+    assert np.abs(np.diff(a, axis=0)).max() / t[1] <= limits["jerk"] * (1 + 1e-6)
+    np.testing.assert_allclose((q[2:] - q[:-2]) / (2 * t[1]), v[1:-1], atol=1e-5)
+    rest = {key: limits[key] for key in ("velocity", "acceleration", "torque") if key in limits}
+    assert excess(smooth, Dynamics(robot, friction=True, rotors=True), **rest) < 1e-6
+
+
+class Corner(ap.Path):
+    """A path along two axes, one after the other, in its own parameter without a stop."""
+
+    duration, names, knots = 2.0, ("shoulder", "elbow"), np.array([0.0, 1.0, 2.0])
+
+    def _at(self, t):
+        first = (t < 1.0).astype(float)
+        q = np.stack([np.minimum(t, 1.0), np.maximum(t - 1.0, 0.0)], axis=-1)
+        return q, np.stack([first, 1.0 - first], axis=-1), np.zeros_like(q)
+
+
+def test_a_jerk_limit_that_a_path_excludes_is_refused_by_name():
+    with pytest.raises(ArgumentError, match="direction of the path jumps at t = 1 s"):
+        time_optimal(Corner(), load("planar-2r"), velocity=1.0, jerk=5.0)
+    with pytest.raises(ArgumentError, match=r"jerk limit of 'joint1' is -1"):
+        time_optimal(valera_line(), load("puma"), jerk=[-1.0, 1, 1, 1, 1, 1])
+    with pytest.raises(ArgumentError, match=r"jerk limit has shape \(2,\)"):
+        time_optimal(valera_line(), load("puma"), jerk=[1.0, 1.0])
+    with pytest.raises(ArgumentError, match="the jerk limit cannot be read as floating-point numbers"):
+        time_optimal(valera_line(), load("puma"), jerk=10**400)
+
+
+# ---- torque limits that fall with the speed
+
+
+def falling_robot():
+    robot, path = rough("ur10_robot")
+    speeds = {name: {"no_load_speed": 1.5 * robot.actuators[k].speed} for k, name in enumerate(robot.joint_names)}
+    return robot.with_actuators(speeds), path
+
+
+@pytest.mark.parametrize("jerk", [None, 500.0])
+def test_planned_torques_fall_with_the_speed_and_are_those_that_a_saturated_simulation_provides(jerk):
+    robot, path = falling_robot()
+    fast = time_optimal(path, robot, jerk=jerk, intervals=400)
+    constant = time_optimal(path, rough("ur10_robot")[0], jerk=jerk, intervals=400)
+    assert fast.duration > 1.01 * constant.duration
+    dyn = Dynamics(robot, friction=True, rotors=True)
+    q, v, a = fast(np.linspace(0.0, fast.duration, 10_001))
+    tau = dyn.inverse_dynamics(q, v, a)
+    no_load = np.array([actuator.no_load_speed for actuator in robot.actuators])
+    available = robot.limits.torque * (1.0 - np.maximum(np.sign(tau) * v, 0.0) / no_load)
+    assert (np.abs(tau) / available).max() < 1.0 + 1e-6
+    assert (np.abs(tau) / available).max() > 0.99
+    provided = [
+        [actuator.limited(*row) for actuator, *row in zip(robot.actuators, *rows, robot.limits.torque, strict=True)]
+        for rows in zip(tau[::100], v[::100], strict=True)
+    ]
+    np.testing.assert_allclose(provided, tau[::100], rtol=1e-6, atol=1e-6)
+
+
+def test_a_path_for_a_robot_has_its_units():
+    robot = load("puma")
+    line = valera_line()
+    fast = time_optimal(Spline([0.0, 1.0], [np.zeros(6), np.ones(6)]), robot, torque=STRONG, intervals=100)
+    assert line.record(3).unit("v_joint2") == "rad/s"
+    assert fast.record(3).unit("q_1") == "rad"
+    assert fast.record(3).unit("a_6") == "rad/s²"
+    labels = [axis.get_ylabel() for axis in fast.plot().axes]
+    assert labels
+    assert not any("or m" in label for label in labels)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from appell import Dynamics, load
 from appell.cli.main import app
-from appell.motion import Record
+from appell.motion import Record, time_optimal
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "puma_straight_lines.json").read_text())
 LINE = [
@@ -135,3 +135,17 @@ def test_wrong_input_gives_a_message_and_exit_code_1(line_csv):
         shown = run(*arguments)
         assert shown.exit_code == 1, shown.output
         assert problem in " ".join((shown.output + shown.stderr).split())
+
+
+def test_the_fastest_motion_with_a_jerk_limit_is_that_of_the_library(line_csv, tmp_path):
+    shown = run(
+        *("trajectory", "fastest", "puma", line_csv, "--torque", "60,100,40,20,20,20", "--jerk", "50"),
+        *("--intervals", 200, "--json", "--output", tmp_path / "smooth.csv", "--samples", 2001),
+    )
+    assert shown.exit_code == 0, shown.output
+    robot = load("puma")
+    path = Record.read(line_csv).path(robot.coordinate_names)
+    smooth = time_optimal(path, robot, torque=[60, 100, 40, 20, 20, 20], jerk=50.0, intervals=200)
+    assert json.loads(shown.stdout[shown.stdout.index("{") :])["duration"] == pytest.approx(smooth.duration)
+    record = Record.read(tmp_path / "smooth.csv")
+    assert np.abs(np.diff(record.a, axis=0)).max() / record.t[1] <= 50.0 * (1 + 1e-6)

@@ -45,7 +45,7 @@ EXTRA = re.compile(r"appell\[([\w,]+)\]|'\.\[([\w,]+)\]'")
 LABORATORY = "./lab"
 RUN = (
     "appell --version",
-    "appell simulate tree10 --wall circle:2.5 --until 1.5 --output fall.csv",
+    "appell simulate tree10 --wall circle:2.5 --restitution 1 --friction 0 --until 1.5 --output fall.csv",
     "appell export puma inverse_dynamics --to c",
     "appell export puma forward_dynamics --by q,v --to json",
 )

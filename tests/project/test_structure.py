@@ -105,19 +105,6 @@ def test_there_is_no_unfinished_work_in_the_code():
     assert [path.name for path in sources if unfinished.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_errors_of_the_library_name_no_options_of_the_command_line():
-    """A hint that names parameters is a `Hint`, which the command line shows as options."""
-    option, matches = re.compile(r"(?<![\w-])--[a-z]"), []
-    for path in (ROOT / "src" / "appell").rglob("*.py"):
-        if "cli" in path.relative_to(ROOT).parts:
-            continue
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            texts = [item.value for item in getattr(call, "keywords", ()) if item.arg in ("hint", "expected")]
-            strings = [part for text in texts for part in ast.walk(text) if isinstance(part, ast.Constant)]
-            matches += [f"{path.name}:{part.lineno}" for part in strings if option.search(str(part.value))]
-    assert matches == []
-
-
 def tracked_files() -> list[Path]:
     """Return the text files of the project: in a clone those known to git, otherwise all."""
     if (ROOT / ".git").exists() and (git := shutil.which("git")):

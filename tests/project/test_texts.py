@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 import runpy
@@ -100,3 +101,18 @@ def test_a_robot_of_the_zoo_has_a_description_and_a_reference(name):
     robot = load(name)
     assert robot.description
     assert robot.reference
+
+
+def test_library_messages_do_not_name_options_of_the_command_line():
+    """A hint spells parameters as keywords; the command line spells the same `Hint` as options."""
+    flag = re.compile(r"""(?<![\w-])--[a-z][a-z-]+""")
+    for path in sorted((ROOT / "src" / "appell").rglob("*.py")):
+        if "cli" in path.relative_to(ROOT).parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")).endswith(
+                ("Error", "Hint", "warn", "Stop")
+            ):
+                for part in ast.walk(node):
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        assert not flag.search(part.value), f"{path}:{part.lineno}: {part.value}"

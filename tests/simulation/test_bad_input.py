@@ -140,7 +140,11 @@ def test_a_tolerance_of_zero_is_refused():
 
 
 def test_too_many_events_end_a_run_with_a_status_that_has_its_sentence(particle):
-    run = {"until": 50.0, "contacts": ap.Contact("all", ap.Plane()), "solver": ap.Solver(max_events=5)}
+    run = {
+        "until": 50.0,
+        "contacts": ap.Contact("all", ap.Plane(), restitution=1.0, friction=0.0),
+        "solver": ap.Solver(max_events=5),
+    }
     motion = ap.simulate(particle, above(particle), **run)
     assert motion.status == Status.EVENTS.name
     assert Status[motion.status].sentence in motion.message

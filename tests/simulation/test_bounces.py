@@ -16,7 +16,7 @@ def test_a_ball_of_high_restitution_has_the_expected_bounces_and_time_of_rest(re
     robot, rest_speed = free_body([(0, 0, 0)]), 1e-5
     start = robot.neutral
     start[2] = 1.0
-    contact = ap.Contact("all", ap.Plane((0, 0, 1)), restitution)
+    contact = ap.Contact("all", ap.Plane((0, 0, 1)), restitution, friction=0.0)
     motion = ap.simulate(
         ap.Dynamics(robot), start, until=100.0, contacts=contact, solver=ap.Solver(rest_speed=rest_speed)
     )

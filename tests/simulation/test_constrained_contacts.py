@@ -55,7 +55,7 @@ def test_the_pin_of_a_five_bar_bounces_off_a_wall(k):
     given, system = state("five-bar", k), constrained("five-bar")
     wanted, dyn = given["impact"], ap.Dynamics(system)
     normal, pin = np.array([*wanted["normal"], 0.0]), dyn.pose("0/a")(given["q"])[:3, 3]
-    wall = ap.Contact("0/a", plane(pin, normal), restitution=wanted["restitution"])
+    wall = ap.Contact("0/a", plane(pin, normal), restitution=wanted["restitution"], friction=0.0)
     run = ap.simulate(dyn, given["q"], given["v"], 1e-3, contacts=wall, **ACCURATE)
     (impact,) = run.impacts
     np.testing.assert_allclose(run["w"][1], wanted["v_after"], rtol=0, atol=1e-11)
@@ -67,7 +67,7 @@ def test_a_sleigh_bounces_off_a_wall():
     wanted, system = CASES["chaplygin-sleigh"]["impact"], constrained("chaplygin-sleigh")
     x, y = wanted["point"]
     system = system.with_frames([ap.Frame("nose", "body", at(x, y))])
-    wall = ap.Contact("nose", plane((x, y, 0.0), (*wanted["wall_normal"], 0.0)), wanted["restitution"])
+    wall = ap.Contact("nose", plane((x, y, 0.0), (*wanted["wall_normal"], 0.0)), wanted["restitution"], friction=0.0)
     run = ap.simulate(system, [0, 0, wanted["heading"]], wanted["v_before"], 1e-3, contacts=wall, **ACCURATE)
     np.testing.assert_allclose(run["w"][1], wanted["v_after"], rtol=0, atol=1e-12)
     np.testing.assert_allclose(run.impacts[0].impulses, [wanted["wall_impulse"]], rtol=1e-12)
@@ -85,9 +85,9 @@ def test_a_five_bar_bounces_on_the_ground_as_the_closed_form_does():
     np.testing.assert_allclose(pin[:2], closed.start, atol=1e-9)
     ground = ap.Plane((0.0, 1.0, 0.0), pin[1] - 0.05)
     theirs = ap.simulate(
-        ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **ACCURATE
+        ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5, friction=0.0), **ACCURATE
     )
-    ours = ap.simulate(loops, q0, until=0.3, contacts=ap.Contact("0/a", ground, 0.5), **ACCURATE)
+    ours = ap.simulate(loops, q0, until=0.3, contacts=ap.Contact("0/a", ground, 0.5, friction=0.0), **ACCURATE)
     times = [[event.time for event in run.impacts] for run in (ours, theirs)]
     np.testing.assert_allclose(*times, rtol=0, atol=1e-8)
     np.testing.assert_allclose(loops.pose("0/a")(ours.q[-1])[:2, 3], theirs.q[-1], rtol=0, atol=1e-7)
@@ -106,7 +106,9 @@ def wheel():
 def test_a_wheel_that_meets_a_step_bounces_back_rolling():
     """The rim meets an edge 0.1 m high where the hub is 0.3 m from it; rolling stays, so the speed turns round by e."""
     robot, edge = wheel(), 2.0
-    step = ap.Contact("wheel", ap.Cylinder(0.3, (edge, 0.0, 0.1), (0, 1, 0), inside=False), restitution=0.4)
+    step = ap.Contact(
+        "wheel", ap.Cylinder(0.3, (edge, 0.0, 0.1), (0, 1, 0), inside=False), restitution=0.4, friction=0.0
+    )
     run = ap.simulate(robot, [0.0, 0.0], [1.5], 2.0, contacts=step, **ACCURATE)
     (impact,) = run.impacts
     away = np.sqrt(0.3**2 - 0.2**2)
@@ -118,7 +120,7 @@ def test_a_wheel_that_meets_a_step_bounces_back_rolling():
 
 def test_a_wall_along_which_constraints_lead_a_point_does_not_stop_it():
     """The hub glides along a ceiling that it touches all the time, and that no motion of the wheel could meet."""
-    ceiling = ap.Contact("wheel", ap.Plane((0, 0, -1), -0.3), restitution=0.0)
+    ceiling = ap.Contact("wheel", ap.Plane((0, 0, -1), -0.3), restitution=0.0, friction=0.0)
     run = ap.simulate(wheel(), [0.0, 0.0], [1.0], 0.5, contacts=ceiling, **ACCURATE)
     assert run.finished
     np.testing.assert_allclose(run.v[:, 0], 1.0, rtol=1e-12)
@@ -165,7 +167,7 @@ def test_energy_of_a_leg_is_lost_at_impacts_and_in_its_dampers_only():
     """Through a landing with bounces: what the dampers take is their power, integrated over the record."""
     robot = leg()
     dyn = ap.Dynamics(robot, friction=True)
-    ground = ap.Contact("front_foot", ap.Plane((0, 0, 1), 0.0), restitution=0.6)
+    ground = ap.Contact("front_foot", ap.Plane((0, 0, 1), 0.0), restitution=0.6, friction=0.0)
     run = ap.simulate(dyn, until=0.6, contacts=ground, **(ACCURATE | {"solver": replace(SOLVER, max_step=2e-3)}))
     assert run.impacts
     edges = [0.0, *(event.time for event in run.events), 0.6]
@@ -271,7 +273,9 @@ def test_time_stepping_keeps_loops_closed_and_creates_no_energy():
     dyn = ap.Dynamics(constrained("five-bar"))
     flow = FreeMotion(dyn, Inputs(dyn, None, None, False, 0.0))
     q = dyn.system.start
-    ground = ap.Contact("0/a", ap.Plane((0, 1, 0), float(dyn.pose("0/a")(q)[1, 3]) - 0.03), restitution=0.5)
+    ground = ap.Contact(
+        "0/a", ap.Plane((0, 1, 0), float(dyn.pose("0/a")(q)[1, 3]) - 0.03), restitution=0.5, friction=0.0
+    )
     geometry = Geometry(flow.states, Contacts(flow.states.moving, ground), flow.drives)
     stepping = TimeStepping(flow, geometry, 1e-10)
     y = flow.states.start(0.0, q, np.zeros(2), False)

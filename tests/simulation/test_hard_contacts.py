@@ -65,7 +65,9 @@ def test_an_unsolved_contact_ends_the_run_with_its_points_and_keeps_the_trajecto
     for module in ("events.phase_changes", "contact.time_stepping"):  # neither exact events nor steps find forces
         monkeypatch.setattr(f"appell.simulation.{module}.solve_blocks", unsolved)
     monkeypatch.setattr(effects, "catch", lambda *given: None)
-    motion = ap.simulate(ap.Dynamics(robot), start, until=1.0, contacts=ap.Contact("all", ap.Plane((0, 0, 1)), 0.0))
+    motion = ap.simulate(
+        ap.Dynamics(robot), start, until=1.0, contacts=ap.Contact("all", ap.Plane((0, 0, 1)), 0.0, friction=0.0)
+    )
     assert motion.status == "UNSOLVED"
     assert "c0, c1, c2, c3" in motion.message
     assert motion.t[-1] == pytest.approx(np.sqrt(0.8 / G), abs=1e-9)

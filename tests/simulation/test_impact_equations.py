@@ -18,7 +18,7 @@ def test_points_that_all_bounce_move_as_in_the_simulator(points, restitution):
     J[:, 0] = np.linalg.qr(rng.normal(size=(6, points)))[0].T  # almost independent points all bounce
     v = -np.linalg.lstsq(J[:, 0], rng.uniform(0.5, 1.0, points), rcond=None)[0]  # all approach
     response = np.linalg.solve(M, J.reshape(-1, 6).T).T.reshape(J.shape)
-    impact_points = ImpactPoints(J, response, np.full(points, restitution), np.zeros(points), np.zeros(points, bool))
+    impact_points = ImpactPoints(J, response, np.full(points, restitution), np.zeros(points))
     left, right = impact_equations(M, J[:, 0], restitution)
     solved = np.linalg.solve(left, right @ v)
     impulses = solved[6:]

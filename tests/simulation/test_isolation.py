@@ -66,7 +66,7 @@ def test_a_spinning_body_that_dips_through_a_wall_within_one_step_is_caught():
     robot = free_body([(1.0, 0.0, 0.0)], inertia=(1, 1, 1), gravity=(0, 0, 0))
     lowest = -1.0 + 1e-5  # the plane just above the lowest place of the point
     v0 = [0, 0, 0, 0, 10.0, 0]
-    contact = ap.Contact("all", ap.Plane((0, 0, 1), lowest))
+    contact = ap.Contact("all", ap.Plane((0, 0, 1), lowest), restitution=1.0, friction=0.0)
     motion = ap.simulate(ap.Dynamics(robot), v0=v0, until=1.0, contacts=contact, solver=ap.Solver(rtol=1e-6, atol=1e-6))
     assert motion.impacts
     assert motion.impacts[0].time == pytest.approx((np.pi / 2 - np.arccos(1 - 1e-5)) / 10.0, abs=1e-6)

@@ -22,7 +22,10 @@ def start_at(robot, height):
 def test_a_dropped_ball_rests_when_the_geometric_series_of_its_bounces_ends(restitution):
     robot = free_body([(0, 0, 0)])
     motion = ap.simulate(
-        ap.Dynamics(robot), start_at(robot, 1.0), until=5.0, contacts=ap.Contact("all", FLOOR, restitution)
+        ap.Dynamics(robot),
+        start_at(robot, 1.0),
+        until=5.0,
+        contacts=ap.Contact("all", FLOOR, restitution, friction=0.0),
     )
     fall = np.sqrt(2.0 / G)
     rest = [event for event in motion.events if event.kind == "rest"]
@@ -37,7 +40,12 @@ def test_a_dropped_ball_rests_when_the_geometric_series_of_its_bounces_ends(rest
 
 def test_a_ball_without_loss_bounces_for_ever():
     robot = free_body([(0, 0, 0)])
-    motion = ap.simulate(ap.Dynamics(robot), start_at(robot, 1.0), until=10.0, contacts=ap.Contact("all", FLOOR))
+    motion = ap.simulate(
+        ap.Dynamics(robot),
+        start_at(robot, 1.0),
+        until=10.0,
+        contacts=ap.Contact("all", FLOOR, restitution=1.0, friction=0.0),
+    )
     assert len(motion.events) == 1 + int((10.0 - np.sqrt(2 / G)) / (2 * np.sqrt(2 / G)))
     assert np.ptp(motion.energy) < 1e-9
 
@@ -45,7 +53,10 @@ def test_a_ball_without_loss_bounces_for_ever():
 def test_a_box_lands_flat_on_four_corners_and_stays():
     robot = box()
     motion = ap.simulate(
-        ap.Dynamics(robot), start_at(robot, 0.5), until=3.0, contacts=ap.Contact("all", FLOOR, restitution=0.0)
+        ap.Dynamics(robot),
+        start_at(robot, 0.5),
+        until=3.0,
+        contacts=ap.Contact("all", FLOOR, restitution=0.0, friction=0.0),
     )
     impact, rest = motion.events
     assert impact.time == pytest.approx(np.sqrt(0.8 / G), abs=1e-10)
@@ -58,7 +69,12 @@ def test_a_box_lands_flat_on_four_corners_and_stays():
 
 def test_a_box_that_starts_on_the_floor_never_leaves_it():
     robot = box()
-    motion = ap.simulate(ap.Dynamics(robot), start_at(robot, 0.1), until=1.0, contacts=ap.Contact("all", FLOOR))
+    motion = ap.simulate(
+        ap.Dynamics(robot),
+        start_at(robot, 0.1),
+        until=1.0,
+        contacts=ap.Contact("all", FLOOR, restitution=1.0, friction=0.0),
+    )
     assert [event.kind for event in motion.events] == ["rest"]
     np.testing.assert_allclose(motion.q[-1], [0, 0, 0.1, 0, 0, 0, 1], atol=1e-9)
 
@@ -89,7 +105,7 @@ def test_a_point_on_a_ball_leaves_it_where_its_force_vanishes():
     angle = 0.1
     q0 = robot.neutral
     q0[:3] = np.sin(angle), 0.0, np.cos(angle)
-    contact = ap.Contact("all", ap.Sphere(1.0, inside=False), restitution=0.0)
+    contact = ap.Contact("all", ap.Sphere(1.0, inside=False), restitution=0.0, friction=0.0)
     motion = ap.simulate(ap.Dynamics(robot), q0, until=2.0, contacts=contact, solver=ap.Solver(rtol=1e-10, atol=1e-12))
     leave = next(event for event in motion.events if event.kind == "release")
     assert motion(leave.time)[0][2] == pytest.approx(2.0 / 3.0 * np.cos(angle), abs=1e-6)
@@ -127,7 +143,9 @@ def test_a_chain_of_thirty_links_swings_in_a_sphere():
     robot = builder.build()
     q0 = np.full(30, 0.0)
     q0[2::4], q0[4::4], q0[1::2] = 1.8, -1.8, 0.05
-    motion = ap.simulate(ap.Dynamics(robot), q0, until=2.0, contacts=ap.Contact("all", ap.Sphere(2.0)))
+    motion = ap.simulate(
+        ap.Dynamics(robot), q0, until=2.0, contacts=ap.Contact("all", ap.Sphere(2.0), restitution=1.0, friction=0.0)
+    )
     assert motion.finished
     assert len(motion.impacts) > 5
     assert np.ptp(motion.energy) < 1e-5

@@ -103,7 +103,9 @@ def test_ticks_continue_through_impacts():
         times_of_calls.append(t)
         return [0.0] * 6
 
-    motion = ap.simulate(robot, q, until=1.0, torque=ap.Sampled(law, 0.01), contacts=ap.Contact("c0", ap.Plane(), 0.5))
+    motion = ap.simulate(
+        robot, q, until=1.0, torque=ap.Sampled(law, 0.01), contacts=ap.Contact("c0", ap.Plane(), 0.5, friction=0.0)
+    )
     assert motion.finished
     assert times_of_calls == [0.01 * k for k in range(100)]
     assert motion.impacts[0].time == pytest.approx(np.sqrt(2 / G), abs=1e-10)
@@ -219,7 +221,7 @@ def test_a_run_stops_where_a_pendulum_passes_an_angle():
 
 def test_the_first_of_several_conditions_counts_and_an_impact_can_meet_one():
     robot, q = ball()
-    floor = ap.Contact("c0", ap.Plane(), 0.5)
+    floor = ap.Contact("c0", ap.Plane(), 0.5, friction=0.0)
     conditions = {"late": lambda t, q, v: 2.0 - t, "rising": lambda t, q, v: 0.1 - v[2]}
     motion = ap.simulate(robot, q, until=5.0, contacts=floor, stop=conditions)
     assert motion.events[-1].note == "rising"
@@ -245,7 +247,7 @@ def test_invalid_conditions_are_named():
 @pytest.mark.parametrize("method", ["DOP853", "RK23"])
 def test_rows_are_at_the_requested_times_only(method):
     robot, q = ball()
-    floor, times = ap.Contact("c0", ap.Plane(), 0.5), np.linspace(0.0, 1.0, 37)
+    floor, times = ap.Contact("c0", ap.Plane(), 0.5, friction=0.0), np.linspace(0.0, 1.0, 37)
     motion = ap.simulate(robot, q, until=1.2, contacts=floor, t_eval=times, solver=method)
     complete = ap.simulate(robot, q, until=1.2, contacts=floor, solver=method)
     assert (motion.t == times).all()
@@ -280,8 +282,8 @@ def test_a_ball_falls_when_its_floor_disappears():
 def test_a_wall_that_appears_in_time_is_hit_and_one_that_is_absent_is_passed():
     robot, q = ball()
     fall = np.sqrt(2 / G)
-    floor = ap.Contact("c0", ap.Plane(), 1.0, during=[(0.0, 0.1), (0.3, 0.6)])
-    cellar = ap.Contact("c0", ap.Plane((0, 0, 1), -1.0), 1.0, during=(0.0, 0.9))
+    floor = ap.Contact("c0", ap.Plane(), 1.0, during=[(0.0, 0.1), (0.3, 0.6)], friction=0.0)
+    cellar = ap.Contact("c0", ap.Plane((0, 0, 1), -1.0), 1.0, during=(0.0, 0.9), friction=0.0)
     motion = ap.simulate(robot, q, until=1.5, contacts=[floor, cellar])
     assert [e.surfaces for e in motion.impacts] == [(0,)]
     assert motion.impacts[0].time == pytest.approx(fall, abs=1e-10)

@@ -13,7 +13,7 @@ from appell.simulation.contact.time_stepping import TimeStepping
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs
 from drops import KINDS, deepest, random_start, wall_around
-from free_bodies import free_body
+from free_bodies import damped_leg, free_body
 from robots import random_tree
 
 G = 9.81
@@ -106,6 +106,14 @@ def brick(slope=0.0):
     return free_body([(0.1, 0, 0), (-0.1, 0.1, 0), (-0.1, -0.1, 0)], 2.0, (0.02, 0.02, 0.02), lean)
 
 
+def test_a_damped_leg_comes_to_rest_in_the_pose_of_exact_events():
+    robot, law, q0 = damped_leg()
+    floor = [ap.Contact("foot", ap.Plane(), 0.0, 0.9)]
+    q, _ = stepped(robot, q0, np.zeros(3), 2e-3, 0.8, floor, law)
+    exact = ap.simulate(robot, q0, until=0.8, torque=law, contacts=floor)
+    np.testing.assert_allclose(q[-1], exact.q[-1], atol=2e-3)  # it was 0.17 rad off
+
+
 @pytest.mark.parametrize("h", [2e-3, 5e-4])
 def test_a_brick_slides_to_a_stop_at_the_distance_of_coulombs_law(h):
     robot, mu = brick(), 0.3
@@ -135,7 +143,7 @@ def test_time_stepping_through_a_bounce_is_of_first_order():
     fall, e, end = np.sqrt(2 / G), 0.5, 0.7
     expected = e * G * fall * (end - fall) - 0.5 * G * (end - fall) ** 2
     for h in (1e-2, 7e-3, 1e-3):
-        q, _ = stepped(robot, start, np.zeros(6), h, end, [ap.Contact("c0", ap.Plane(), e)])
+        q, _ = stepped(robot, start, np.zeros(6), h, end, [ap.Contact("c0", ap.Plane(), e, friction=0.0)])
         assert abs(q[-1, 2] - expected) < (1.0 + e) * G * fall * h  # as if it bounced up to h early or late
 
 

@@ -119,7 +119,7 @@ def test_a_study_that_cannot_be_sent_to_workers_is_an_error_of_the_sweep(tmp_pat
             return {"y": x}
 
     with pytest.raises(ap.SweepError, match=r"the study 'study' cannot be sent to workers: TypeError: (.*)lock"):
-        ap.sweep(study, {"x": [1]}, tmp_path / "s.zarr", workers=2)
+        ap.sweep(study, {"x": [1]}, tmp_path / "s.zarr", workers=2, accept_study=True)
     assert not (tmp_path / "s.zarr").exists()
 
 

@@ -182,8 +182,9 @@ def _distance(fit: Estimator, beta: np.ndarray) -> float:
 
 def _excitation(page: Page, model: ParameterSet):
     bounds = MotionBounds.of(model.system, **LIMITS)
-    best = excite(model, bounds=bounds, starts=1)
-    other = excite(model, bounds=bounds, starts=1, iterations=15, criterion="logdet", seed=7).path
+    options: dict[str, Any] = {"bounds": bounds, "starts": 1, "early_stop": False, "checked_samples": 160}
+    best = excite(model, **options)
+    other = excite(model, iterations=15, criterion="logdet", seed=7, **options).path
     base, rng = model.base, np.random.default_rng(0)
     splines = [condition_number(base, random_spline(model.system, bounds, 10.0, rng)) for _ in range(20)]
     median = float(np.median(splines))

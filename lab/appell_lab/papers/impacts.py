@@ -28,9 +28,9 @@ CPU_HOURS = 40.0
 def run(page: Page) -> None:
     robot = load_tree("tree10")
     dyn = Dynamics(robot)
-    wall = Contact("all", Circle(WALL))
+    wall = Contact("all", Circle(WALL), restitution=1.0, friction=0.0)
     begun = time.process_time()
-    motion = simulate(dyn, until=UNTIL, contacts=wall, **TIGHT)
+    motion = simulate(dyn, until=UNTIL, contacts=wall, impact_law="newton", **TIGHT)
     seconds = time.process_time() - begun
     _table(page, motion)
     page.compare(

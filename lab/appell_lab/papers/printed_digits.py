@@ -50,7 +50,8 @@ def _printed_start(page: Page, dyn: Dynamics) -> None:
     q = np.array(dyn.system.start)
     shift = PRINTED_START - q[0]
     q[:2] = PRINTED_START
-    motion = simulate(dyn, q, until=1.5, contacts=Contact("all", Circle(WALL)), **TIGHT)
+    wall = Contact("all", Circle(WALL), restitution=1.0, friction=0.0)
+    motion = simulate(dyn, q, until=1.5, contacts=wall, impact_law="newton", **TIGHT)
     page.table(
         f"The same from the printed digits, X1 = X2 = {PRINTED_START} m, in place of -(1 + √3)/2",
         ["t, s", "points", "angle, degrees", "relative velocity, m/s", "impulse, N s"],
@@ -79,7 +80,8 @@ def _tolerances(page: Page, dyn: Dynamics) -> None:
         motion = simulate(
             dyn,
             until=1.5,
-            contacts=Contact("all", Circle(WALL)),
+            contacts=Contact("all", Circle(WALL), restitution=1.0, friction=0.0),
+            impact_law="newton",
             solver=Solver(method="RK45", rtol=rtol, atol=1e-6, tolerance=2e-3),
             progress=False,
         )

@@ -122,3 +122,14 @@ def _dense(model: Any, data: Any) -> np.ndarray:
 
 def _difference(ours: np.ndarray, theirs: np.ndarray, scale: float | None) -> float:
     return float(np.abs(ours - theirs).max() / (scale or max(np.abs(theirs).max(), SMALLEST_SCALE)))
+
+
+def movable(model: Any, robot: ConstrainedRobot) -> int:
+    """Return the number of velocities that the equality constraints of MuJoCo leave free near the robot's home."""
+    engine, states, data = mujoco(), MujocoStates(robot), mujoco().MjData(model)
+    data.qpos[:] = states.qpos(robot.random_configuration(np.random.default_rng(0), within_limits=False))
+    engine.mj_forward(model, data)
+    equal = data.efc_type == int(engine.mjtConstraint.mjCNSTR_EQUALITY)
+    J = np.asarray(data.efc_J)
+    J = J.reshape(-1, model.nv) if J.size == len(equal) * model.nv else _dense(model, data)
+    return int(model.nv - np.linalg.matrix_rank(J[equal], tol=1e-9))

@@ -14,6 +14,17 @@ SHAPES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
 MAX_BODIES = 8
 
 
+def split_mjcf(text: str, rng: np.random.Generator) -> dict[str, str]:
+    """Return a document as files by name: main.xml includes its default, actuator and equality sections, or some."""
+    files, head = {}, text
+    for tag in ("default", "actuator", "equality", "sensor"):
+        start, end = head.find(f"<{tag}>"), head.rfind(f"</{tag}>") + len(f"</{tag}>")
+        if start >= 0 and rng.random() < 0.6:
+            files[f"{tag}.xml"] = f"<mujocoinclude>{head[start:end]}</mujocoinclude>"
+            head = f'{head[:start]}<include file="{tag}.xml"/>{head[end:]}'
+    return files | {"main.xml": head}
+
+
 def random_mjcf(seed: int, *, loops: bool = False) -> str:
     """Return a document; with `loops`, it may have equality constraints."""
     return _Text(np.random.default_rng(seed), loops).document(seed)
@@ -156,10 +167,13 @@ class _Text:
             lines.append(
                 f'<joint joint1="{one}" joint2="{other}" polycoef="{self._up_to(0.1)} {self._up_to(1)} 0 0 0"/>'
             )
-        elif choice < 0.8:
+        elif choice < 0.7:
             lines.append(f'<connect body1="{rng.choice(self.bodies)}" anchor="{self._numbers(3, 0.1)}"/>')
         else:
-            lines.append(f'<weld body1="{rng.choice(self.bodies)}"/>')
+            scale = str(rng.choice(["", ' torquescale="0"', ' torquescale="1"', f' torquescale="{self._up_to(3)}"']))
+            lines.append(f'<weld body1="{rng.choice(self.bodies)}"{scale}/>')
+        if rng.random() < 0.2:  # an inactive constraint has no effect
+            lines.append(f'<weld body1="{rng.choice(self.bodies)}" active="false"/>')
         return f"<equality>{''.join(lines)}</equality>" if lines else ""
 
     def _sensors(self) -> str:

@@ -13,18 +13,18 @@ Rotating a symmetric tensor about z takes 8 multiplications and 8 additions with
 from __future__ import annotations
 
 import math
-import reprlib
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.scalar import Scalar, cos, is_number, level, sin, snap
-from appell.algebra.vector import ZERO, Vec3
-from appell.errors import ArgumentError
+from appell.algebra.scalar import Scalar, cos, is_number, level, real_array, sin, snap
+from appell.algebra.vector import UNITS, ZERO, Vec3
+from appell.errors import ArgumentError, value_text
 
 ORTHONORMAL_TOLERANCE = 1e-10  # largest entry of RᵀR - 1; a larger one causes a relative error of that size in torques
+MAX_QUOTED = 80  # characters of an invalid argument in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,25 @@ def about_axis(axis: Vec3, angle: Scalar) -> Mat3:
     return along + cos(angle) * (IDENTITY - along) + sin(angle) * skew(axis)
 
 
+def rotation_of_z_to(normal: Vec3) -> Mat3:
+    """Return the shortest rotation that takes z to a unit vector n: 1 + ṽ + ṽ² / (1 + n_z) with v = z × n.
+
+    For n_z < 0 the sum 1 + n_z loses digits by cancellation. There ṽ² = |v|² (e eᵀ - 1) with the unit vector e along v,
+    and |v|² = 1 - n_z² leaves the factor 1 - n_z.
+    """
+    length = math.hypot(normal.x, normal.y)
+    if length == 0.0:
+        return IDENTITY if normal.z > 0.0 else Mat3((UNITS[0], -UNITS[1], -UNITS[2]))
+    v = Vec3(-normal.y, normal.x, 0.0)
+    if normal.z >= 0.0:
+        square = (1.0 / (1.0 + normal.z)) * (skew(v) @ skew(v))
+    else:
+        e = (1.0 / length) * v
+        square = (1.0 - normal.z) * (outer(e, e) - IDENTITY)
+    rotation = IDENTITY + skew(v) + square
+    return Mat3.of([snap(x) for x in row] for row in rotation.rows)
+
+
 def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
     """Return the rotation of a quaternion p of any non-zero length: 1 + (2/|p|²) (w ũ + ũ ũ), u = (x, y, z).
 
@@ -97,6 +116,21 @@ def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
             [xz - wy, yz + wx, 1.0 - (xx + yy)],
         ]
     )
+
+
+def quaternion_of(R: Mat3) -> tuple[float, float, float, float]:
+    """Return the quaternion x y z w of a rotation, computed from its largest component to avoid small divisors."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (tuple(row) for row in R.rows)
+    rows = {
+        1.0 + xx + yy + zz: (zy - yz, xz - zx, yx - xy, 1.0 + xx + yy + zz),
+        1.0 + xx - yy - zz: (1.0 + xx - yy - zz, xy + yx, xz + zx, zy - yz),
+        1.0 - xx + yy - zz: (xy + yx, 1.0 - xx + yy - zz, yz + zy, xz - zx),
+        1.0 - xx - yy + zz: (xz + zx, yz + zy, 1.0 - xx - yy + zz, yx - xy),
+    }
+    row = rows[max(rows)]
+    size = math.hypot(*row)
+    x, y, z, w = (float(entry) / size for entry in row)
+    return x, y, z, w
 
 
 def _is_identity(m: Mat3) -> bool:
@@ -140,7 +174,7 @@ class Pose:
     """Position and orientation of an inner coordinate system in an outer one.
 
     x_outer = rotation @ x_inner + translation, with the translation in m. Both may be given as arrays or lists of
-    numbers, of shapes (3, 3) and (3,).
+    numbers, of shapes (3, 3) and (3,), the rotation also as a `Rotation` of SciPy.
     """
 
     rotation: Mat3 = IDENTITY
@@ -148,24 +182,19 @@ class Pose:
 
     def __post_init__(self) -> None:
         if not isinstance(self.rotation, Mat3):
-            object.__setattr__(self, "rotation", _rotation_from(self.rotation))
+            object.__setattr__(self, "rotation", as_rotation(self.rotation, "the rotation of a pose"))
         if not isinstance(self.translation, Vec3):
-            numbers = finite_array(self.translation, "the translation of a pose", (3,))
-            object.__setattr__(self, "translation", Vec3.of(numbers.tolist()))
+            object.__setattr__(self, "translation", as_vector(self.translation, "the translation of a pose"))
 
     @staticmethod
     def from_matrix(matrix: Any) -> Pose:
         """Return the pose of a homogeneous matrix, an array or nested list of shape (4, 4) or (3, 4)."""
-        numbers = finite_array(matrix, "the matrix of a pose", (4, 4), (3, 4))
-        if numbers[3:].tolist() not in ([], [[0.0, 0.0, 0.0, 1.0]]):
-            raise ArgumentError(
-                f"the last row of the matrix of a pose is {numbers[3].tolist()}.", expected="[0, 0, 0, 1]"
-            )
-        return Pose(numbers[:3, :3], numbers[:3, 3])  # type: ignore[arg-type]
+        return as_pose(finite_array(matrix, "the matrix of a pose", (4, 4), (3, 4)), "the matrix of a pose")
 
     @staticmethod
     def from_rpy(rpy: Vec3, translation: Vec3 = ZERO) -> Pose:
         """Return the pose with roll, pitch and yaw (rad) about the fixed axes x, y, z, in this order, as in URDF."""
+        rpy = as_vector(rpy, "rpy of a pose")
         (sr, cr), (sp, cp), (sy, cy) = ((snap(math.sin(t)), snap(math.cos(t))) for t in rpy)
         roll = Mat3.of([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
         pitch = Mat3.of([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
@@ -173,10 +202,12 @@ class Pose:
         return Pose(yaw @ pitch @ roll, translation)
 
     def __matmul__(self, inner: Pose) -> Pose:
+        inner = inner if isinstance(inner, Pose) else as_pose(inner, "a pose")
         return Pose(self.rotation @ inner.rotation, self.apply(inner.translation))
 
     def apply(self, point: Vec3) -> Vec3:
         """Return a point of the inner system in outer coordinates."""
+        point = point if isinstance(point, Vec3) else as_vector(point, "a point")
         return self.rotation @ point + self.translation
 
     @property
@@ -200,23 +231,60 @@ def finite_array(values: Any, what: str, *shapes: tuple[int, ...]) -> np.ndarray
     """Return finite numbers as an array of one of these shapes; raise ArgumentError, which names `what`, otherwise."""
     expected = "finite numbers of shape " + " or ".join(map(str, shapes))
     try:
-        numbers = np.asarray(values, float)
+        numbers = real_array(values)
     except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{what} is {reprlib.repr(values)}.", expected=expected) from None
+        raise ArgumentError(f"{what} is {value_text(values)[:MAX_QUOTED]}.", expected=expected) from None
     if numbers.shape not in shapes:
-        raise ArgumentError(f"{what} has shape {numbers.shape}.", expected=expected)
+        shape = f"has shape {numbers.shape}" if numbers.ndim else f"is {value_text(values)[:MAX_QUOTED]}"
+        raise ArgumentError(f"{what} {shape}.", expected=expected)
     if not np.isfinite(numbers).all():
         raise ArgumentError(f"{what} contains NaN or infinity.", expected=expected)
     return numbers
 
 
-def _rotation_from(values: Any) -> Mat3:
-    R = finite_array(values, "the rotation of a pose", (3, 3))
+# ---- Arguments given as arrays, lists, tuples or objects of SciPy
+
+
+def as_vector(values: Any, what: str) -> Vec3:
+    """Return three finite numbers as a vector; `what` is their name in messages."""
+    return values if isinstance(values, Vec3) else Vec3.of(finite_array(values, what, (3,)).tolist())
+
+
+def as_rotation(value: Any, what: str) -> Mat3:
+    """Return a rotation given as a matrix of shape (3, 3) or a `Rotation` of SciPy; `what` is its name in messages."""
+    if isinstance(value, Mat3):
+        return value
+    return _proper(finite_array(_matrix_of(value), what, (3, 3)), what)
+
+
+def as_pose(value: Any, what: str) -> Pose:
+    """Return a pose, also of a matrix (4, 4) or (3, 4), of a point (3,) or of a rotation.
+
+    `what` is the name of the argument in messages. A rotation is a matrix (3, 3) or a `Rotation` of SciPy; a rigid
+    transform of SciPy or Pinocchio is a pose.
+    """
+    if isinstance(value, Pose):
+        return value
+    if isinstance(value, (Vec3, Mat3)):
+        return Pose(translation=value) if isinstance(value, Vec3) else Pose(value)
+    numbers = finite_array(_matrix_of(value), what, (3,), (3, 3), (3, 4), (4, 4))
+    if numbers.ndim == 1:
+        return Pose(translation=Vec3.of(numbers.tolist()))
+    if numbers[3:].tolist() not in ([], [[0.0, 0.0, 0.0, 1.0]]):
+        raise ArgumentError(f"the last row of {what} is {numbers[3].tolist()}.", expected="[0, 0, 0, 1]")
+    translation = Vec3.of(numbers[:3, 3].tolist()) if numbers.shape[1] == 4 else ZERO
+    return Pose(_proper(numbers[:3, :3], what), translation)
+
+
+def _matrix_of(value: Any) -> Any:
+    """Return the matrix of a rotation or transform of SciPy or Pinocchio; other values unchanged."""
+    return value.as_matrix() if callable(getattr(value, "as_matrix", None)) else getattr(value, "homogeneous", value)
+
+
+def _proper(R: np.ndarray, what: str) -> Mat3:
     error = float(np.abs(R.T @ R - np.eye(3)).max())
     if error > ORTHONORMAL_TOLERANCE:
-        raise ArgumentError(
-            f"the rotation of a pose is not orthonormal (error {error:.1e}).", expected="a rotation matrix"
-        )
+        raise ArgumentError(f"{what} is not orthonormal (error {error:.1e}).", expected="a rotation matrix")
     if np.linalg.det(R) < 0.0:
-        raise ArgumentError("the rotation of a pose is a reflection.", expected="determinant +1")
+        raise ArgumentError(f"{what} is a reflection.", expected="determinant +1")
     return Mat3.of(R.tolist())

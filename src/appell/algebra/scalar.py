@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,18 @@ def is_number(x: Scalar) -> bool:
 def plain(x: Scalar) -> Scalar:
     """Return a NumPy number as a Python float, so that nothing is computed in single precision; others unchanged."""
     return float(x) if isinstance(x, np.number) else x
+
+
+def real_array(values: Any) -> np.ndarray:
+    """Return real numbers as an array of floats; raise TypeError, ValueError or OverflowError for anything else.
+
+    Unlike `np.asarray(values, float)`, it does not drop imaginary parts, and accepts neither texts, dates nor None.
+    """
+    array = np.asarray(values)
+    objects = array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat)
+    if array.dtype.kind not in "biuf" and not objects:
+        raise TypeError(f"an array of {array.dtype} is not an array of real numbers")
+    return array.astype(float)
 
 
 def _method(x: Any, name: str) -> Callable[..., Any]:

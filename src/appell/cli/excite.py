@@ -53,6 +53,9 @@ def excite(
     iterations: Annotated[int, option("Largest number of iterations in each of the two stages.", SOLVER)] = 150,
     starts: Annotated[int, option("Number of random starts; the best result is kept.", SOLVER)] = 2,
     seed: Annotated[int, option("Seed of the random starts.", SOLVER)] = 0,
+    time_limit: Annotated[
+        float, option("Time in s after which the best motion so far is used; Ctrl-C has the same effect.", SOLVER)
+    ] = np.inf,
     output: options.Output = None,
     rate: Annotated[float, option("Sampling rate of the record, in Hz.")] = 1000.0,
     json: options.Json = False,
@@ -94,10 +97,13 @@ def excite(
             iterations=iterations,
             starts=starts,
             seed=seed,
+            time_limit=time_limit,
             progress=show_progress,
         )
     shares: dict[str, Any] = {}
     shown: list[Any] = [f"condition number {plan.condition:.1f}, duration {duration:g} s"]
+    if plan.interrupted:
+        shown.append("The search was interrupted; this is the best motion until then.")
     for kind, names, quantities in (
         ("coordinates", system.coordinate_names, ("position", "velocity", "acceleration")),
         ("actuators", system.actuator_names, ("speed", "torque")),
@@ -109,7 +115,7 @@ def excite(
             shown.append(table(shares[kind], heads, "Fraction of the limit"))
     others = {what: x.max() for what, x in plan.load.items() if what == "reach" or what.startswith("place")}
     units = {"condition": "1", "duration": "s", "all others": "fractions of the limit"}
-    data = {"robot": system.name, "condition": plan.condition, "duration": duration}
+    data = {"robot": system.name, "condition": plan.condition, "duration": duration, "interrupted": plan.interrupted}
     out = Printer(json)
     out.answer(
         data | {"shares": shares | {"places": others}, "units": units},

@@ -41,6 +41,7 @@ HEADINGS = {  # properties of an actuator and their units: F is N m or N, u is r
     "speed": ("|v| ≤", "u/s"),
     "current": ("current ≤", "A"),
     "torque_constant": ("torque constant", "N m/A"),
+    "no_load_speed": ("no-load speed", "u/s"),
 }
 MAX_FRAMES = 40  # in the table; --json has all
 

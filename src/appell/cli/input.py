@@ -83,6 +83,15 @@ def numbers_if_given(text: str | None, option: str, count: int) -> np.ndarray | 
     return numbers(text, option, count) if text else None
 
 
+def configuration_if_given(text: str | None, system: System) -> np.ndarray | None:
+    """Read --q: all coordinates, one number for all, or name=value for some joints; None if it is empty."""
+    if not text or "=" not in text:
+        return numbers_if_given(text, "--q", system.nq)
+    return system.configuration(
+        {name: numbers(value, "--q", 1)[0] for name, value in pairs(text.split(","), "--q").items()}
+    )
+
+
 def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
     """Read the pairs name=value of an option that may be repeated."""
     for text in texts or ():

@@ -10,7 +10,7 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, check_target, numbers, numbers_if_given, read_system
+from appell.cli.input import PICTURES, check_target, configuration_if_given, numbers_if_given, read_system
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import check_number
@@ -69,7 +69,7 @@ def rollout(
     system = read_system(robot, base, physical)
     row_bytes = 8 * (system.nq + system.nv + system.nu)
     check_memory(members, checked_steps("--steps", steps) // every + 1, row_bytes)  # before the starts are drawn
-    rng, mean = np.random.default_rng(seed), numbers(q, "--q", system.nq) if q else system.start
+    rng, mean = np.random.default_rng(seed), configuration_if_given(q, system) if q else system.start
     starts = system.integrate(mean, spread * rng.normal(size=(members, system.nv)))
     forces = numbers_if_given(torque, "--torque", system.nu)
     start = time.perf_counter()

@@ -9,7 +9,16 @@ import typer
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import MOVIES, PICTURES, RECORDS, check_target, numbers_if_given, read_system, surface
+from appell.cli.input import (
+    MOVIES,
+    PICTURES,
+    RECORDS,
+    check_target,
+    configuration_if_given,
+    numbers_if_given,
+    read_system,
+    surface,
+)
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, WALLS, entries_of, new_app, option
 from appell.cli.output import Printer, table, verdict
 
@@ -20,7 +29,7 @@ app = new_app()
 
 @app.command(
     rich_help_panel=SIMULATE,
-    epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --until 1.5 --plot motion.png[/].",
+    epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --restitution 0.8 --plot motion.png[/].",
 )
 def simulate(
     robot: options.RobotName,
@@ -28,7 +37,9 @@ def simulate(
     q: Annotated[
         str,
         option(
-            "Initial configuration in rad or m, comma-separated: 0,0.5,1; by default the home configuration.", START
+            "Initial configuration in rad or m, comma-separated: all coordinates (0,0.5,1) or some joints "
+            "(elbow=0.5); by default the home configuration.",
+            START,
         ),
     ] = "",
     v: Annotated[str, option("Initial velocity in rad/s or m/s, comma-separated; zero by default.", START)] = "",
@@ -43,8 +54,16 @@ def simulate(
     points: Annotated[str, option("Frames that can touch the walls, comma-separated.", WALLS)] = "all",
     restitution: Annotated[
         float, option("Coefficient of restitution at the walls: 0 (no bounce) to 1 (no loss).", WALLS)
-    ] = 1.0,
-    wall_friction: Annotated[float, option("Coulomb friction coefficient at the walls.", WALLS, "--friction")] = 0.0,
+    ] = 0.0,
+    wall_friction: Annotated[float, option("Coulomb friction coefficient at the walls.", WALLS, "--friction")] = 0.5,
+    impact_law: Annotated[
+        str,
+        option(
+            "Meaning of --restitution at walls with friction: energetic, poisson, newton-path or newton.",
+            WALLS,
+            complete=entries_of("appell.simulation.options:IMPACT_LAWS"),
+        ),
+    ] = "energetic",
     stops: options.Stops = None,
     method: Annotated[
         str,
@@ -71,11 +90,12 @@ def simulate(
     names = "all" if points == "all" else points.split(",")
     motion = ap.simulate(
         system,
-        q0=numbers_if_given(q, "--q", system.nq),
+        q0=configuration_if_given(q, system),
         v0=numbers_if_given(v, "--v", system.nv),
         torque=numbers_if_given(torque, "--torque", system.nu),
         until=until,
         contacts=[ap.Contact(names, surface(text, not outside), restitution, wall_friction) for text in wall or ()],
+        impact_law=impact_law,
         stops=stops,
         saturate=saturate,
         friction=not no_friction,
@@ -95,7 +115,17 @@ def _summary(motion: ap.Record) -> dict[str, Any]:
     """Return duration, energies and events of a simulation as data."""
     events = [
         {"time": event.time, "event": event.kind, "points": list(event.points)}
-        | ({"impulses": event.impulses, "normal_speeds": event.normal_speeds} if event.kind == "impact" else {})
+        | ({"note": event.note} if event.note else {})
+        | (
+            {
+                "impulses": event.impulses,
+                "normal_speeds": event.normal_speeds,
+                "law": event.law,
+                "restitutions": event.restitutions,
+            }
+            if event.kind == "impact"
+            else {}
+        )
         for event in motion.events
     ]
     at_stops = {point for event in motion.events for point in event.points} & set(motion.names("tau"))
@@ -130,7 +160,7 @@ def _shown(data: dict[str, Any]) -> list[Any]:
         rows = [
             event
             | {key: listed(event.get(key, ())) for key in ("impulses", "normal_speeds")}
-            | {"points": ", ".join(event["points"])}
+            | {"points": ", ".join(event["points"]), "note": event.get("note", "")}
             for event in events[:MAX_EVENTS]
         ]
         heads = {"time": ("time, s", ".9f"), "event": "event", "points": "points"}
@@ -138,6 +168,8 @@ def _shown(data: dict[str, Any]) -> list[Any]:
             "impulses": (f"impulse, {units['impulses']}", ""),
             "normal_speeds": (f"normal speed, {units['normal_speeds']}", ""),
         }
+        if any(event["note"] for event in rows):
+            heads["note"] = "note"
         shown.append(table(rows, heads))
     if len(events) > MAX_EVENTS:
         shown.append(f"and {len(events) - MAX_EVENTS} more events; --json and --output include all")

@@ -13,6 +13,7 @@ import typer
 
 import appell as ap
 from appell.cli import options
+from appell.cli.entry import INTERRUPTED
 from appell.cli.options import OUTPUT, SIMULATE, argument, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, unknown_name
@@ -20,7 +21,6 @@ from appell.errors import ArgumentError, unknown_name
 if TYPE_CHECKING:
     from appell.sweeps import SweepResults
 
-INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
 MAX_FAILURES = 5  # in the output; --json has all
 MAX_ENTRIES = 12  # of an array; larger arrays are summarised
 QUANTILES = {"least": 0.0, "low": 0.05, "median": 0.5, "high": 0.95, "most": 1.0}

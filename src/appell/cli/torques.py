@@ -49,7 +49,10 @@ def torques(
         check_pose(dyn, sampled.q[invalid[0]])
     units, about = record_units(system), {"robot": system.name}
     record = ap.Record.of(sampled.t, blocks | {"tau": tau}, names, units=units, about=about)
-    power = np.abs(tau * np.einsum("tij,tj->ti", dyn.actuator_jacobian(record.q), record.v)).max(axis=0)
+    rates = np.einsum("tij,tj->ti", dyn.actuator_jacobian(record.q), record.v)
+    power = np.abs(tau * rates).max(axis=0)
+    free = [[np.inf if x.no_load_speed is None else x.no_load_speed] for x in system.actuators]
+    available = np.maximum(1.0 - np.maximum(np.sign(tau) * rates, 0.0).T / free, 0.0)  # fraction of the limit
     rows = [
         {
             "actuator": name,
@@ -57,12 +60,12 @@ def torques(
             "highest": force.max(),
             "rms": np.sqrt(np.mean(force**2)),
             "limit": None if actuator.torque_limit == np.inf else actuator.torque_limit,
-            "exceeded": bool(np.abs(force).max() > actuator.torque_limit),
+            "exceeded": bool((np.abs(force) / actuator.torque_limit > share).any()),
             "unit": FORCES[unit],
             "highest_power": most,
         }
-        for name, actuator, unit, force, most in zip(
-            system.actuator_names, system.actuators, system.actuator_units, tau.T, power, strict=True
+        for name, actuator, unit, force, most, share in zip(
+            system.actuator_names, system.actuators, system.actuator_units, tau.T, power, available, strict=True
         )
     ]
     duration = record.t[-1] - record.t[0]

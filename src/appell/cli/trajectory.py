@@ -124,6 +124,9 @@ def fastest(
         str | None,
         option("Torque or force limit in N m or N, one number or one per actuator; by default the robot's limits."),
     ] = None,
+    jerk: Annotated[
+        str | None, option("Jerk limit in rad/s³ or m/s³, one number or one per joint; none by default.")
+    ] = None,
     intervals: Annotated[int, option("Number of intervals into which the path is divided.", min=10)] = 1000,
     base: options.Base = "fixed",
     physical: options.Physical = True,
@@ -142,6 +145,7 @@ def fastest(
         "velocity": (velocity, system.nv),
         "acceleration": (acceleration, system.nv),
         "torque": (torque, system.nu),
+        "jerk": (jerk, system.nv),
     }
     limits: Any = {key: numbers(text, f"--{key}", size) for key, (text, size) in given.items() if text is not None}
     followed = ap.Record.read(path).path(record_names(system)["q"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import MOVIES, check_target, numbers_if_given, read_system, surface
+from appell.cli.input import MOVIES, check_target, configuration_if_given, read_system, surface
 from appell.cli.options import LOOK, OUTPUT, argument, complete_robot, new_app, option
 from appell.cli.output import Printer
 from appell.errors import ArgumentError
@@ -40,7 +40,11 @@ def view(
         str, option("Robot of the records; by default the one that they name.", complete=complete_robot)
     ] = "",
     q: Annotated[
-        str, option("Configuration of the robot, comma-separated: 0,0.5,1; by default the home configuration.")
+        str,
+        option(
+            "Configuration of the robot, comma-separated: all coordinates (0,0.5,1) or some joints "
+            "(elbow=0.5); by default the home configuration."
+        ),
     ] = "",
     base: options.Base = "fixed",
     physical: options.Physical = True,
@@ -70,7 +74,7 @@ def view(
                 f"'{shown[0]}' is a robot, followed by other arguments.", expected="one robot, or records"
             )
         records, system = [], _robot(shown[0], base, physical, out)
-        given = {"walls": walls or (), "q": numbers_if_given(q, "--q", system.nq)}
+        given = {"walls": walls or (), "q": configuration_if_given(q, system)}
     if movie is not None and len(records) != 1:
         subject = f"{len(records)} records" if records else "a robot without a motion"
         raise ArgumentError(f"{subject} cannot be written as a movie.", expected="one record", hint="Use --html FILE.")

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +71,7 @@ class Design:
         Time between two control steps, in s.
     torque_limit : float or sequence, optional
         Largest absolute torque, in N m or N; infinite for no limit. By default the limits of the model's actuators,
-        `model.limits.torque`.
+        `model.limits.torque`. With the `no_load_speed` of an actuator, its limit falls with its speed.
     torque_rate : float or sequence
         Largest rate of change of the torque, in N m/s or N/s.
     integral_limit : float or sequence
@@ -167,10 +166,13 @@ class Design:
         """
         demand = self._demand(q, v, reference, integral, stopping)
         tau, total = [], []
-        rows = zip(demand, before, self.torque_limit, self.torque_rate, strict=True)
-        for desired, last, limit, rate in rows:
+        actuators = self.model.actuators
+        falling = any(actuator.no_load_speed is not None for actuator in actuators)
+        speeds = self.parts.equations.actuator_rates(q, v) if falling else [0.0] * len(demand)
+        rows = zip(demand, before, self.torque_limit, self.torque_rate, actuators, speeds, strict=True)
+        for desired, last, limit, rate, actuator, speed in rows:
             change = rate * self.period
-            limited = clamp(desired, -limit, limit) if isfinite(limit) else desired
+            limited = actuator.limited(desired, speed, limit)
             tau.append(clamp(limited, last - change, last + change))  # (2)
         missing = [given - desired for given, desired in zip(tau, demand, strict=True)]
         missing = self.parts.equations.along_coordinates(q, missing)

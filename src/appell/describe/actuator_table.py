@@ -2,8 +2,8 @@
 
     actuator = { gear = 62.6, rotor_inertia = 2e-4, viscous = 5.8, coulomb = 26.0, torque = 97.6 }
 
-Friction, offset, torque, speed and spring refer to the joint; rotor inertia, current and torque constant refer to the
-motor. Keys that are not given have the values of an ideal actuator.
+Friction, offset, torque, speed, no-load speed and spring refer to the joint; rotor inertia, current and torque constant
+refer to the motor. Keys that are not given have the values of an ideal actuator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from appell.model.actuator import IDEAL, Actuator, Friction
 FRICTION_KEYS = tuple(field.name for field in fields(Friction))
 KEYS = (
     *("gear", "rotor_inertia", *FRICTION_KEYS, "offset"),
-    *("torque", "speed", "current", "torque_constant", "stiffness", "rest"),
+    *("torque", "speed", "current", "torque_constant", "no_load_speed", "stiffness", "rest"),
 )
 
 

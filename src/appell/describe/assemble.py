@@ -201,7 +201,7 @@ def _leader(part: Part, by_joint: Mapping[str, Part]) -> Part:
     assert part.motion is not None
     leader = by_joint.get(part.mimic.leader)
     if leader is None:
-        sentence = unknown_name("joint", part.mimic.leader, by_joint, "The robot")
+        sentence = unknown_name("joint", part.mimic.leader, [name for name in by_joint if name], "The robot")
         problem = f"joint '{part.joint}' mimics '{part.mimic.leader}'. {sentence}"
         hint = "Pass mimic=False to give every joint its own coordinate."
         raise DescriptionError(problem, source=part.where, hint=hint)

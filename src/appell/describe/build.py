@@ -15,22 +15,23 @@ The readers of all file formats use this builder. A link without a mass is repor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, as_pose
 from appell.describe.actuator_table import checked_actuator
 from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.diagnostics import ErrorCollector
-from appell.describe.values import body_from, numbers, pose_from, vector
+from appell.describe.values import body_from, numbers, pose_from, shortened, vector
 from appell.describe.visuals import visual
-from appell.errors import DescriptionError, ModelError, unknown_name
+from appell.errors import AppellError, DescriptionError, Hint, ModelError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
+from appell.model.constraint import Constraint
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
-from appell.model.robot import GRAVITY, Mimic, Robot
+from appell.model.robot import GRAVITY, ConstrainedRobot, Mimic, Robot
 from appell.model.visual import Attachment, Visual, moved
 
 BASES: Mapping[str, type[Motion] | None] = {
@@ -93,6 +94,7 @@ class Builder:
     visuals: list[Visual] = field(default_factory=list, init=False, repr=False)  # on parts or frames
 
     def __post_init__(self):
+        self.at = as_pose(self.at, f"at= of robot '{self.name}'")
         if self.base not in BASES:
             raise DescriptionError(unknown_name("base", str(self.base), BASES, "appell"))
         motion = BASES[self.base]
@@ -154,7 +156,7 @@ class Builder:
         name : name of the link
         joint : motion of the joint, such as `Revolute(axis=(0, 0, 1))`
         parent : name of the parent link; the root by default
-        at : pose of the joint in the axes of the parent, instead of `xyz` and `rpy`
+        at : pose of the joint in the axes of the parent, instead of `xyz` and `rpy`: a `Pose`, or a matrix (4, 4)
         xyz : position of the joint in the axes of the parent, m
         rpy : roll, pitch and yaw of the joint about the fixed axes of the parent, rad
         mass : mass, kg. 0 declares a massless link; without a mass, the first dynamics call raises
@@ -163,7 +165,7 @@ class Builder:
             of the upper triangle (xx, xy, xz, yy, yz, zz) or a 3x3 matrix
         body : `Body` instead of `mass`, `com` and `inertia`
         joint_name : name of the joint; '<name>_joint' by default
-        limits : lower and upper limit of the joint, rad or m
+        limits : `Limits`, or a pair of lower and upper limit of the joint, rad or m; None where there is none
         mimic : name of the joint that this one follows, or a `Mimic` with multiplier and offset
         actuator : gear, rotor inertia, friction and limits of the joint's actuator
         where, body_where : file and line of the joint and of the body, for messages
@@ -197,7 +199,7 @@ class Builder:
                 placement=pose_from(at, xyz, rpy, owner, where),
                 body=body_from(body, mass, com, inertia, owner, where),
                 massless=mass == 0,
-                limits=limits if isinstance(limits, Limits) else Limits(*limits),
+                limits=limits if isinstance(limits, Limits) else Limits(*_pair(limits, owner, where)),
                 mimic=Mimic(mimic) if isinstance(mimic, str) else mimic,
                 actuator=checked_actuator(actuator, owner, where),
                 where=where,
@@ -386,3 +388,29 @@ class Builder:
         if base is not None and len(home) == nq - base.nq:
             home = (*base().neutral, *home)
         return numbers(home, nq, f"the home of robot '{self.name}'", self.source)
+
+
+def _pair(limits: object, owner: str, where: str) -> tuple:
+    pair = tuple(limits) if isinstance(limits, Iterable) else ()
+    if len(pair) != 2:
+        problem = f"the limits of {owner} are {shortened(limits)}."
+        raise DescriptionError(problem, expected="a pair (lower, upper), or Limits", source=where)
+    return pair
+
+
+def close_loops(robot: Robot, constraints: Sequence[tuple[Constraint, str]], hint: str | Hint = "") -> ConstrainedRobot:
+    """Return a robot under the constraints of its description.
+
+    Parameters
+    ----------
+    robot : the tree
+    constraints : constraints, each with its file and line
+    hint : what the user can do if the constraints do not fit the robot
+    """
+    try:
+        return robot.with_loops(*(constraint for constraint, _ in constraints))
+    except AppellError as error:
+        problem = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
+        sources = [where for constraint, where in constraints if f"'{constraint.name}'" in problem]
+        source = sources[0] if sources else robot.source
+        raise DescriptionError(f"{problem}.", source=source, hint=hint or error.hint) from error

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, as_pose
 from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
-from appell.describe.values import body_from, number, shortened
+from appell.describe.values import body_from, number, numbers, shortened
 from appell.errors import DescriptionError
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.frame import IDENTITY_POSE
@@ -96,9 +96,10 @@ class DH:
 
 
 def from_dh(
-    rows: Sequence[DH],
+    rows: Iterable[DH] | Iterable[Iterable[float]],
     convention: str = "modified",
     *,
+    columns: Sequence[str] | None = None,
     name: str = "robot",
     base: Pose = IDENTITY_POSE,
     tool: Pose = IDENTITY_POSE,
@@ -110,7 +111,10 @@ def from_dh(
 
     Parameters
     ----------
-    rows : one `DH` row per joint, from the base to the tool
+    rows : one `DH` row per joint, from the base to the tool; or, with `columns`, a table of numbers, such as an array
+        of shape (n, 4)
+    columns : what the columns of a table are, such as ("twist", "length", "offset", "angle") or ("alpha", "a", "d",
+        "theta"); their order differs between textbooks
     convention : "modified" (Craig) or "standard"
     name : name of the robot
     base : pose of frame 0 in the world
@@ -135,10 +139,24 @@ def from_dh(
     >>> arm = ap.from_dh([ap.DH(**rod), ap.DH(length=1.0, **rod)], gravity=(0, -9.81, 0))
     >>> ap.Dynamics(arm).gravity([0.0, 0.0]).round(3)
     array([19.62 ,  4.905])
+    >>> ap.from_dh([[0.0, 0.3, 0.0, 0.1], [1.57, 0.2, 0.0, 0.0]], columns=["alpha", "a", "d", "theta"]).nv
+    2
     """
     builder = Builder(name, at=base, gravity=gravity, home=home, physical=physical)
-    add_rows(builder, rows, convention, tool)
+    table: Sequence = list(rows) if columns is None else _rows_of_table(rows, columns)
+    add_rows(builder, table, convention, as_pose(tool, "tool"))
     return builder.build()
+
+
+def _rows_of_table(table: Iterable, columns: Sequence[str]) -> list[DH]:
+    """Return the rows of a table of numbers whose columns are named."""
+    names = [SYMBOLS.get(name, name) for name in columns]
+    if len(set(names)) != len(names) or not set(names) <= set(SYMBOLS.values()):
+        expected = "each at most once of twist (alpha), length (a), offset (d) and angle (theta)"
+        raise DescriptionError(f"the columns of the DH table are {', '.join(map(str, columns))}.", expected=expected)
+    checked = (numbers(row, len(names), f"row {i} of the DH table") for i, row in enumerate(table, start=1))
+    parameters: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in checked]
+    return [DH(**row) for row in parameters]
 
 
 def add_rows(
@@ -169,7 +187,10 @@ def add_rows(
         if not isinstance(row, DH):
             problem = f"row {i} of the DH table is {shortened(row)}."
             expected = "DH(twist=..., length=..., offset=..., angle=...)"
-            hint = "Name the numbers of the row, because their order differs between textbooks."
+            hint = (
+                'Name the numbers of a row, or pass columns=("twist", "length", "offset", "angle") in the order of '
+                "your table, because it differs between textbooks."
+            )
             raise DescriptionError(problem, expected=expected, source=source, hint=hint)
         link = row.name or f"link{i}"
         to_joint, to_frame = _split_row(row, convention, f"row {i} of the DH table", source)

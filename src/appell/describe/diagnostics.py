@@ -32,8 +32,8 @@ class ErrorCollector:
         self.collected: list[AppellError] = []
 
     def add(self, error: AppellError) -> None:
-        """Collect an error, or all parts of a combined one; stop reading if there are too many."""
-        self.collected += error.parts or (error,)
+        """Collect an error, or the parts of a combined one that are new; stop reading if there are too many."""
+        self.collected += [part for part in error.parts or (error,) if part not in self.collected]
         if len(self.collected) >= MAX_ERRORS:
             raise _TooManyErrors
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from appell.algebra.matrix import Mat3
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, as_pose
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import DescriptionError
 from appell.model.body import INERTIA_FORMS, Body, as_inertia_matrix
@@ -52,7 +52,7 @@ def pose_from(at: Pose | None, xyz: object, rpy: object, owner: str, where: str 
         return Pose.from_rpy(rpy, ZERO if xyz is None else vector(xyz, f"xyz of {owner}", where))
     if xyz is not None or rpy is not None:
         raise DescriptionError(f"{owner} has two poses, at= and xyz= or rpy=.", expected="one of them", source=where)
-    return at
+    return as_pose(at, f"at= of {owner}")
 
 
 def body_from(

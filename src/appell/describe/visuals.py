@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -129,7 +129,8 @@ def visual(
 def _color(color: Iterable[float] | None, owner: str, where: str) -> tuple[float, float, float, float] | None:
     if color is None:
         return None
-    rgba = (*color, 1.0) if isinstance(color, Sequence) and len(color) == 3 else color  # opaque by default
+    color = tuple(color) if isinstance(color, Iterable) and not isinstance(color, str) else color
+    rgba = (*color, 1.0) if isinstance(color, tuple) and len(color) == 3 else color  # opaque by default
     red, green, blue, opacity = numbers(rgba, 4, f"the color of {owner}", where)
     return red, green, blue, opacity
 

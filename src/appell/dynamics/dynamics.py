@@ -471,11 +471,13 @@ class Dynamics:
         23.433
         """
         names = _arguments(formula)
-        if not {"v", "a"}.isdisjoint(names):
+        if "a" in names and formula is not constraints.tree_acceleration:
             refuse_immobile(self.system, name)
         wrench_frames = self._wrench_frames if "wrenches" in names else ()
         free = self.free_bodies if inertial else []
         sizes = {argument: self._size(argument) for argument in names if argument != "wrenches"}
+        if not self.system.nv:  # functions have no empty arguments
+            sizes = {argument: size for argument, size in sizes.items() if argument not in ("v", "a")}
         sizes |= {wrench_name(frame): 6 for frame in wrench_frames}
         if free:
             sizes["parameters"] = 10 * len(free)
@@ -487,7 +489,7 @@ class Dynamics:
             given = dict(zip(sizes, values, strict=True))
             equations = self.equations_with(given.get("parameters", ()), given.get("prescribed", ()))
             given["wrenches"] = {frame: given[wrench_name(frame)] for frame in wrench_frames}
-            arguments = [given[argument] for argument in names]
+            arguments = [given.get(argument, ()) for argument in names]
             return formula(equations.run_by(loops) if loops else equations, *arguments)
 
         def make() -> Tape:

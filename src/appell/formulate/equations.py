@@ -464,7 +464,7 @@ class Equations:
         Nᵀ (M dn/dt + C n) of (3), including rotors. It depends on v, because turning planes and prescribed velocities
         cause Coriolis forces. In this case no C satisfies both C v = h - h(v = 0) and dM/dt - 2C skew.
         """
-        if self.map.is_identity:
+        if self.map.is_identity or not len(v):
             return [0.0] * len(v)
         N, N_rate = self.map.basis(q), self.map.basis_rate(q, v)
         w, nu = self.map.velocity(q, v), self.map.acceleration(q, v, [0.0] * len(v))

@@ -130,7 +130,7 @@ def export(
         to_toml(system, path, overwrite=True)
     else:
         source = getattr(system, "source", "")
-        original = source if source.endswith(".urdf") and Path(source).is_file() else None
+        original = source if source.lower().endswith(".urdf") and Path(source).is_file() else None
         to_urdf(system, path, like=original, overwrite=True)
     return system
 

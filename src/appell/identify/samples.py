@@ -19,6 +19,10 @@ from appell.motion.titles import record_names
 MIN_MOTION = 1e-9  # a coordinate whose velocity and acceleration never exceed this does not move
 MIN_CORRELATION = 0.8  # between measured and expected torque, from which sign and unit of a joint are checked
 UNIT_FACTOR = 15.0  # ratio of measured to expected torque, or its inverse, from which the unit counts as wrong
+POSITION_UNITS = {
+    np.pi / 180.0: "the positions look like degrees; declare them with the unit deg for q",
+    180.0 / np.pi: "the positions look like radians that were read as degrees; remove the unit deg of q",
+}
 UNITS = {1e3: "mN m or mN", 1e-3: "kN m or kN", 100.0: "N cm", 1e6: "µN m"}
 CLIPPING = 10.0  # torques are clipped at this multiple of the median of |τ - median|
 
@@ -122,16 +126,44 @@ def torque_problems(parameter_set: ParameterSet, record: Record) -> tuple[str, .
     sign, and b near 0.001 or 1000 indicates a wrong unit, which a fit must not hide. A joint is checked only if its
     torque, without friction and offset, has a correlation with τ⁰ of absolute value `MIN_CORRELATION` or more; outliers
     are clipped.
+
+    Positions in degrees, or positions in radians that were read as degrees, make τ⁰ wrong instead. They are named if
+    τ⁰ with positions in the other unit agrees with the measured torques and τ⁰ itself does not.
     """
     samples = samples_of(record, parameter_set.system)
-    expected = np.asarray(parameter_set.regressor(*samples.motion)) @ _inertial_only(parameter_set)
-    rates, names = parameter_set.rates(samples.q, samples.v), parameter_set.system.actuator_names
-    slopes = {}
-    for j, name in enumerate(names):
+    names = parameter_set.system.actuator_names
+    slopes = _checked_slopes(parameter_set, samples)
+    if wrong_positions := _wrong_position_unit(parameter_set, samples, slopes):
+        return tuple(filter(None, (_constant_torques(samples.tau, names), wrong_positions)))
+    return tuple(filter(None, (_constant_torques(samples.tau, names), _wrong_signs(slopes), _wrong_unit(slopes))))
+
+
+def _checked_slopes(parameter_set: ParameterSet, samples: FitSamples, scale: float = 1.0) -> dict[str, float]:
+    """Return b of (1) for every joint with a sufficient correlation; angles are multiplied by `scale`."""
+    angles = [unit == "rad" for unit in parameter_set.system.velocity_units]
+    q, v, a = (x * np.where(angles, scale, 1.0) for x in samples.motion)
+    expected = np.asarray(parameter_set.regressor(q, v, a)) @ _inertial_only(parameter_set)
+    rates, slopes = parameter_set.rates(q, v), {}
+    for j, name in enumerate(parameter_set.system.actuator_names):
         b, correlation = _slope(samples.tau[:, j], expected[:, j], rates[:, j])
         if abs(correlation) >= MIN_CORRELATION:
             slopes[name] = b
-    return tuple(filter(None, (_constant_torques(samples.tau, names), _wrong_signs(slopes), _wrong_unit(slopes))))
+    return slopes
+
+
+def _wrong_position_unit(parameter_set: ParameterSet, samples: FitSamples, slopes: dict[str, float]) -> str:
+    """Return a sentence if the torques agree with the description only with positions in another unit."""
+    agreeing = _plausible(slopes)
+    for scale, text in POSITION_UNITS.items():
+        other = _checked_slopes(parameter_set, samples, scale)
+        if _plausible(other) == len(other) > max(agreeing, len(samples.tau[0]) // 2 - 1, 0):
+            return f"{text}: only then do the torques agree with those that the description predicts"
+    return ""
+
+
+def _plausible(slopes: dict[str, float]) -> int:
+    """Return the number of joints whose b is positive and of the right magnitude."""
+    return sum(1.0 / UNIT_FACTOR < b < UNIT_FACTOR for b in slopes.values())
 
 
 def _inertial_only(parameter_set: ParameterSet) -> np.ndarray:

@@ -190,7 +190,10 @@ class Episodes:
         self.dt, self.substeps = checked_step_length(dt), checked_steps("substeps", substeps)
         self.horizon = checked_steps("horizon", horizon)
         self.actions = Actions.of(system, actuators, action_limits, law)
-        self.plan = Rollout(dyn, law=self.actions.law, **planned)
+        # limits that fall with the speed cannot be part of the range of actions: they are applied in the kernel
+        falling = law is None and any(actuator.no_load_speed is not None for actuator in system.actuators)
+        saturate = bool(planned.get("saturate")) or falling
+        self.plan = Rollout(dyn, law=self.actions.law, **planned | {"saturate": saturate})
         self.dyn, self.system = self.plan.dyn, system
         if self.dyn.wrenches or system.prescribed:
             raise ArgumentError(

@@ -14,6 +14,12 @@ exponential, which costs more; both fall to half of the difference near |v| = st
 stribeck and width the law is linear in its levels, as identification requires:
 
     f = viscous · v + coulomb · (1 - k) s + static · k s      k = 1 / (1 + (v / stribeck)²)                      (3)
+
+The torque that a motor can provide in its direction of motion falls with its speed, because its supply voltage is
+limited; against its motion, when it brakes, the full torque is available. With the torque limit τ₀ and the no-load
+speed w₀, an actuator that moves at speed w provides
+
+    -τ₀ c(1 + w/w₀)  ≤  τ  ≤  τ₀ c(1 - w/w₀)             c(x) = x, limited to the interval from 0 to 1           (4)
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from appell.algebra.scalar import Scalar, is_number, select, sqrt
+from appell.algebra.scalar import Scalar, clamp, is_number, select, sqrt
 from appell.errors import ModelError, ModelWarning, is_finite, unknown_name, value_text
 
 
@@ -110,7 +116,7 @@ def direction(v: Scalar, width: float = 0.0) -> Scalar:
     return select(v, 1.0, select(-v, -1.0, 0.0))
 
 
-LIMITS = ("torque", "speed", "current")  # fields of an Actuator that limit it
+LIMITS = ("torque", "speed", "current", "no_load_speed")  # fields of an Actuator that limit it
 
 
 @dataclass(frozen=True)
@@ -137,6 +143,9 @@ class Actuator:
         Largest current of the motor, A.
     torque_constant : float, optional
         Torque of the motor per current, N m/A.
+    no_load_speed : float, optional
+        Speed of the joint at which the largest force in the direction of motion has fallen to zero; it falls linearly
+        from the torque limit at rest, (4). None: the torque limit does not depend on the speed.
     stiffness : float
         Stiffness of a spring at the joint, N m/rad or N/m.
     rest : float
@@ -168,6 +177,7 @@ class Actuator:
     torque_constant: float | None = None
     stiffness: float = 0.0
     rest: float = 0.0
+    no_load_speed: float | None = None
 
     @property
     def reflected_inertia(self) -> float:
@@ -181,6 +191,24 @@ class Actuator:
         if self.current is not None and self.torque_constant is not None:
             by_current = self.current * self.torque_constant * abs(self.gear)
         return min(math.inf if self.torque is None else self.torque, by_current)
+
+    def limited(self, force: Scalar, rate: Scalar, limit: float) -> Scalar:
+        """Return a force limited by (4).
+
+        Parameters
+        ----------
+        force : number or traced scalar
+        rate : number or traced scalar
+            Speed of the joint, rad/s or m/s.
+        limit : float
+            Torque limit at rest, N m or N; infinite for none.
+        """
+        if not math.isfinite(limit):
+            return force
+        if self.no_load_speed is None:
+            return clamp(force, -limit, limit)
+        share = rate / self.no_load_speed
+        return clamp(force, -limit * clamp(1.0 + share, 0.0, 1.0), limit * clamp(1.0 - share, 0.0, 1.0))
 
     def flaw(self) -> str:
         """Return what makes this actuator impossible, as the end of a sentence; empty if it is valid."""
@@ -205,6 +233,13 @@ class Actuator:
             value = getattr(self, limit)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
                 return f"has {limit.replace('_', ' ')} {value:g}, which is negative or not finite (None means unknown)"
+        if self.no_load_speed == 0.0:
+            return "has no-load speed 0, at which it has no torque at all"
+        if self.no_load_speed is not None and self.torque_limit == math.inf:
+            return (
+                f"has no-load speed {self.no_load_speed:g}, but no torque limit that could fall with its speed "
+                "(give torque, or current and torque constant)"
+            )
         return self.friction.flaw()
 
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, outer
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, as_pose
 from appell.algebra.scalar import Scalar, select
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError, is_finite, value_text
@@ -168,6 +168,7 @@ class Body:
 
     def moved(self, pose: Pose) -> Body:
         """Transform to another frame; `pose` is the pose of this frame in it."""
+        pose = as_pose(pose, "the pose of a body")
         R = pose.rotation
         return Body(self.mass, pose.apply(self.com), Mat3.symmetric(*(R @ self.inertia @ R.T).upper))
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from appell.algebra.rotation import Pose, finite_array
+from appell.algebra.rotation import Pose, as_pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.errors import AppellError, ArgumentError, ModelError, gathered, is_finite, unknown_name, value_text
 from appell.model.frame import Frame
@@ -102,6 +102,15 @@ def frame_label(frame: FrameLike) -> str:
     return frame if isinstance(frame, str) else WORLD_NAME
 
 
+def in_world(frame: Any, what: str) -> FrameLike:
+    """Return the name of a frame or None unchanged, and a place in the world as a pose.
+
+    A place is a pose, a matrix of shape (4, 4) or (3, 4), a rotation, or a point of shape (3,), in m; `what` is its
+    name in messages.
+    """
+    return frame if frame is None or isinstance(frame, str) else as_pose(frame, what)
+
+
 def find_frame(robot: Robot, frame: FrameLike) -> Frame:
     """Look up a frame. The name `world` is the world, unless the robot has a frame of that name."""
     if frame is None or (frame == WORLD_NAME and WORLD_NAME not in robot.frame_names):
@@ -125,7 +134,7 @@ COAXIAL = ("square 13", "square 23")  # axes 3 of both frames are parallel
 class Closure(Constraint):
     """Base of the constraints that tie frame `a` to frame `b`, or to the world if `b` is None.
 
-    `b` may also be an array or a list: a point in the world of shape (3,), or a pose of shape (3, 4) or (4, 4).
+    `b` may also be a place in the world, as everything that `in_world` accepts.
     """
 
     labels: ClassVar[tuple[str, ...]]
@@ -133,10 +142,13 @@ class Closure(Constraint):
     b: FrameLike = None
 
     def __post_init__(self):
-        if isinstance(self.b, (np.ndarray, list, tuple)):
-            numbers = finite_array(self.b, f"frame b of a {self.kind}", (3,), (3, 4), (4, 4))
-            pose = Pose(translation=numbers) if numbers.ndim == 1 else Pose.from_matrix(numbers)
-            object.__setattr__(self, "b", pose)
+        if not isinstance(self.a, str):
+            raise ArgumentError(
+                f"frame a of a constraint of type '{self.kind}' is {value_text(self.a)}.",
+                expected="the name of a frame",
+                hint="Give a pose or a point of the world as frame b.",
+            )
+        object.__setattr__(self, "b", in_world(self.b, f"frame b of a constraint of type '{self.kind}'"))
         super().__post_init__()
 
     @property
@@ -450,6 +462,11 @@ class Rolling(Constraint):
     ball: bool = False
     turning: float = 0.0
 
+    def __post_init__(self):
+        if isinstance(self.on, (np.ndarray, list, tuple)) or hasattr(self.on, "as_matrix"):
+            object.__setattr__(self, "on", in_world(self.on, f"the ground of a wheel on frame '{self.frame}'"))
+        super().__post_init__()
+
     @property
     def default_name(self) -> str:
         return str(self.frame)
@@ -509,6 +526,10 @@ class Skate(Constraint):
     frame: str
     across: str = "y"
     on: FrameLike = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "on", in_world(self.on, f"the ground of a skate on frame '{self.frame}'"))
+        super().__post_init__()
 
     @property
     def default_name(self) -> str:

@@ -22,7 +22,7 @@ from numpy.linalg import norm
 
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose, about_axis, of_quaternion
-from appell.algebra.scalar import Scalar, cos, sin, snap
+from appell.algebra.scalar import Scalar, cos, real_array, sin, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.errors import ModelError, value_text
 
@@ -98,7 +98,7 @@ class Motion(ABC):
 def unit_axis(axis: Iterable[float]) -> Vec3:
     """Normalise an axis given by three numbers that are not all zero."""
     try:
-        x, y, z = (float(component) for component in axis)
+        x, y, z = real_array(list(axis)).tolist()
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"a joint has axis {value_text(axis)}.", expected="three numbers, for example (0, 0, 1)"

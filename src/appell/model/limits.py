@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.algebra.scalar import plain
+
 if TYPE_CHECKING:
     from appell.model.system import System
 
@@ -17,6 +19,10 @@ class Limits:
 
     lower: float | None = None
     upper: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):  # numbers of NumPy would be written to files as np.float64(...)
+            object.__setattr__(self, name, plain(getattr(self, name)))
 
 
 NO_LIMITS = Limits()

@@ -11,11 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from appell.errors import ArgumentError, ModelError
 from appell.model.body import Body, welded
 from appell.model.frame import IDENTITY_POSE, WORLD, Frame
+from appell.model.positions import joint_coordinates
 from appell.model.visual import Attachment, moved
 
 if TYPE_CHECKING:
@@ -67,27 +65,8 @@ def _positions(robot: Robot, joints: str | Iterable[str] | Mapping[str, object])
     )
     positions: dict[str, tuple[float, ...]] = {}
     for name, position in requested.items():
-        joint = robot.joint(name)
-        if joint.mimic:
-            raise ModelError(
-                f"joint '{name}' of {robot.owner} mimics '{joint.mimic.leader}' and cannot be locked on its own.",
-                hint=f"Lock '{joint.mimic.leader}'.",
-            )
-        try:
-            at = robot.start[robot.span(joint)[0]] if position is None else np.atleast_1d(np.asarray(position, float))
-        except (TypeError, ValueError, OverflowError):
-            at = np.zeros(0)
-        if at.shape != (joint.motion.nq,) or not np.isfinite(at).all():
-            raise ArgumentError(
-                f"joint '{name}' of {robot.owner} cannot be locked at {position}.",
-                expected=f"{joint.motion.nq} finite numbers, or None for its position in robot.start",
-            )
-        if ("qw", "1") in joint.motion.coordinates and not at[-4:].any():
-            raise ArgumentError(
-                f"joint '{name}' of {robot.owner} cannot be locked at a quaternion of zeros.",
-                expected="a quaternion of non-zero length",
-            )
-        positions[name] = tuple(at.tolist())
+        start = robot.start[robot.span(robot.joint(name))[0]]
+        positions[name] = tuple(joint_coordinates(robot, name, start if position is None else position).tolist())
     for link in robot.links:
         if (mimic := link.joint.mimic) and mimic.leader in positions:
             positions[link.joint.name] = (mimic.multiplier * positions[mimic.leader][0] + mimic.offset,)

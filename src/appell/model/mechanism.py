@@ -19,15 +19,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, as_vector
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, actuator_flaw, changed_actuators
 from appell.model.body import Body
 from appell.model.frame import IDENTITY_POSE, Frame
+from appell.model.positions import coordinate
 from appell.model.robot import GRAVITY
-from appell.model.system import IdentityMap, Rng, System, generator, vector_of
+from appell.model.system import IdentityMap, Rng, System, generator
 
 ORTHONORMAL_TOLERANCE = 1e-9  # largest entry of RᵀR - 1
 CHECK_OFFSET = 0.01  # rad or m from home along each coordinate, where poses are checked as well
@@ -128,7 +129,7 @@ class Pin:
 
     def __post_init__(self):
         for name in ("point", "other_point"):
-            point = vector_of(getattr(self, name), f"the {name.replace('_', ' ')} of a pin on body '{self.body}'")
+            point = as_vector(getattr(self, name), f"the {name.replace('_', ' ')} of a pin on body '{self.body}'")
             object.__setattr__(self, name, tuple(point))
 
     def ends(self, poses: Mapping[str, Pose]) -> tuple[Vec3, Vec3]:
@@ -264,7 +265,7 @@ class Mechanism(System):
         object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
-        object.__setattr__(self, "gravity", vector_of(self.gravity, f"the gravity of mechanism '{self.name}'"))
+        object.__setattr__(self, "gravity", as_vector(self.gravity, f"the gravity of mechanism '{self.name}'"))
         check(self)
 
     def __str__(self) -> str:
@@ -338,6 +339,13 @@ class Mechanism(System):
     @property
     def start(self) -> np.ndarray:
         return np.array(self.home)
+
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        q, names = self.start, dict.fromkeys(self.coordinates)
+        for name, position in positions.items():
+            self.find("coordinate", name, names)
+            q[self.coordinates.index(name)] = coordinate(self, name, position)
+        return q
 
     @property
     def bodies(self) -> dict[str, Body | None]:

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, is_number
+from appell.algebra.rotation import Pose, as_pose, as_vector
+from appell.algebra.scalar import Scalar, is_number, plain
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators
@@ -32,7 +32,8 @@ from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
-from appell.model.system import IdentityMap, Rng, System, constraint_map, generator, vector_of
+from appell.model.positions import configuration
+from appell.model.system import IdentityMap, Rng, System, constraint_map, generator
 from appell.model.validate import validate
 from appell.model.visual import Visual
 
@@ -56,6 +57,9 @@ class Joint:
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
     actuator: Actuator = IDEAL
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "placement", as_pose(self.placement, f"the placement of joint '{self.name}'"))
 
     @property
     def scale(self) -> float:
@@ -152,7 +156,11 @@ class Robot(System):
     source: str = field(default="", compare=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "gravity", vector_of(self.gravity, f"the gravity of robot '{self.name}'"))
+        object.__setattr__(self, "gravity", as_vector(self.gravity, f"the gravity of robot '{self.name}'"))
+        for field_name in ("links", "frames", "visuals"):
+            object.__setattr__(self, field_name, tuple(getattr(self, field_name)))
+        if isinstance(self.home, (np.ndarray, list)):
+            object.__setattr__(self, "home", tuple(map(plain, self.home)))
         validate(self)
 
     def __str__(self) -> str:
@@ -301,6 +309,9 @@ class Robot(System):
         """Default start configuration: `home`, or the neutral configuration."""
         return self.neutral if self.home is None else np.array(self.home)
 
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        return configuration(self, positions)
+
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         def interval(limits: Limits) -> tuple[float, float]:
@@ -343,7 +354,7 @@ class Robot(System):
         ----------
         joints : str, iterable of str, or mapping
             Names of the joints to lock at their position in `start`, or a mapping from names to positions (rad or m). A
-            joint with several coordinates needs all of them, such as position and quaternion of a floating base.
+            joint with several coordinates needs all of them; a floating base may be locked at a pose.
 
         Returns
         -------
@@ -483,8 +494,8 @@ def refuse_immobile(system: System, function: str) -> None:
         reason = "its constraints determine all motions" if system.is_constrained else "no joint can move"
         raise ModelError(
             f"{function} needs a degree of freedom, and {system.owner} has none: {reason}.",
-            hint="Use simulate(...) for its motion, and Dynamics.constraint_multipliers(q, w, force), where w holds "
-            "the velocities of all joints, for the forces of its constraints."
+            hint="Use simulate(...) for its motion, and Dynamics.constraint_forces(q, tau, prescribed) for the forces "
+            "of its constraints and drives; its functions do not have the argument v."
             if system.is_constrained
             else "",
         )
@@ -632,6 +643,16 @@ class ConstrainedRobot(System):
     def assembled(self, q, prescribed=()) -> np.ndarray:
         """Configuration near q at which all loops are closed; without `prescribed`, prescribed motions are 0."""
         return self.map.driven(prescribed).assembled(self.sized("q", q, self.nq))
+
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        q = configuration(replace(self.tree, home=self.home), positions)
+        names = {name: link.joint.name for link in self.tree.moving for name in self._names_of(link.joint)}
+        held = tuple(dict.fromkeys(names[name] for name in positions))
+        return self.map.assembled(q, held)
+
+    def _names_of(self, joint: Joint) -> tuple[str, ...]:
+        """Name of a joint and names of its coordinates."""
+        return (joint.name, *self.coordinate_names[self.tree.span(joint)[0]])
 
     def integrate(self, q, step) -> np.ndarray:
         """Move along the tangent, then back to the constraints, at fixed time.

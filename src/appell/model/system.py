@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
 import numpy as np
 
 from appell.algebra.matrix import ZEROS
-from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
+from appell.algebra.rotation import as_vector
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_number, real_array
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
 from appell.model.actuator import Actuator, ActuatorChanges
@@ -29,17 +30,6 @@ if TYPE_CHECKING:
 
 
 Rng = np.random.Generator | int | None  # a generator, a seed, or None for fresh entropy
-
-
-def vector_of(values: Iterable[float], quantity: str) -> Vec3:
-    """Convert three numbers to a vector; `quantity` names them in the error message."""
-    try:
-        x, y, z = (float(component) for component in values)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"{quantity} is {value_text(values)}.", expected="three numbers, such as (0, 0, -9.81)"
-        ) from None
-    return Vec3(x, y, z)
 
 
 def generator(rng: Rng) -> np.random.Generator:
@@ -195,6 +185,34 @@ class System(ABC):
     def start(self) -> np.ndarray:
         """Default start configuration (nq)."""
 
+    @abstractmethod
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        """Return the start configuration (nq) with some joints at other positions.
+
+        The joints of a constrained robot that are not named move as far as its loops require.
+
+        Parameters
+        ----------
+        positions : mapping
+            Positions by the names of joints or coordinates, rad or m. The position of a floating joint is a pose or its
+            seven coordinates, that of a spherical joint a rotation or a quaternion (x, y, z, w).
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown, or the loops cannot be closed while these joints are held.
+        ArgumentError
+            If a joint cannot be at its position.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> ap.load("puma").configuration({"joint2": 1.0})
+        array([0., 1., 0., 0., 0., 0.])
+        >>> ap.load("four-bar").configuration({"crank": 1.0}).round(4)  # the other bars follow
+        array([ 1.    , -0.4119,  1.6743])
+        """
+
     @property
     @abstractmethod
     def ranges(self) -> tuple[tuple[float, float], ...]:
@@ -238,6 +256,8 @@ class System(ABC):
 
     def find(self, kind: str, name: str, known: Mapping[str, Any]):
         """Look up a name, or raise a ModelError that lists the known names."""
+        if not isinstance(name, str):
+            raise ArgumentError(f"a {kind} of {self.owner} is named {value_text(name)}.", expected="one name, a string")
         if name not in known:
             raise ModelError(unknown_name(kind, name, known, self.owner))
         return known[name]
@@ -254,7 +274,7 @@ class System(ABC):
     def sized(self, name: str, value, size: int) -> np.ndarray:
         """Convert to an array whose last axis has `size` entries, or raise an ArgumentError that names the argument."""
         try:
-            array = np.asarray(value, float)
+            array = real_array(value)
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(
                 f"{name} is {value_text(value)}.", expected=f"{size} numbers for {self.owner}"
@@ -322,7 +342,7 @@ class System(ABC):
         if not isinstance(load, Body):
             if not (is_number(load) and is_finite(load) and load > 0.0):
                 raise ArgumentError(f"the payload is {value_text(load)}.", expected="a Body, or a positive mass in kg")
-            load = Body(float(load), vector_of(com, "the centre of mass of the payload"), ZEROS)
+            load = Body(float(load), as_vector(com, "the centre of mass of the payload"), ZEROS)
         return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})
 
     @abstractmethod

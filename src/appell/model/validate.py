@@ -135,8 +135,9 @@ def _limits(joint: Joint, owner: str, culprit: Culprit) -> Iterator[Flaw]:
             yield Flaw(
                 culprit, f"{owner} has {side} limit {value_text(value)}.", "a finite number, or None for no limit"
             )
-    if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
-        yield Flaw(culprit, f"{owner} has lower limit {limits.lower:g} above its upper limit {limits.upper:g}.")
+    low, high = limits.lower, limits.upper
+    if low is not None and high is not None and is_finite(low) and is_finite(high) and low > high:
+        yield Flaw(culprit, f"{owner} has lower limit {low:g} above its upper limit {high:g}.")
 
 
 def _mimics(robot: Robot) -> Iterator[Flaw]:

@@ -42,6 +42,12 @@ class Event:
         Angles between velocity and normal before the event, degrees.
     v_before, v_after
         Velocities of the system before and after the event, (nv,).
+    law
+        Impact law: "energetic", "poisson", "newton-path" or "newton". Empty for an event that is not an impact, and for
+        an impact without collision (a sliding point that friction stops at zero normal speed).
+    restitutions
+        Coefficients of restitution that the impact law applied: those of the contacts, or smaller ones if the law would
+        have added energy, which the note states; zero for a point that did not approach.
     """
 
     time: float
@@ -55,6 +61,8 @@ class Event:
     angles: np.ndarray = field(default_factory=_empty)
     v_before: np.ndarray = field(default_factory=_empty)
     v_after: np.ndarray = field(default_factory=_empty)
+    law: str = ""
+    restitutions: np.ndarray = field(default_factory=_empty)
 
     def __str__(self) -> str:
         where = f" of {', '.join(self.points)}" if self.points else ""
@@ -74,12 +82,12 @@ class Event:
         if type(values.get("time")) not in (int, float):
             raise ValueError(f"the time of an event is {values.get('time')!r}")
         values["time"] = float(values["time"])
-        for name in ("kind", "note"):
+        for name in ("kind", "note", "law"):
             if not isinstance(values.get(name, ""), str):
                 raise ValueError(f"the {name} of an event is {values[name]!r}")
         for part in fields(Event):
             if part.name in values and part.name in ("points", "surfaces"):
                 values[part.name] = tuple(values[part.name])
-            elif part.name in values and part.name not in ("time", "kind", "note"):
+            elif part.name in values and part.name not in ("time", "kind", "note", "law"):
                 values[part.name] = np.array(values[part.name], float)
         return Event(**values)

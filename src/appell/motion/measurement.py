@@ -289,6 +289,12 @@ def _check_units(record: Record, names: tuple[str, ...]) -> None:
                 "in radians where the other is in degrees": np.pi / 180,
                 "with the wrong sign": -1.0,
             }
+            hints = {
+                "in degrees": Hint("Pass {units} if the column is in degrees.", units={upper: "deg"}),
+                "in radians where the other is in degrees": Hint(
+                    "Remove degrees from {units} if the column is in radians.", units=...
+                ),
+            }
             guess = next(
                 (text for text, f in guesses.items() if 0.8 < ratio / f < 1.25),
                 f"in another unit, {ratio:.3g} times too large",
@@ -297,5 +303,5 @@ def _check_units(record: Record, names: tuple[str, ...]) -> None:
                 f"{upper}_{name} changes by {ratio:.4g} times the integral of {lower}_{name}: it seems to be {guess}.",
                 expected=f"{upper} and {lower} in consistent units: radians or metres, and seconds",
                 source=record.source,
-                hint=f"Pass units={{'{upper}': 'deg'}} if the column is in degrees.",
+                hint=hints.get(guess, ""),
             )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError
+from appell.algebra.scalar import real_array
+from appell.errors import ArgumentError, is_finite, value_text
 
 if TYPE_CHECKING:
     from appell.motion.record import Record
@@ -43,6 +44,7 @@ class Path(ABC):
 
     duration: float  # s
     names: tuple[str, ...]  # of the coordinates
+    units: Mapping[str, str] = {}  # of columns of its records, such as {"q_elbow": "rad"}; empty if they are unknown
 
     @abstractmethod
     def _at(self, t: np.ndarray) -> QVA:
@@ -50,7 +52,7 @@ class Path(ABC):
 
     def __call__(self, t) -> QVA:
         """Return q, v, a at times of any shape, (*t.shape, coordinates) each."""
-        t = np.asarray(t, float)
+        t = numeric(t, "the times")
         margin = TIME_TOLERANCE * self.duration
         if not np.all((t >= -margin) & (t <= self.duration + margin)):
             bad = t[~((t >= -margin) & (t <= self.duration + margin))].flat[0]
@@ -80,7 +82,8 @@ class Path(ABC):
         period
             Time between two rows, s, in place of `samples`.
         units
-            Units by column; those of other columns are ignored.
+            Units by column; those of other columns are ignored. None: those of the path, if it has been made for a
+            robot.
         """
         from appell.motion.record import Record
 
@@ -88,7 +91,9 @@ class Path(ABC):
         if period is not None:
             t = checked_duration(period) * np.arange(np.floor(self.duration / period + TIME_TOLERANCE) + 1)
         columns = [f"{quantity}_{name}" for quantity in "qva" for name in self.names]
-        column_units = {title: unit for title, unit in (units or {}).items() if title in columns}
+        column_units = {
+            title: unit for title, unit in (self.units if units is None else units).items() if title in columns
+        }
         return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names, units=column_units)
 
     def plot(
@@ -110,6 +115,14 @@ class Path(ABC):
         return self.record(samples).plot(path, figure=figure, overwrite=overwrite)
 
 
+def numeric(values: Any, what: str) -> np.ndarray:
+    """Return an array of floats; raise `ArgumentError` that starts with `what` if values are not numbers."""
+    try:
+        return real_array(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(f"{what} cannot be read as floating-point numbers: {error}.") from None
+
+
 def numbered(n: int) -> tuple[str, ...]:
     """Return the default names of n coordinates: "1", "2", ..."""
     return tuple(f"{k + 1}" for k in range(n))
@@ -117,14 +130,15 @@ def numbered(n: int) -> tuple[str, ...]:
 
 def checked_duration(duration: float) -> float:
     """Return a positive duration in seconds; raise `ArgumentError` otherwise."""
-    if not (np.isfinite(duration) and duration > 0.0):
-        raise ArgumentError(f"the duration is {duration:g} s.", expected="a positive number of seconds")
+    if not (is_finite(duration) and duration > 0.0):
+        text = f"{duration:g} s" if isinstance(duration, float) else value_text(duration)
+        raise ArgumentError(f"the duration is {text}.", expected="a positive number of seconds")
     return float(duration)
 
 
 def checked_times(times: Numbers) -> np.ndarray:
     """Return the times of way-points, which start at 0 and ascend strictly; raise `ArgumentError` otherwise."""
-    t = np.asarray(times, float)
+    t = numeric(times, "the times of the way-points")
     if t.ndim != 1 or len(t) < 2:
         raise ArgumentError(
             f"the times of the way-points have shape {t.shape}.", expected="a list of two or more times"
@@ -143,7 +157,7 @@ def checked_times(times: Numbers) -> np.ndarray:
 
 def checked_points(points, count: int | None, names: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return way-points as an array (count, n) and the names of their n coordinates; `count` None accepts any."""
-    q = np.asarray(points, float)
+    q = numeric(points, "the way-points")
     if q.ndim != 2 or (count is not None and len(q) != count):
         raise ArgumentError(f"the way-points have shape {q.shape}.", expected=f"({count or 'points'}, coordinates)")
     if not np.isfinite(q).all():

@@ -29,6 +29,7 @@ from appell.files import check_target
 from appell.kinematics.assembly import close_loops
 from appell.motion.curve import Curve
 from appell.motion.event import Event
+from appell.motion.path import numeric
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.titles import Titled, in_si, parse, titles
 
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
     from appell.model.system import System
 
 AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
+
+
+def _column_array(quantity: str, values: Any) -> np.ndarray:
+    array = numeric(values, "column t" if quantity == "t" else f"block '{quantity}'")
+    if array.ndim not in (1, 2):
+        raise ArgumentError(f"{quantity} has shape {array.shape}.", expected="(rows,) or (rows, columns)")
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +126,9 @@ class Record(Titled):
         >>> Record.of([0.0, 0.1], {"q": [[1.0, 2.0], [1.1, 2.1]]}, ["shoulder", "elbow"]).columns
         ('t', 'q_shoulder', 'q_elbow')
         """
-        heading, arrays = ["t"], [np.asarray(t, float)]
+        heading, arrays = ["t"], [_column_array("t", t)]
         for quantity, block in blocks.items():
-            array = np.asarray(block, float)
+            array = _column_array(quantity, block)
             column_names = names.get(quantity, ()) if isinstance(names, Mapping) else names
             if array.ndim == 2:
                 if column_names and len(column_names) != array.shape[1]:

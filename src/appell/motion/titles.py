@@ -129,6 +129,13 @@ def record_names(system: System) -> dict[str, tuple[str, ...]]:
     return {"q": system.coordinate_names, "v": v, "a": v, "tau": system.actuator_names}
 
 
+def path_units(system: System, names: Sequence[str]) -> dict[str, str]:
+    """Return the units of the columns of a path of a system's coordinates, which may have other names."""
+    rates = {"q": "", "v": "/s", "a": "/s²"}
+    columns = tuple(zip(names, system.velocity_units, strict=True))
+    return {f"{key}_{name}": unit + rate for key, rate in rates.items() for name, unit in columns}
+
+
 def record_units(system: System) -> dict[str, str]:
     """Return the units of a system's columns by title: rad for q_elbow, N m for tau_elbow."""
     lengths, forces = system.velocity_units, [FORCES[unit] for unit in system.actuator_units]

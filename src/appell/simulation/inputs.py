@@ -45,18 +45,21 @@ class Inputs:
         prescribed: Mapping[str, Any] | None = None,
     ):
         system = dyn.system
-        self.limits = np.array([actuator.torque_limit for actuator in system.actuators]) if saturate else None
+        self.dyn, self.limits = dyn, system.limits.torque if saturate else None
+        # whether limits depend on the speed, so that even a torque that is held changes
+        self.falling = saturate and any(actuator.no_load_speed is not None for actuator in system.actuators)
         self.sampled = torque if isinstance(torque, Sampled) else None
         self.start, self.ticks = start, 0
         law = self.sampled.law if self.sampled else torque
         self._law = checked_function(law, "torque", system.actuator_names, system.owner) if callable(law) else None
-        self.tau = np.zeros(system.nu) if self._law else self._clip(constant_torque(system, law))
+        self.command = np.zeros(system.nu) if self._law else constant_torque(system, law)  # before it is limited
+        self.tau = self.command.copy() if self.limits is None else np.clip(self.command, -self.limits, self.limits)
         self.wrench = np.zeros(6 * len(dyn.wrenches))
         self._wrench_functions = self._wrenches(dyn, wrenches or {})
         self.motions = PrescribedMotions(system, prescribed, start)
         self.prescribed = self.motions(start)
         continuous = self._law is not None and self.sampled is None
-        self.varies = bool(self._wrench_functions) or bool(self.motions) or continuous
+        self.varies = bool(self._wrench_functions) or bool(self.motions) or continuous or self.falling
 
     def _wrenches(self, dyn: Dynamics, given: Mapping[str, Any]) -> list[tuple[slice, Callable]]:
         """Store constant wrenches; return those that are functions, each with its slice of `wrench`."""
@@ -83,13 +86,24 @@ class Inputs:
                 self.wrench[span] = checked_array(wrench, what, COMPONENTS, owner)
         return functions
 
-    def _clip(self, tau: np.ndarray) -> np.ndarray:
-        return tau if self.limits is None else np.clip(tau, -self.limits, self.limits)
+    def _set_torque(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Set `tau` to the commanded torque, limited as the actuators limit it in this state."""
+        if self.limits is None:
+            self.tau[:] = self.command
+        elif not self.falling:
+            np.clip(self.command, -self.limits, self.limits, out=self.tau)
+        else:
+            rates = self.dyn.actuator_jacobian(q) @ v
+            rows = zip(self.dyn.system.actuators, self.command, rates, self.limits, strict=True)
+            self.tau[:] = [actuator.limited(*row) for actuator, *row in rows]
 
     def update(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Evaluate all inputs that are functions of time and state."""
         if self._law is not None and self.sampled is None:
-            self.tau[:] = self._clip(self._law(t, q, v))
+            self.command[:] = self._law(t, q, v)
+            self._set_torque(q, v)
+        elif self.falling:
+            self._set_torque(q, v)
         for span, function in self._wrench_functions:
             self.wrench[span] = function(t, q, v)
         if self.motions:
@@ -106,7 +120,8 @@ class Inputs:
         """Evaluate the sampled torque and hold it until the next tick."""
         assert self._law is not None
         self.ticks += 1
-        self.tau[:] = self._clip(self._law(t, q, v))
+        self.command[:] = self._law(t, q, v)
+        self._set_torque(q, v)
 
 
 def constant_torque(system: System, torque: Any) -> np.ndarray:

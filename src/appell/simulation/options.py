@@ -39,6 +39,7 @@ RANGES = {  # option -> lowest value, highest value, text for messages
 INTEGER_OPTIONS = ("max_events", "max_steps")
 FLOAT_TYPES = (np.float64, np.float32)
 MAX_STEPS = 10**9
+IMPACT_LAWS = ("energetic", "poisson", "newton-path", "newton")  # of `simulate`, the default first
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class SpringContacts:
 
 @dataclass(frozen=True)
 class ImpulseContacts:
-    """Contact model of rollouts by moreau: impulses; see `rollouts.contacts.impulses`.
+    """Contact model of rollouts by moreau: impulses by Newton's law; see `rollouts.contacts.impulses`.
 
     Parameters
     ----------
@@ -186,6 +187,12 @@ class Output:
     def __post_init__(self):
         checked_steps("every", self.every)
         float_type(self.dtype)
+
+
+def check_impact_law(law: Any) -> None:
+    """Raise `ArgumentError` if an impact law does not exist."""
+    if law not in IMPACT_LAWS:
+        raise ArgumentError(unknown_name("impact law", str(law), IMPACT_LAWS, "simulate"))
 
 
 def checked_steps(name: str, given: Any, least: int = 1) -> int:

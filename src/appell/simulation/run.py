@@ -23,7 +23,7 @@ from appell.simulation.events.hybrid import History, Run
 from appell.simulation.events.phase import Phase
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs, Sampled, wrench_frames
-from appell.simulation.options import Solver
+from appell.simulation.options import Solver, check_impact_law
 from appell.simulation.states import numbers
 from appell.simulation.status import Interrupted, Status
 
@@ -39,6 +39,7 @@ def simulate(
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
     project: bool = False,
+    impact_law: str = "energetic",
     stops: float | Mapping[str, float] | None = None,
     saturate: bool = False,
     stop: Callable | Mapping[str, Callable] | None = None,
@@ -75,6 +76,13 @@ def simulate(
         its ticks. None: zero.
     contacts
         One `Contact` or several: which points meet which walls, and when.
+    impact_law
+        Meaning of the restitution of walls with friction: "energetic" (Stronge: e² is the returned part of the work of
+        the normal impulse), "poisson" (e is the ratio of the normal impulses of restitution and compression),
+        "newton-path" (e is the ratio of the normal speeds) or "newton" (the same, with friction that opposes the slip
+        after the impact instead of the slip during the impact). Without friction all laws agree. None adds energy: the
+        restitution is reduced if necessary, which the note of the event states. See `appell.simulation.contact.impact`.
+        Time stepping uses "newton".
     wrenches
         For each frame of `Dynamics(wrenches=...)`, or of a robot, six numbers (force in N, moment in N m) or a function
         of (t, q, v) that returns them, in the reference axes of the `Dynamics`.
@@ -87,7 +95,8 @@ def simulate(
         Restitution (0 to 1) of the joint limits as hard stops: one number for all joints, or a mapping by joint name.
         None: no stops.
     saturate
-        Whether to clip `torque` to the limits of the actuators (`actuator.torque_limit`).
+        Whether to clip `torque` to the limits of the actuators: `actuator.torque_limit`, which falls with the speed of
+        an actuator that has a `no_load_speed`.
     stop
         A function of (t, q, v), or several by name; the run ends where one of them first falls below zero.
     t_eval
@@ -132,6 +141,7 @@ def simulate(
     [-0.1566]
     """
     solver_options = Solver.of(solver)
+    check_impact_law(impact_law)
     dyn = moving_dynamics(dyn, "simulate", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches))
     t, q = initial_configuration(dyn, q0, start, until)
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t, prescribed))
@@ -139,7 +149,8 @@ def simulate(
     geometry = initial_geometry(flow, contacts, stops, t, y, solver_options.tolerance)
     endings = Endings(Conditions(stop, flow, t, y), LegRanges(dyn, flow), Singularities(flow.states))
     history = History(flow, requested_times(t_eval, t, until))
-    run = Run(flow, initial_phase(flow, geometry, y), t, y, float(until), solver_options, history, endings)
+    phase = initial_phase(flow, geometry, y)
+    run = Run(flow, phase, t, y, float(until), solver_options, history, endings, impact_law)
     try:
         with Bar("simulate", until, "s", start=t, enabled=progress) as bar:
             run.run(bar)
@@ -160,14 +171,14 @@ def _record(run: Run) -> Record:
     tau = np.array(history.forces).reshape(-1, flow.nu)
     kinetic, potential = flow.states.moving.energy(q, w)
     status = Status.FINISHED if end is None else end.status
-    groups = flow.states.units
+    groups, contacts = flow.states.units, run.phase.geometry.contacts
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()
     return Record.of(
         t,
         flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential},
         record_names(flow.system) | {group: tuple(units) for group, units in groups.items()},
         dynamics=flow.dyn,
-        walls=tuple(c.surface for c in run.phase.geometry.contacts.contacts) if run.phase.geometry else (),
+        walls=tuple(contact.surface for contact in contacts.contacts),
         units=record_units(flow.system)
         | {f"{group}_{name}": unit for group, units in groups.items() for name, unit in units.items()},
         about=made_by(flow.dyn)
@@ -177,7 +188,9 @@ def _record(run: Run) -> Record:
             "atol": run.solver.atol,
             "status": status.name,
             "message": message,
-        },
+        }
+        | contacts.about()
+        | ({"impact_law": run.impact_law} if len(contacts) else {}),
         events=tuple(history.events),
         between=Curve.of(
             [flow.states.public_piece(piece) for piece in history.pieces],

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
+from appell.algebra.scalar import real_array
 from appell.compile.function import Function
 from appell.compile.native.bound import Bound
 from appell.dynamics import Dynamics
@@ -124,7 +125,7 @@ class States:
 def numbers(given, size: int, name: str, owner: str) -> np.ndarray:
     """Return `given` as an array of `size` finite numbers; raise `ArgumentError` with its name otherwise."""
     try:
-        values = np.array(given, dtype=float)
+        values = real_array(given)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} is {value_text(given)}.", expected=f"{size} numbers") from None
     if values.shape != (size,):

@@ -135,7 +135,7 @@ def sweep(
     jobs = Jobs.of(table, seed)
     seeded = is_seeded(study, jobs)
     _check(path, workers, timeout, task_seconds)
-    identity = Identity.of(study, jobs)
+    identity = Identity.of(study, jobs, accept_study)
     try:
         with locked(path):
             store = SweepStore.find(path, "r+")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.algebra.scalar import sin
+from appell.algebra.scalar import cos, sin
 from appell.compile.exchange.python_text import LIBRARIES, python_text
 from appell.compile.exchange.replay import half_to_even
 from appell.compile.exchange.to_json import schema
@@ -294,3 +294,40 @@ def test_a_missing_package_is_named_with_an_install_hint(package, monkeypatch):
     message = rf"{package}, which is not installed.\n.*pip install 'appell\[{package}\]'"
     with pytest.raises(ArgumentError, match=message):
         getattr(dynamics("pendulum").gravity, f"to_{package}")()
+
+
+def test_names_that_the_text_of_a_module_uses_do_not_replace_its_own():
+    """An argument `common` or `cos` once replaced the list or the function of the module."""
+    names = ("common", "cos", "results")
+    function = Function.of("f", dict.fromkeys(names, ()), lambda x, y, z: {"cos": x * y + cos(z)})
+    space: dict = {}
+    exec(sympy_text(function), space)
+    known = dict(zip(space["arguments"].values(), (2.0, 3.0, 0.5), strict=True))
+    assert list(space["arguments"]) == list(names)
+    assert float(space["results"]["cos"].subs(known)) == pytest.approx(6.0 + np.cos(0.5), rel=1e-14)
+
+
+def test_names_are_not_commands_of_latex():
+    function = Function.of("f", {r"\input{x}_^": (), "a%&$#~": ()}, lambda x, y: {r"\write18{y}": x + y})
+    text = function.to_latex()
+    assert r"\input" not in text
+    assert r"\write" not in text
+    assert r"\mathrm{\backslash input\{x\}\_\hat{\ }}" in text
+    assert r"\mathrm{a\%\&\$\#\sim }" in text
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_names_that_python_reads_as_the_same_name_are_distinguished(library):
+    """Python reads the identifier 𝐪 as q; once, this was a SyntaxError of the exported module."""
+    function = Function.of("f", {"q": 2, "𝐪": 2}, lambda x, y: {"z": [x[0] - y[0], x[1] * y[1]]})
+    text = python_text(function, library)
+    assert "def f(q, f):" in text
+    compile(text, "exported.py", "exec")
+
+
+def test_an_argument_may_be_called_float():
+    """The text of a NumPy module converts arguments to arrays of float."""
+    function, space = Function.of("float", {"float": 2}, lambda x: {"y": [x[0] - x[1]]}), {}
+    exec(python_text(function, "numpy"), space)
+    (exported,) = [each for each in space.values() if inspect.isfunction(each)]
+    np.testing.assert_array_equal(exported([3.0, 1.0]), [2.0])

@@ -9,6 +9,7 @@ import appell as ap
 from appell.errors import ModelError
 from appell.model.constraint import Gear, Prescribed, Velocities
 from appell.model.system import System
+from appell_lab.references.oracle import Oracle
 from constrained_cases import constrained, state
 
 
@@ -186,8 +187,9 @@ def test_functions_of_a_robot_without_degrees_of_freedom_work_or_are_named(name)
         if text.startswith(f"{name} needs a degree of freedom, and {system.owner}")
     }
     assert {*errors} - named == {"joint_motion", "survey"}  # only for mechanisms in closed form
-    assert named >= {"mass_matrix", "coriolis", "inverse_dynamics", "regressor", "base_regressor", "constraint_forces"}
-    assert named.isdisjoint({"constraint_multipliers", "constrained_acceleration", "mobility", "center_of_mass"})
+    assert named >= {"mass_matrix", "coriolis", "inverse_dynamics", "regressor", "base_regressor", "drift"}
+    assert named.isdisjoint({"constraint_multipliers", "constraint_forces", "tree_velocity", "tree_acceleration"})
+    assert named.isdisjoint({"constrained_acceleration", "mobility", "center_of_mass", "energy", "momentum"})
     calls = {
         "jacobian": lambda: dyn.jacobian(system.frame_names[-1]),
         "base_matrix": lambda: dyn.base_matrix,
@@ -199,9 +201,37 @@ def test_functions_of_a_robot_without_degrees_of_freedom_work_or_are_named(name)
             call()
 
 
-def test_multipliers_of_prescribed_motions_are_the_drive_torques_of_the_tree():
-    system, rng = immobile()["prescribed"], np.random.default_rng(0)
-    q, w, a = rng.normal(size=(3, 2))
+def test_forces_of_a_fully_prescribed_arm_are_those_of_inverse_dynamics():
+    """Multipliers of the prescribed motions of all joints, against Pinocchio's inverse dynamics."""
+    tree, rng = ap.load("example-robot-data:ur5"), np.random.default_rng(0)
+    system = tree.with_loops(*(Prescribed(Gear({name: 1.0})) for name in tree.velocity_names))
+    dyn, tau = ap.Dynamics(system), rng.normal(size=tree.nv)
+    q, w, a = rng.normal(size=(3, tree.nv))
     prescribed = np.stack([q, w, a], axis=-1).ravel()
-    multipliers = ap.Dynamics(system).constraint_multipliers(q, w, np.zeros(2), prescribed)
-    np.testing.assert_allclose(multipliers, ap.Dynamics(system.tree).inverse_dynamics(q, w, a), rtol=1e-12)
+    expected = Oracle(tree).inverse_dynamics(q, w, a)
+    np.testing.assert_allclose(
+        dyn.constraint_forces(q, tau, prescribed), expected - tau, atol=1e-12 * abs(expected).max()
+    )
+    np.testing.assert_allclose(dyn.constraint_multipliers(q, w, tau, prescribed), expected - tau, atol=1e-10)
+
+
+def test_forces_of_a_fully_prescribed_linkage_balance_the_inverse_dynamics_of_its_tree():
+    """Kᵀ λ are the forces along the tree: Pinocchio's inverse dynamics at the prescribed motion of the crank."""
+    bars = ap.load("four-bar")
+    system = bars.with_loops(Prescribed(Gear({"crank": 1.0}), name="drive"))
+    assert system.nv == 0
+    dyn, motion = ap.Dynamics(system), np.array([0.4, 2.0, -3.0])
+    start = motion + np.array([bars.start[bars.coordinate_names.index("crank")], 0.0, 0.0])
+    q = system.assembled(bars.start, start)
+    w, a = dyn.tree_velocity(q, start), dyn.tree_acceleration(q, start)
+    assert w[bars.tree.velocity_names.index("crank")] == pytest.approx(2.0)
+    multipliers = dyn.constraint_forces(q, np.zeros(system.nu), start)
+    forces = dyn.row_jacobian(q, start).T @ multipliers
+    expected = Oracle(bars.tree).inverse_dynamics(q, w, a)
+    np.testing.assert_allclose(forces, expected, atol=1e-11 * abs(expected).max())
+    # with the crank as its only motor, the drive carries the torque of the linkage's inverse dynamics
+    v = dict(zip(bars.tree.velocity_names, w, strict=True))
+    rates = dict(zip(bars.tree.velocity_names, a, strict=True))
+    inverse = ap.Dynamics(bars.tree.with_loops(*bars.constraints, actuated=["crank"], home=bars.start)).inverse_dynamics
+    torque = inverse(q, [v["crank"]], [rates["crank"]])
+    assert multipliers[system.row_names.index("drive.ratio")] == pytest.approx(torque[0], rel=1e-10)

@@ -21,7 +21,7 @@ def bouncing():
     robot = free_body([(0, 0, 0)])
     q0 = robot.neutral
     q0[2] = 1.0
-    return ap.simulate(ap.Dynamics(robot), q0, until=1.5, contacts=ap.Contact("all", ap.Plane(), 0.7))
+    return ap.simulate(ap.Dynamics(robot), q0, until=1.5, contacts=ap.Contact("all", ap.Plane(), 0.7, friction=0.0))
 
 
 def height(t):

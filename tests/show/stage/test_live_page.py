@@ -28,7 +28,11 @@ def panda():
 @pytest.fixture(scope="module")
 def fall():
     """A tree of rods that falls inside a round wall and hits it."""
-    return ap.simulate(ap.Dynamics(ap.load("tree10")), until=0.6, contacts=ap.Contact("all", ap.Circle(2.5)))
+    return ap.simulate(
+        ap.Dynamics(ap.load("tree10")),
+        until=0.6,
+        contacts=ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0),
+    )
 
 
 @pytest.fixture

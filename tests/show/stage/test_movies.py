@@ -75,7 +75,9 @@ def test_a_free_body_and_its_floor_are_visible(tmp_path):
     robot = box()
     q0 = robot.neutral
     q0[2] = 0.4
-    record = ap.simulate(ap.Dynamics(robot), q0, until=0.1, contacts=ap.Contact("all", ap.Plane()))
+    record = ap.simulate(
+        ap.Dynamics(robot), q0, until=0.1, contacts=ap.Contact("all", ap.Plane(), restitution=1.0, friction=0.0)
+    )
     assert record.walls == (ap.Plane(),)
     with_floor = frames(record.movie(tmp_path / "a.gif", slower=1.0, size=SIZE))
     far = frames(record.movie(tmp_path / "b.gif", walls=[ap.Plane((1, 0, 0), -0.6)], slower=1.0, size=SIZE))

@@ -13,7 +13,7 @@ from appell.motion import Record
 
 @pytest.fixture(scope="module")
 def fallen() -> Record:
-    wall = ap.Contact("all", ap.Circle(2.5))
+    wall = ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0)
     return ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.5, contacts=[wall])
 
 

@@ -23,7 +23,7 @@ from robots import example_urdfs
 @pytest.fixture(scope="module")
 def fallen() -> Record:
     """The tree robot in its round wall, as in Shafei's figure."""
-    wall = ap.Contact("all", ap.Circle(2.5))
+    wall = ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0)
     return ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.5, contacts=[wall])
 
 

@@ -130,7 +130,7 @@ def test_motions_of_constraints_are_followed_with_the_order_of_the_method(method
 
 def test_contacts_are_springs_or_impulses_and_both_stop_a_fall():
     """A body of 1 kg dropped on a floor of no bounce stays there: to a millimetre by springs, to less by impulses."""
-    floor = ap.Contact("all", ap.Plane((0.0, 0.0, 1.0)), 0.0)
+    floor = ap.Contact("all", ap.Plane((0.0, 0.0, 1.0)), 0.0, friction=0.0)
     robot = ap.Robot(
         "drop", (ap.Link("ball", None, ap.Joint("lift", ap.Prismatic((0, 0, 1))), ap.Body(1.0, (0, 0, 0), (1, 1, 1))),)
     )

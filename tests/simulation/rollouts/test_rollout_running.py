@@ -57,6 +57,7 @@ def starts() -> np.ndarray:
         ({"prescribed": {"motor": np.sin}}, "has no prescribed motion 'motor'"),
         ({"output": 10}, "output is 10"),
         ({"start": np.inf}, "start is inf"),
+        ({"wrenches": 3}, "wrenches is 3"),
     ],
     ids=str,
 )
@@ -240,7 +241,7 @@ def falling(t, q, v):
 
 @pytest.mark.parametrize(
     "options",
-    [{"law": falling}, {"contacts": ap.Contact("all", ap.Plane((0.0, 1.0, 0.0), -5.0))}],
+    [{"law": falling}, {"contacts": ap.Contact("all", ap.Plane((0.0, 1.0, 0.0), -5.0), restitution=1.0, friction=0.0)}],
     ids=["law", "walls"],
 )
 def test_a_plan_pickles_as_its_arguments(starts, options):

@@ -16,6 +16,7 @@ from appell.errors import ArgumentError
 from appell.motion.event import Event
 from appell.motion.record import Record
 from appell.simulation import Contact, Sampled, Solver, Status, simulate
+from appell.simulation.options import IMPACT_LAWS
 from appell_lab.fuzz.contact_scenes import SCENES, ContactScene, contact_scene
 from appell_lab.fuzz.target import Case, Target, Verdict
 from appell_lab.references.peer_tree import pinocchio
@@ -54,6 +55,7 @@ class Motions(Target):
             "tolerance": float(rng.choice([1e-7, 1e-7, 1e-7, 1e-9, 1e-5])),
             "method": "DOP853" if rng.random() < 0.9 else str(rng.choice(["RK45", "RK23", "Radau"])),
             "until": 0.3,
+            "impact_law": str(rng.choice(IMPACT_LAWS)),
         }
 
     def check(self, case: Case) -> Verdict:
@@ -61,7 +63,7 @@ class Motions(Target):
             return Verdict(counts={"no start outside the wall": 1})
         scene = contact_scene(case["scene"])
         contact = Contact(scene.points, scene.surface, case["restitution"], case["friction"], case["during"])
-        settings = {name: case[name] for name in ("until", "stops")}
+        settings = {name: case[name] for name in ("until", "stops", "impact_law")}
         solver = Solver(case["method"], tolerance=case["tolerance"])
         q0, v0 = np.array(case["q0"]), np.array(case["v0"])
         try:

@@ -11,6 +11,7 @@ accept, such as that of a function of the frame `left-foot`, are replaced by ide
 from __future__ import annotations
 
 import keyword
+import unicodedata
 from dataclasses import dataclass, replace
 
 from appell.compile.c.signature import identifiers
@@ -90,15 +91,15 @@ def docstring(text: str) -> str:
 
 
 def is_python_name(name: str) -> bool:
-    """Return whether Python accepts a name for a variable."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Return whether Python accepts a name for a variable, and does not replace it by another one, as 𝐪 by q."""
+    return name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
 
 
 def _with_python_names(tape: Tape, of: Library) -> Tape:
-    """Return the tape with names of function and arguments that Python accepts and that are not that of the library."""
+    """Return the tape with names of function and arguments that Python accepts and that the text does not use."""
 
     def is_valid(name: str) -> bool:
-        return is_python_name(name) and name != of.module
+        return is_python_name(name) and name not in (of.module, "float")
 
     names = identifiers([array.name for array in tape.inputs], is_valid)
     inputs = tuple(Array(name, array.shape) for name, array in zip(names, tape.inputs, strict=True))

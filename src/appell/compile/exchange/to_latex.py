@@ -23,6 +23,9 @@ from appell.errors import ArgumentError, needed_package
 MAX_EQUATIONS = 400
 DIGITS = 6  # significant digits of printed numbers
 _GREEK = {"tau": r"\tau", "theta": r"\theta", "alpha": r"\alpha", "omega": r"\omega"}
+_ESCAPED = str.maketrans(
+    {x: f"\\{x}" for x in "{}_&%$#"} | {"\\": r"\backslash ", "^": r"\hat{\ }", "~": r"\sim "}
+)  # characters of names that are commands of LaTeX
 _DOTTED = {"v": r"\dot{q}", "a": r"\ddot{q}"}
 
 
@@ -88,7 +91,8 @@ def _stem(name: str, curved: bool) -> str:
         return _DOTTED[name]
     if name in _GREEK:
         return _GREEK[name]
-    return name if len(name) == 1 else rf"\mathrm{{{name}}}".replace("_", r"\_")
+    text = name.translate(_ESCAPED)
+    return text if len(text) == 1 else rf"\mathrm{{{text}}}"
 
 
 def _subscript(index: tuple[int, ...]) -> str:

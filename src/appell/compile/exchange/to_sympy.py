@@ -26,6 +26,10 @@ from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, needed_package
 
 MAX_EXPANDED_OPERATIONS = 20_000  # larger expressions would soon fill the memory
+_USED_BY_MODULES = (  # names in the text of `sympy_text`
+    *("Symbol", "Matrix", "ImmutableDenseNDimArray", "Piecewise", "sqrt", "sin", "cos", "atan2", "floor", "ceiling"),
+    *("Abs", "Mod", "sign", "pi", "E", "I", "common", "arguments", "results"),
+)
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,8 @@ def _symbols(sympy: Any, tape: Tape) -> list[Any]:
         for array in tape.inputs
         for k in range(array.size)
     ]
-    return [sympy.Symbol(name, real=True) for name in identifiers(names, is_python_name)]
+    valid = identifiers(names, lambda name: is_python_name(name) and name not in _USED_BY_MODULES)
+    return [sympy.Symbol(name, real=True) for name in valid]
 
 
 def _shaped(sympy: Any, array: Array, scalars: list[Any]) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
 from appell.algebra.matrix import IDENTITY, Mat3
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, quaternion_of
 from appell.algebra.vector import Vec3
 
 
@@ -18,17 +17,8 @@ def pose_attributes(pose: Pose) -> dict[str, str]:
 
 
 def quaternion(R: Mat3) -> tuple[float, float, float, float]:
-    """Return the quaternion w x y z of a rotation, computed from its largest component to avoid small divisors."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (tuple(row) for row in R.rows)
-    rows = {
-        1.0 + xx + yy + zz: (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
-        1.0 + xx - yy - zz: (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),
-        1.0 - xx + yy - zz: (xz - zx, xy + yx, 1.0 - xx + yy - zz, yz + zy),
-        1.0 - xx - yy + zz: (yx - xy, xz + zx, yz + zy, 1.0 - xx - yy + zz),
-    }
-    row = rows[max(rows)]
-    size = math.hypot(*row)
-    w, x, y, z = (float(entry) / size for entry in row)
+    """Return the quaternion w x y z of a rotation."""
+    x, y, z, w = quaternion_of(R)
     return w, x, y, z
 
 

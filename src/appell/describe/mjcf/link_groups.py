@@ -16,6 +16,7 @@ from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Spherical
 from appell.model.robot import Link, Robot
 
+ROUNDING_EXCESS = 1e-13  # excess of the largest moment that is written as 0, because MuJoCo accepts none
 MIN_INERTIA = 1e-15  # kg or kg m²: smallest mass and principal moment that MuJoCo accepts for a moving body
 
 
@@ -95,6 +96,13 @@ def check_groups(tree: Robot, groups: Sequence[LinkGroup]) -> None:
             )
             problem = f"{problem}; MuJoCo does not accept values below {MIN_INERTIA:g}."
             raise ModelError(problem, hint="Give the link a small inertia.")
+        low, middle, high = body.moments
+        if high - low - middle > ROUNDING_EXCESS * high:
+            problem = (
+                f"link '{name}' of {tree.owner} has a moment of inertia that exceeds the sum of the other two by "
+                f"{100.0 * (high - low - middle) / high:.2g} %; MuJoCo does not accept such a body."
+            )
+            raise ModelError(problem, hint="Correct the inertia of the link.")
     for link in tree.links:
         joint = link.joint
         if isinstance(joint.motion, Floating) and (link.parent is not None or joint.placement != IDENTITY_POSE):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.describe.build import Builder
+from appell.describe.build import Builder, close_loops
 from appell.describe.diagnostics import warn_ignored
 from appell.describe.mjcf.actuators import motors_by_joint
 from appell.describe.mjcf.compiler import check_model, compile_model, enum_name, model_name, mujoco
@@ -23,7 +23,7 @@ from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.tree import ModelTree
 from appell.describe.mjcf.visuals import read_visuals
-from appell.errors import AppellError, DescriptionError, Hint
+from appell.errors import DescriptionError, Hint
 from appell.model.robot import ConstrainedRobot, Robot
 
 
@@ -111,17 +111,8 @@ def _robot(
     context.errors.raise_collected()
     robot = builder.build()
     warn_ignored([*context.notes, *warnings], lines.source)
-    return _with_loops(robot, constraints, lines) if constraints else robot
-
-
-def _with_loops(robot: Robot, constraints: list, lines: Lines) -> ConstrainedRobot:
-    try:
-        return robot.with_loops(*(constraint for constraint, _ in constraints))
-    except AppellError as error:
-        problem = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
-        sources = [where for constraint, where in constraints if f"'{constraint.name}'" in problem]
-        hint = Hint("Pass {without} to leave out equality constraints.", without="equality")
-        raise DescriptionError(f"{problem}.", source=sources[0] if sources else lines.source, hint=hint) from error
+    hint = Hint("Pass {without} to leave out equality constraints.", without="equality")
+    return close_loops(robot, constraints, hint) if constraints else robot
 
 
 def _home(model: Any) -> np.ndarray:

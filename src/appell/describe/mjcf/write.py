@@ -177,11 +177,22 @@ def _inertial(body: Body) -> str:
     moments, axes = np.linalg.eigh(np.array([list(row) for row in body.inertia.rows], float))
     entries = body.inertia.upper
     if not any((entries[1], entries[2], entries[4])):
-        diagonal = numbers_text((entries[0], entries[3], entries[5]))
+        diagonal = numbers_text(_without_excess([entries[0], entries[3], entries[5]]))
         return tag("inertial", "/", pos=numbers_text(body.com), mass=repr(body.mass), diaginertia=diagonal)
     axes[:, 2] *= np.sign(np.linalg.det(axes))
-    attributes = {"diaginertia": numbers_text(moments), "quat": numbers_text(quaternion(Mat3.of(axes.tolist())))}
+    attributes = {
+        "diaginertia": numbers_text(_without_excess(moments.tolist())),
+        "quat": numbers_text(quaternion(Mat3.of(axes.tolist()))),
+    }
     return tag("inertial", "/", pos=numbers_text(body.com), mass=repr(body.mass), **attributes)
+
+
+def _without_excess(moments: list[float]) -> list[float]:
+    """Return principal moments none of which exceeds the sum of the others, which rounding may cause for a plate."""
+    largest = moments.index(max(moments))
+    others = [x for k, x in enumerate(moments) if k != largest]
+    moments[largest] = min(moments[largest], others[0] + others[1])
+    return moments
 
 
 def _sites(tree: Robot, link: str | None, offset: Pose, extra: Sites, indent: str) -> list[str]:

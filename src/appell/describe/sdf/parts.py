@@ -46,7 +46,7 @@ def body_of(link: Element, owner: str) -> Body:
     return Body(mass, ZERO, Mat3.symmetric(*entries)).moved(pose_of(pose, f"the <inertial> of {owner}"))
 
 
-def axis_of(graph: PoseGraph, name: str, joint: NamedPart, version: float) -> Vec3:
+def axis_of(graph: PoseGraph, name: str, joint: NamedPart, version: float, axis_tag: str = "axis") -> Vec3:
     """Return the unit vector along a joint's axis, in the axes of the joint.
 
     Parameters
@@ -55,10 +55,10 @@ def axis_of(graph: PoseGraph, name: str, joint: NamedPart, version: float) -> Ve
     name : name of the joint
     joint : the joint
     version : version of SDF
+    axis_tag : the tag of the axis, "axis" or "axis2"
     """
-    tag, owner = joint.element.only("axis"), f"joint '{name}'"
-    if tag is None:
-        raise joint.element.error(f"{owner} has no <axis>.")
+    owner = f"joint '{name}'"
+    tag = joint.element.need(axis_tag, owner)
     xyz = tag.only("xyz")
     axis = Vec3.of(numbers_of(xyz, 3, f"<xyz> of {owner}")) if xyz is not None else UNITS[2]
     if not any(axis):

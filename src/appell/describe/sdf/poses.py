@@ -6,6 +6,10 @@
     nested model    relative to the outer model; its parts have names such as inner::part
 
 These are the poses with all joints at zero.
+
+Angles such as 1.5708 are multiples of π/2 rounded to the digits of the file. Axes that should be parallel then deviate
+by 1e-6 or more, which locks a plane loop: its constraints, taken literally, leave fewer motions. In a model with loops,
+an angle that equals a multiple of π/2 to its printed digits, at least two after the point, is read as that multiple.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ from appell.errors import unknown_name
 from appell.model.frame import IDENTITY_POSE
 
 MODEL = "__model__"
+RIGHT_ANGLE = math.pi / 2
+MIN_ANGLE_DIGITS = 2  # after the decimal point
 FORMATS = {"euler_rpy": 6, "quat_xyzw": 7}
 
 
@@ -43,6 +49,8 @@ class PoseGraph:
 
     parts: dict[str, NamedPart] = field(default_factory=dict)
     resolved: dict[str, Pose] = field(default_factory=dict)
+    has_loops: bool = False
+    rounded_lines: list[int] = field(default_factory=list)  # of the angles that were read as multiples of π/2
 
     @staticmethod
     def of(model: Element) -> PoseGraph:
@@ -98,8 +106,23 @@ class PoseGraph:
         relative = tag.attributes.get("relative_to", "").strip() if tag is not None else ""
         base = self.scoped(relative, part.scope) if relative else part.default_base
         outer = IDENTITY_POSE if base == "world" else self.pose(base, part.element, (*waiting, name))
-        self.resolved[name] = compose(outer, pose_of(tag, f"{part.element.tag} '{name}'"))
+        inner = pose_of(tag, f"{part.element.tag} '{name}'")
+        if self.has_loops and tag is not None:
+            inner = self._with_right_angles(inner, tag)
+        self.resolved[name] = compose(outer, inner)
         return self.resolved[name]
+
+    def _with_right_angles(self, pose: Pose, tag: Element) -> Pose:
+        """Return the pose of a tag with rounded multiples of π/2 replaced by exact ones."""
+        if tag.attributes.keys() & {"rotation_format", "degrees"} or not tag.content.strip():
+            return pose
+        words = tag.content.split()[3:]
+        exact = [_right_angle(word) for word in words]
+        if not any(exact):
+            return pose
+        self.rounded_lines.append(tag.line)
+        angles = (float(word) if angle is None else angle for word, angle in zip(words, exact, strict=True))
+        return Pose.from_rpy(Vec3.of(angles), pose.translation)
 
     def find(self, name: str, element: Element) -> NamedPart:
         """Return a part; raise DescriptionError at the line of `element` if it does not exist."""
@@ -128,6 +151,14 @@ class PoseGraph:
             if other.scope == part.scope:
                 return name
         raise element.error("a frame is attached to a model that has no links.")
+
+
+def _right_angle(word: str) -> float | None:
+    """Return the multiple of π/2, other than 0, that a decimal number equals to its printed digits; None otherwise."""
+    digits, value = len(word.partition(".")[2]), float(word)
+    multiple = round(value / RIGHT_ANGLE) * RIGHT_ANGLE
+    is_rounded = multiple != value and abs(multiple - value) <= 0.5 * 10.0**-digits
+    return multiple if multiple and is_rounded and digits >= MIN_ANGLE_DIGITS and "e" not in word.lower() else None
 
 
 def compose(outer: Pose, inner: Pose) -> Pose:

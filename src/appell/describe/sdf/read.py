@@ -1,34 +1,36 @@
 """Read robots from SDF: one <model>, alone or the only one in its <world> that is not static.
 
 In SDF a joint may be anywhere on its child. The moving link is therefore placed at the joint; it has the name of the
-child if the two frames coincide, otherwise the child is a frame on it. Elements that affect motion but are not
-supported (a second axis, a screw, a gearbox, added mass, a link without gravity) are errors with their line. Shapes are
-read for visualisation; sensors and plugins are ignored, as in URDF.
+child if the two frames coincide, otherwise the child is a frame on it. Joints that close loops, and gearboxes, become
+constraints (`loops`). Elements that affect motion but are not supported (a screw, a second axis of a joint that carries
+a link, added mass, a link without gravity) are errors with their line. Shapes are read for visualisation; sensors and
+plugins are ignored, as in URDF.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from appell.algebra.rotation import Pose
-from appell.describe.build import Builder
+from appell.algebra.vector import UNITS
+from appell.describe.build import Builder, close_loops
 from appell.describe.diagnostics import ErrorCollector, warn_ignored
+from appell.describe.sdf.loops import JointEdge, closure, edges_of, gear, spanning_tree
 from appell.describe.sdf.parts import actuator_of_axis, axis_of, body_of, limits_of, mimic_of, number_in
-from appell.describe.sdf.poses import NamedPart, PoseGraph, child_text, compose, numbers_of, pose_of
+from appell.describe.sdf.poses import NamedPart, PoseGraph, compose, numbers_of, pose_of
 from appell.describe.sdf.visuals import read_visuals
 from appell.describe.values import parse_decimal, shortened
 from appell.describe.visuals import MeshFiles
 from appell.describe.xml import Element, parse
-from appell.errors import DescriptionError
 from appell.model.actuator import Actuator, Friction
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import KINDS
 from appell.model.limits import NO_LIMITS
-from appell.model.robot import GRAVITY, Robot
+from appell.model.robot import GRAVITY, ConstrainedRobot, Robot
 
 TYPES = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "ball": "spherical", "fixed": ""}
 WORLD_GRAVITY = (0.0, 0.0, -9.8)  # default of a <world>, m/s²
+CLOSING_TYPES = ("universal", "gearbox")  # supported only as constraints
 TRUE = ("true", "1")
 INCLUDE = "<include> refers to another file, which appell does not support."
 
@@ -41,7 +43,7 @@ def read_sdf(
     mimic: bool = True,
     source: str = "",
     files: MeshFiles | None = None,
-) -> Robot:
+) -> Robot | ConstrainedRobot:
     """Return the robot of an SDF document.
 
     Parameters
@@ -97,16 +99,23 @@ def _read(
     base: str,
     gravity: Any,
     **options: Any,
-) -> Robot:
+) -> Robot | ConstrainedRobot:
     graph = PoseGraph.of(model)
     _check_supported(model, graph, errors)
-    joints = {name: part for name, part in graph.of_tag("joint")}
     links = {name: part for name, part in graph.of_tag("link")}
     if not links:
         raise model.error("the model has no links.")
-    carried = _carried(graph, joints, errors)
+    edges = list(edges_of(graph, (*TYPES, "universal")))
+    boxes = list(edges_of(graph, ("gearbox",)))
+    for edge in edges:
+        if edge.child == "world":
+            problem = f"{edge.owner} has the world as its child."
+            errors.add(edge.part.element.error(problem, expected="the world as its parent"))
     errors.raise_collected()
-    root = _root(model, links, carried, base)
+    root = _root(model, links, edges, base)
+    tree, closing = spanning_tree(edges, root or "world")
+    _check_connected(model, links, tree, root)
+    graph.has_loops = bool(closing)
     at = pose_of(model.only("pose"), "the model")
     builder = Builder(
         model.text("name", "the model"),
@@ -127,8 +136,17 @@ def _read(
     attachments: dict[str, tuple[str | None, Pose]] = {"world": (None, at.inverse)}
     if root is not None:
         attachments[root] = (root, graph.pose(root, model))
-    for child in _parents_first(carried, attachments):
-        _add(builder, graph, attachments, carried[child], child, links[child].element, version, errors)
+    for edge in tree:
+        _add(builder, graph, attachments, edge, links[edge.carried].element, version, errors)
+    constraints = []
+    for edge in (*closing, *boxes):
+        if edge in boxes:
+            constraint: Any = errors.attempt(None, gear, graph, tree, edge, version)
+        else:
+            constraint = errors.attempt(None, closure, builder, graph, attachments, edge, version)
+            if errors.attempt(NO_LIMITS, limits_of, edge.part.element, edge.owner) != NO_LIMITS:
+                notes.append(f"the limits of {edge.owner}, which closes a loop (line {edge.part.element.line})")
+        constraints.append((constraint, edge.part.element.where))
     for name, part in graph.of_tag("frame"):
         carrier = graph.link_of(name, part.element)
         if carrier in attachments:
@@ -136,7 +154,14 @@ def _read(
             builder.frame(name, on=link, at=compose(link_pose.inverse, graph.pose(name, part.element)))
     for name, part in links.items():
         read_visuals(builder, graph, name, part, files, notes)
-    return builder.build()
+    if graph.rounded_lines:
+        lines = ", ".join(map(str, sorted(graph.rounded_lines)[:3]))
+        notes.append(
+            f"{len(graph.rounded_lines)} poses with angles that are multiples of π/2 to their printed digits, which "
+            f"are read as exact multiples, because the model has loops (lines {lines}, ...)"
+        )
+    robot = builder.build()
+    return close_loops(robot, constraints) if constraints and not errors.collected else robot
 
 
 def _check_supported(model: Element, graph: PoseGraph, errors: ErrorCollector) -> None:
@@ -155,81 +180,52 @@ def _check_supported(model: Element, graph: PoseGraph, errors: ErrorCollector) -
             errors.add(part.element.error(f"link '{name}' is kinematic, which appell does not support."))
     for name, part in graph.of_tag("joint"):
         kind = part.element.attributes.get("type", "").strip()
-        if kind not in TYPES:
-            errors.add(part.element.error(f"joint '{name}' has type {shortened(kind)}.", expected=", ".join(TYPES)))
-        elif (second := part.element.only("axis2")) is not None:
+        if kind not in (*TYPES, *CLOSING_TYPES):
+            expected = ", ".join((*TYPES, *CLOSING_TYPES))
+            errors.add(part.element.error(f"joint '{name}' has type {shortened(kind)}.", expected=expected))
+        elif kind not in CLOSING_TYPES and (second := part.element.only("axis2")) is not None:
             errors.add(
                 second.error(f"joint '{name}' has a second axis, which appell does not support.", expected="two joints")
             )
-        for pitch in part.element.all("screw_thread_pitch"):
-            if kind == "screw":
-                errors.add(pitch.error(f"joint '{name}' is a screw joint, which appell does not support."))
 
 
-Edge = tuple[str, NamedPart, str]  # name of a joint, the joint, and its parent link
-
-
-def _carried(graph: PoseGraph, joints: dict[str, NamedPart], errors: ErrorCollector) -> dict[str, Edge]:
-    """Return the joint that carries each link, by name of the link."""
-    edges: dict[str, Edge] = {}
-    for name, part in joints.items():
-        element, owner = part.element, f"joint '{name}'"
-        ends = [graph.scoped(child_text(element, tag, owner), part.scope) for tag in ("parent", "child")]
-        parent, child = (graph.link_of(end, element) for end in ends)
-        if child == "world":
-            errors.add(element.error(f"{owner} has the world as its child.", expected="the world as its parent"))
-        elif child in edges:
-            problem = f"link '{child}' is the child of two joints, '{edges[child][0]}' and '{name}', which form a loop."
-            hint = "Remove one joint, and close the loop with ap.load(path, loops=[ap.Hinge(one_frame, other_frame)])."
-            errors.add(element.error(problem, hint=hint))
-        else:
-            edges[child] = (name, part, parent)
-    return edges
-
-
-def _root(model: Element, links: dict[str, NamedPart], carried: dict[str, Edge], base: str) -> str | None:
-    """Return the link that is not the child of a joint; None if a joint connects the model to the world."""
-    roots = [name for name in links if name not in carried]
-    on_world = [name for name, edge in carried.items() if edge[2] == "world"]
+def _root(model: Element, links: dict[str, NamedPart], edges: list[JointEdge], base: str) -> str | None:
+    """Return the first link that is not the child of a joint; None if a joint connects the model to the world."""
+    on_world = [edge.child for edge in edges if edge.parent == "world"]
     if on_world and base != "fixed":
         raise model.error(f"base='{base}' does not apply, because a joint connects link '{on_world[0]}' to the world.")
-    if len(roots) + bool(on_world) != 1:
-        names = ", ".join(map(repr, roots[:5])) or "none"
-        problem = f"the model has {len(roots)} links that are not the child of a joint: {names}."
-        raise model.error(problem, expected="one root link, or a joint to the world")
-    return roots[0] if roots else None
+    children = {edge.child for edge in edges}
+    return None if on_world else next((name for name in links if name not in children), next(iter(links)))
 
 
-def _parents_first(carried: dict[str, Edge], attachments: dict[str, Any]) -> Iterator[str]:
-    """Yield the links, each after its parent."""
-    waiting = list(carried)
-    while waiting:
-        ready = [child for child in waiting if carried[child][2] in attachments]
-        if not ready:
-            problem = f"the links form a cycle: {', '.join(waiting[:5])}."
-            raise DescriptionError(problem, source=carried[waiting[0]][1].element.where)
-        yield ready[0]
-        waiting.remove(ready[0])
+def _check_connected(model: Element, links: dict[str, NamedPart], tree: list[JointEdge], root: str | None) -> None:
+    connected = {root, *(edge.carried for edge in tree)}
+    if apart := [name for name in links if name not in connected]:
+        first = "the world" if root is None else f"the root link '{root}'"
+        problem = f"no joints connect {first} with {', '.join(map(repr, apart[:5]))}."
+        raise model.error(problem, expected="one model whose joints connect all links")
 
 
 def _add(
     builder: Builder,
     graph: PoseGraph,
     attachments: dict[str, tuple[str | None, Pose]],
-    edge: Edge,
-    child: str,
+    edge: JointEdge,
     link: Element,
     version: float,
     errors: ErrorCollector,
 ) -> None:
     """Add a link and the joint that carries it (`edge`) to the builder, and its pose to `attachments`."""
-    name, part, parent = edge
-    element, owner, attempt = part.element, f"joint '{name}'", errors.attempt
-    carrier, carrier_pose = attachments[parent]
+    name, part, child, owner, attempt = edge.name, edge.part, edge.carried, edge.owner, errors.attempt
+    element = part.element
+    carrier, carrier_pose = attachments[edge.carrier]
     joint_pose = attempt(IDENTITY_POSE, graph.pose, name, element)
     link_pose = attempt(IDENTITY_POSE, graph.pose, child, link)
     body = attempt(None, body_of, link, f"link '{child}'")
-    kind = TYPES[element.attributes["type"].strip()]
+    if edge.kind not in TYPES:
+        problem = f"{owner} has type '{edge.kind}', which appell supports only where it closes a loop."
+        errors.add(element.error(problem, expected=", ".join(TYPES)))
+    kind = TYPES.get(edge.kind, "revolute")
     shared: dict[str, Any] = {"parent": carrier, "joint_name": name, "where": element.where, "body_where": link.where}
     if not kind:
         builder.fixed(child, at=compose(carrier_pose.inverse, link_pose), body=body, **shared)
@@ -244,7 +240,10 @@ def _add(
     actuator = (
         _ball_actuator(element, owner) if kind == "spherical" else attempt(Actuator(), actuator_of_axis, element, owner)
     )
-    joint = motion() if kind == "spherical" else attempt(motion(), lambda: motion(axis_of(graph, name, part, version)))  # type: ignore[call-arg]
+    joint = motion()
+    if kind != "spherical":
+        axis = attempt(UNITS[2], axis_of, graph, name, part, version)
+        joint = motion(-axis if edge.is_reversed else axis)  # type: ignore[call-arg]
     builder.link(
         child if frames_coincide else f"{child}/{name}",
         joint,

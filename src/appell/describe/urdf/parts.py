@@ -7,14 +7,12 @@ as a frame.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.rotation import Pose
-from appell.algebra.scalar import snap
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose, rotation_of_z_to
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.describe.actuator_table import KEYS, actuator_from_table
 from appell.describe.build import Builder
@@ -128,7 +126,7 @@ def _axis(joint: Element, owner: str) -> Vec3:
 
 
 def _add_planar(builder: Builder, link: str, pose: Pose, normal: Vec3, shared: dict[str, Any]) -> None:
-    tilt = Pose(_rotation_of_z_to(normal))
+    tilt = Pose(rotation_of_z_to(normal))
     if tilt == IDENTITY_POSE:
         builder.link(link, Planar(), at=pose, **shared)
         return
@@ -136,25 +134,6 @@ def _add_planar(builder: Builder, link: str, pose: Pose, normal: Vec3, shared: d
     builder.link(plane, Planar(), at=pose @ tilt, **shared)
     tilt_joint, where = f"{shared['joint_name']}_tilt", shared["where"]
     builder.fixed(link, parent=plane, at=tilt.inverse, joint_name=tilt_joint, where=where, **body)
-
-
-def _rotation_of_z_to(normal: Vec3) -> Mat3:
-    """Return the shortest rotation that takes z to a unit vector n: 1 + ṽ + ṽ² / (1 + n_z) with v = z × n.
-
-    For n_z < 0 the sum 1 + n_z loses digits by cancellation. There ṽ² = |v|² (e eᵀ - 1) with the unit vector e along v,
-    and |v|² = 1 - n_z² leaves the factor 1 - n_z.
-    """
-    length = math.hypot(normal.x, normal.y)
-    if length == 0.0:
-        return IDENTITY if normal.z > 0.0 else Mat3((UNITS[0], -UNITS[1], -UNITS[2]))
-    v = Vec3(-normal.y, normal.x, 0.0)
-    if normal.z >= 0.0:
-        square = (1.0 / (1.0 + normal.z)) * (skew(v) @ skew(v))
-    else:
-        e = (1.0 / length) * v
-        square = (1.0 - normal.z) * (outer(e, e) - IDENTITY)
-    rotation = IDENTITY + skew(v) + square
-    return Mat3.of([snap(x) for x in row] for row in rotation.rows)
 
 
 def _limits(joint: Element, owner: str) -> Limits:

@@ -113,7 +113,7 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     if joint.motion.name in ("revolute", "prismatic") or actuator.torque is not None or actuator.speed is not None:
         lines.append("    " + _limit(joint))
     if joint.mimic is not None:
-        multiplier, offset = repr(joint.mimic.multiplier), repr(joint.mimic.offset)
+        multiplier, offset = repr(float(joint.mimic.multiplier)), repr(float(joint.mimic.offset))
         lines.append("    " + _tag("mimic", "/", joint=joint.mimic.leader, multiplier=multiplier, offset=offset))
     viscous, coulomb = actuator.friction.viscous, actuator.friction.coulomb
     if viscous or coulomb:

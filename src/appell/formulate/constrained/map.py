@@ -306,9 +306,9 @@ class ConstraintMap:
         step = basis.E.solve([*gaps, *([0.0] * basis.freedoms)])
         return [x + change for x, change in zip(q, self.robot.rate(q, step), strict=True)]
 
-    def assembled(self, q: np.ndarray) -> np.ndarray:
-        """Configuration near q that satisfies the constraints; raises a ModelError if there is none."""
-        return assembled(self.robot, self.constraints, q, prescribed=self.prescribed)
+    def assembled(self, q: np.ndarray, hold: Sequence[str] = ()) -> np.ndarray:
+        """Configuration near q that satisfies the constraints, with some joints held; raises a ModelError if none."""
+        return assembled(self.robot, self.constraints, q, hold, self.prescribed)
 
     def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Move along N step, then back to the constraints, with prescribed motions fixed at their values at q."""

@@ -70,16 +70,19 @@ def generic_wiring(system: System) -> Wiring:
     channels = []
     for actuator, unit, slow, lower, upper in rows:
         torque = actuator.torque or TORQUE_FACTOR * float(slow) + TORQUE_RESERVE[unit]
+        torque = actuator.torque_limit if actuator.no_load_speed else torque
         motor = _motor(actuator, unit, torque)
         amps, per_ampere = motor.current or 0.0, (motor.torque_constant or 0.0) * abs(motor.gear)
-        ohms = per_ampere**2 * FAST_SPEED[unit] / torque  # at this speed, a shorted motor brakes with its full torque
+        fast = actuator.no_load_speed or FAST_SPEED[unit]
+        ohms = per_ampere**2 * fast / torque  # at this speed, a shorted motor brakes with its full torque
+        volts = per_ampere * fast if actuator.no_load_speed else 2.0 * (ohms * amps + per_ampere * fast)
         channels.append(
             Channel(
                 motor,
                 float(lower),
                 float(upper),
                 resistance=ohms,
-                supply=2.0 * (ohms * amps + per_ampere * FAST_SPEED[unit]),
+                supply=volts,  # with a no-load speed, the voltage at which the torque falls as in the description
                 amplifier=amps / 9.5,
                 lines=1000,
                 brake=2.0 * torque,

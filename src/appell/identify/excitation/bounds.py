@@ -39,7 +39,8 @@ class MotionBounds:
     velocity: np.ndarray
     acceleration: np.ndarray
     speed: np.ndarray  # of the actuators
-    torque: np.ndarray
+    torque: np.ndarray  # of the actuators, at rest
+    no_load_speed: np.ndarray  # of the actuators, at which no torque is left in the direction of motion
     workspace: Mapping[str, tuple] = field(default_factory=dict)
     clearance: float = 0.1
 
@@ -92,6 +93,7 @@ class MotionBounds:
             "velocity": np.where(np.isfinite(speed), speed, default) * (1.0 - margin) if at_joints else default,
             "speed": (1.0 - margin) * speed,
             "torque": (1.0 - margin) * np.array([actuator.torque_limit for actuator in system.actuators]),
+            "no_load_speed": np.array([x.no_load_speed or np.inf for x in system.actuators]),
         }
         for name, value in given.items():
             if name not in (*COORDINATE, *ACTUATOR):

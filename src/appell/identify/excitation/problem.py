@@ -14,7 +14,8 @@ a, which are linear in the coefficients by (1).
 Loads are quantities of the motion divided by their limits, so that values up to 1 are allowed:
 
     position, velocity, acceleration     of the coordinates
-    speed, torque                        of the actuators, where they are limited
+    speed, torque                        of the actuators, where they are limited; a torque limit that falls with the
+                                         speed is the load τ/τ_max + w/w₀ in the direction of motion
     reach                                of the legs of a mechanism: 1 at their clearance, more beyond it
     place of <frame>                     position of a frame in its box
 
@@ -37,9 +38,11 @@ from appell.identify.excitation.bounds import MotionBounds, envelope
 from appell.identify.parameter_set import QVA
 from appell.model.system import System
 from appell.motion.paths.fourier import Fourier
+from appell.motion.titles import path_units
 
 INFEASIBLE_OBJECTIVE = 100.0  # objective of a motion out of reach; the log of a condition number
 INFEASIBLE_LOAD = 1e3  # load of a torque or speed that is not finite
+CHECKED_LOAD = 0.999  # in the final check: dry friction jumps between its instants
 BISECTION_STEPS = 30  # for the largest feasible amplitude
 Pullback = Callable[[np.ndarray], tuple]
 Load = tuple[str, np.ndarray, Pullback]  # name, values of shape (instants, n), pullback to q, v and a
@@ -57,13 +60,24 @@ class Problem:
     harmonics : int
     samples : int
         Number of instants at which objective and limits are evaluated.
+    simulated : bool
+        For the final check: torques always follow from the inverse dynamics of the robot as it is simulated (`Loads`).
     """
 
-    def __init__(self, base: BaseParameters, bounds: MotionBounds, duration: float, harmonics: int, samples: int):
+    def __init__(
+        self,
+        base: BaseParameters,
+        bounds: MotionBounds,
+        duration: float,
+        harmonics: int,
+        samples: int,
+        simulated: bool = False,
+    ):
         self.base, self.bounds = base, bounds
         self.system, self.duration, self.harmonics = base.parameter_set.system, duration, harmonics
         self.pull_back = base.regressor.pullback("q", "v", "a")
-        self.loads = Loads(base, bounds, self.pull_back)
+        self.loads = Loads(base, bounds, self.pull_back, simulated)
+        self.most = CHECKED_LOAD if simulated else 1.0  # largest load of a feasible motion
         k = np.arange(1, harmonics + 1)
         self.rest = null_space(np.ones((1, harmonics))), null_space(k[None, :].astype(float))
         self.size = self.system.nv * (2 * harmonics - 1)
@@ -138,11 +152,11 @@ class Problem:
         reach = 0.45 * (self.bounds.upper - self.bounds.lower)
         middle = 0.5 * (self.bounds.lower + self.bounds.upper)
         X[0] = np.clip(X[0], middle - reach, middle + reach)
-        if self._worst(X)[0] <= 1.0:
+        if self._worst(X)[0] <= self.most:
             return X.ravel()
         for centre in (X[0].copy(), middle, self.system.start):
             rest = np.vstack([centre[None], np.zeros_like(X[1:])])
-            if self._worst(rest)[0] <= 1.0:
+            if self._worst(rest)[0] <= self.most:
                 break
         else:
             X[0] = rest[0] = middle
@@ -155,7 +169,7 @@ class Problem:
         low, high = 0.0, 1.0
         for _ in range(BISECTION_STEPS):
             size = 0.5 * (low + high)
-            low, high = (size, high) if self._worst(rest + size * (X - rest))[0] <= 1.0 else (low, size)
+            low, high = (size, high) if self._worst(rest + size * (X - rest))[0] <= self.most else (low, size)
         return (rest + low * (X - rest)).ravel()
 
     def _worst(self, X: np.ndarray) -> tuple[float, str]:
@@ -170,27 +184,32 @@ class Problem:
         free = self.harmonics - 1
         cosine, sine = self.rest[0] @ X[1 : 1 + free], self.rest[1] @ X[1 + free :]
         names = self.system.coordinate_names
-        return Fourier(1.0 / self.duration, cosine, sine, X[0], self.duration, names=names)
+        path = Fourier(1.0 / self.duration, cosine, sine, X[0], self.duration, names=names)
+        path.units = path_units(self.system, names)
+        return path
 
 
 class Loads:
     """The loads of motions of one system.
 
     Torques follow from the described values of the base parameters. If the description has friction or rotors that are
-    not estimated, torques follow from the inverse dynamics instead, because these terms act on the robot as well.
+    not estimated, torques follow from the inverse dynamics instead, because these terms act on the robot as well. So
+    they do with `simulated`, because dry friction that is estimated is smoothed over a width.
     """
 
-    def __init__(self, base: BaseParameters, bounds: MotionBounds, pull_back: Function):
+    def __init__(self, base: BaseParameters, bounds: MotionBounds, pull_back: Function, simulated: bool = False):
         self.bounds, self.regressor, self.beta, self.torque_back = bounds, base.regressor, base.values(), pull_back
         dynamics, system = base.parameter_set.dynamics, base.parameter_set.system
         self.speed, self.margins, self.torque = None, None, None
         moving = moving_dynamics(system, "excite")
         estimated = {(parameter.kind, parameter.owner) for parameter in base.parameter_set.parameters}
         drives = (parameter for parameter in moving.parameters if parameter.kind in SYMBOLS)
-        if any(each.value and (each.kind, each.owner) not in estimated for each in drives):
+        if simulated or any(each.value and (each.kind, each.owner) not in estimated for each in drives):
             self.torque = moving.inverse_dynamics
             self.torque_back = self.torque.pullback("q", "v", "a")
-        if np.isfinite(bounds.speed).any() and system.actuator_names != system.velocity_names:
+        self.falling = np.isfinite(bounds.no_load_speed)
+        limited = np.isfinite(bounds.speed).any() or self.falling.any()
+        if limited and system.actuator_names != system.velocity_names:
             self.speed = dynamics.function(
                 "actuator_rates", lambda e, q, v: {"rate": e.drive_rates(q, v)}, inertial=False
             )
@@ -232,7 +251,24 @@ class Loads:
             else:
                 tau = self.torque(q, v, a)
                 pullback = _scaled(lambda w: self.torque_back(q, v, a, w), scale)
-            yield "torque", np.nan_to_num(tau * scale, nan=INFEASIBLE_LOAD), pullback
+            load = tau * scale
+            if self.falling.any():
+                rate = v if self.speed is None else np.asarray(self.speed(q, v))
+                share = sign / self.bounds.no_load_speed * (sign * rate > 0.0)  # of the speed in the load
+                load, pullback = load + share * rate, self._with_speed(pullback, q, v, share)
+            yield "torque", np.nan_to_num(load, nan=INFEASIBLE_LOAD), pullback
+
+    def _with_speed(self, pullback: Pullback, q, v, share: np.ndarray) -> Pullback:
+        """Return the pullback of a load to which `share` times the speed of the actuators is added."""
+
+        def total(w):
+            dq, dv, da = pullback(w)
+            if self.speed is None:
+                return dq, dv + w * share, da
+            more_q, more_v = self.speed_back(q, v, w * share)
+            return dq + more_q, dv + more_v, da
+
+        return total
 
     def _speeds(self, q, v, sign: float) -> Iterator[Load]:
         if self.speed is not None:

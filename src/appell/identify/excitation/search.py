@@ -1,18 +1,20 @@
 """Exciting motions: Fourier series along which the parameters are best determined.
 
 SciPy's SLSQP solves the problem of `problem` under the limits of `bounds`: first for the criterion "logdet", which is
-smoother, then for the requested criterion.
+smoother, then for the requested criterion. A stage ends early if `STALL_ITERATIONS` iterations improve its objective by
+less than `MIN_IMPROVEMENT`. At the end, the amplitudes are reduced until the limits hold at many more instants.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, value_text
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.excitation.bounds import MotionBounds
@@ -22,6 +24,12 @@ from appell.model.system import System
 from appell.motion.path import Path
 
 CRITERIA = ("condition", "logdet")
+STALL_ITERATIONS = 25
+MIN_IMPROVEMENT = 0.005  # of the objective, the logarithm of a condition number or volume
+
+
+class _StageEndError(Exception):
+    """Raised inside the optimiser to end a stage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +39,7 @@ class Excitation:
     path: Path
     condition: float  # condition number of the base regressor along the path
     load: dict[str, np.ndarray]  # limit -> largest fraction of it that each coordinate, actuator or leg reaches
+    interrupted: bool = False  # whether Ctrl-C or `time_limit` ended the search; the motion is the best one until then
 
 
 @limit_blas_threads
@@ -42,9 +51,12 @@ def excite(
     criterion: str = "condition",
     bounds: MotionBounds | None = None,
     samples: int = 160,
+    checked_samples: int = 2001,
     iterations: int = 150,
     starts: int = 2,
     seed: int = 0,
+    time_limit: float = np.inf,
+    early_stop: bool = True,
     progress: Callable[[int, int, float], None] | None = None,
     **options,
 ) -> Excitation:
@@ -64,12 +76,20 @@ def excite(
         Limits of the motion; by default `MotionBounds.of(system, **limits)`.
     samples : int
         Number of instants at which objective and limits are evaluated.
+    checked_samples : int
+        Number of instants at which the limits of the robot, as it is simulated, are checked at the end, at least
+        `samples`. With as many as `samples`, the motion is not changed.
     iterations : int
         Largest number of iterations of each of the two stages.
     starts : int
         Number of random starts; the best result is kept.
     seed : int
         Seed of the random starts.
+    time_limit : float
+        Time in seconds after which the best motion so far is returned; it is satisfied to one iteration. Ctrl-C has the
+        same effect at any time after the first iteration.
+    early_stop : bool
+        Whether a stage ends if 25 iterations improve its objective by less than 0.5 %.
     progress : callable, optional
         Called as `progress(iteration, total, condition)` after every iteration.
     **options
@@ -80,7 +100,8 @@ def excite(
     Returns
     -------
     Excitation
-        `path`, the motion; `condition`, its condition number; `load`, the fraction of every limit that it uses.
+        `path`, the motion; `condition`, its condition number; `load`, the fraction of every limit that it uses;
+        `interrupted`, whether the search was ended by `time_limit` or Ctrl-C.
 
     Raises
     ------
@@ -104,45 +125,75 @@ def excite(
         raise ArgumentError(f"a series of {harmonics} harmonics cannot start and end at rest.", expected="3 or more")
     if not 0.0 < duration < np.inf:
         raise ArgumentError(f"the duration is {duration:g} s.", expected="a positive number of seconds")
-    for name, count, least in (
-        ("samples", samples, 2 * harmonics),
-        ("iterations", iterations, 1),
-        ("starts", starts, 1),
-    ):
-        if int(count) != count or count < least:
-            raise ArgumentError(f"{name} is {count}.", expected=f"an integer, at least {least}")
-    if int(seed) != seed or seed < 0:
-        raise ArgumentError(f"the seed is {seed}.", expected="an integer, at least 0")
+    counts = {"samples": (samples, 2 * harmonics), "checked_samples": (checked_samples, samples), "seed": (seed, 0)}
+    for name, (count, least) in (counts | {"iterations": (iterations, 1), "starts": (starts, 1)}).items():
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < least:
+            the = "the " if name == "seed" else ""
+            raise ArgumentError(f"{the}{name} is {value_text(count)}.", expected=f"an integer, at least {least}")
+    if not time_limit > 0.0:
+        raise ArgumentError(f"time_limit is {time_limit} s.", expected="a positive number of seconds")
     bounds = MotionBounds.of(parameter_set.system, **limits) if bounds is None else bounds
     problem = Problem(parameter_set.base, bounds, duration, harmonics, samples)
-    rng, candidates, total = np.random.default_rng(seed), [], 2 * iterations * starts
-    count = 0
+    rng, total, end = np.random.default_rng(seed), 2 * iterations * starts, time.monotonic() + time_limit
+    candidates: list[np.ndarray] = []
+    count, interrupted = 0, False
 
-    def report(x: np.ndarray) -> None:
-        nonlocal count
-        count += 1
-        if progress is not None:
-            progress(count, total, problem.condition(x))
+    def improved(x: np.ndarray, stage: str) -> np.ndarray:
+        """Return the result of a stage, and report every iteration."""
+        values: list[float] = []
+        latest = x
 
-    for _ in range(starts):
-        x = problem.feasible(rng.normal(size=problem.size))
-        for stage in ("logdet", criterion):
-            solution = minimize(
+        def report(x: np.ndarray) -> None:
+            nonlocal count, latest
+            count, latest = count + 1, x.copy()
+            values.append(problem.objective(x, stage)[0])
+            if progress is not None:
+                progress(count, total, problem.condition(x))
+            stalled = len(values) > STALL_ITERATIONS and values[-1 - STALL_ITERATIONS] - min(values) < MIN_IMPROVEMENT
+            if (early_stop and stalled) or time.monotonic() > end:
+                raise _StageEndError
+
+        try:
+            latest = minimize(
                 problem.objective, x, args=(stage,), jac=True, method="SLSQP", callback=report,
                 constraints={"type": "ineq", "fun": problem.slack, "jac": problem.slack_gradient},
                 options={"maxiter": iterations, "ftol": 1e-6},
-            )  # fmt: skip
-            x = problem.feasible(solution.x)
-        candidates.append(x)
-    return _result(problem, min(candidates, key=lambda x: problem.objective(x, criterion)[0]))
+            ).x  # fmt: skip
+        except _StageEndError:
+            pass
+        except KeyboardInterrupt:
+            if not count:
+                raise
+            candidates.append(problem.feasible(latest))
+            raise
+        return problem.feasible(latest)
+
+    try:
+        for _ in range(starts):
+            x = problem.feasible(rng.normal(size=problem.size))
+            for stage in ("logdet", criterion):
+                x = improved(x, stage)
+                if interrupted := time.monotonic() > end:
+                    break
+            candidates.append(x)
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if not candidates:
+            raise
+        interrupted = True
+    best = min(candidates, key=lambda x: problem.objective(x, criterion)[0])
+    if checked_samples > samples:
+        problem = Problem(parameter_set.base, bounds, duration, harmonics, checked_samples, simulated=True)
+    return _result(problem, problem.feasible(best), interrupted)
 
 
-def _result(problem: Problem, x: np.ndarray) -> Excitation:
+def _result(problem: Problem, x: np.ndarray, interrupted: bool) -> Excitation:
     path = problem.path(x)
     loads: dict[str, np.ndarray] = {}
     for what, load, _ in problem.loads(path(path.times(1000))):
         loads[what] = np.maximum(loads.get(what, -np.inf), load.max(axis=0))
-    return Excitation(path, condition_number(problem.base, path), loads)
+    return Excitation(path, condition_number(problem.base, path), loads, interrupted)
 
 
 def condition_number(base: BaseParameters, path: Path, samples: int = 400) -> float:

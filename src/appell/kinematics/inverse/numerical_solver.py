@@ -348,7 +348,6 @@ class _Search:
         return Solution(self.solver.frame, *(shaped(np.asarray(x)) for x in fields))
 
 
-@lru_cache(maxsize=32)
 def numerical(robot: Robot, frame: str | None = None, *, weight: float = 1.0) -> NumericalSolver:
     """Return a numerical solver for the inverse kinematics of a frame.
 
@@ -378,10 +377,17 @@ def numerical(robot: Robot, frame: str | None = None, *, weight: float = 1.0) ->
     array([ 0.3, -0.5,  0.4,  0.2,  0.6, -0.1])
     """
     frame = default_frame(robot) if frame is None else frame
+    if not isinstance(frame, str):
+        raise ArgumentError(
+            f"frame is {frame!r}.", expected="the name of one frame", hint="Call numerical once per frame."
+        )
     robot.frame(frame)
     if not (np.isfinite(weight) and weight >= 0.0):
         raise ArgumentError(f"weight is {weight:g} m/rad.", expected="a finite number, 0 or more")
+    return _solver(robot, frame, float(weight))
+
+
+@lru_cache(maxsize=32)
+def _solver(robot: Robot, frame: str, weight: float) -> NumericalSolver:
     lower, upper = robot.limits.lower, robot.limits.upper
-    return NumericalSolver(
-        robot, frame, float(weight), lower, upper, damped_step(robot, frame, float(weight), lower, upper)
-    )
+    return NumericalSolver(robot, frame, weight, lower, upper, damped_step(robot, frame, weight, lower, upper))

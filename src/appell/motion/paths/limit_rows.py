@@ -14,7 +14,10 @@ J q' √x, adds φ(s, x) to τ. It is not linear in x; near a given x̄ it is li
 
     φ(x) ≈ φ(x̄) + φ'(x̄) (x - x̄)                                                                                  (4)
 
-which is exact at x̄. Dry friction has the direction of the motion also at x = 0.
+which is exact at x̄. Dry friction has the direction of the motion also at x = 0. If the torque of an actuator falls
+with its speed w = J q' √x, to zero at w₀, the row of its direction of motion has a term of the same kind:
+
+    ±τ ≤ τ_max (1 - max(±w, 0) / w₀)                                                                              (5)
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.dynamics.moving import without_friction
 from appell.errors import ArgumentError, SimulationError
-from appell.motion.path import Path
+from appell.motion.path import Path, numeric
 
 MIN_SPEED = 1e-9  # relative to the path's own speed ṡ = 1: friction at lower speeds is that at the start of a motion
 DIFFERENCE_STEP = 1e-4  # relative to ṡ: step of the difference quotient in φ'
@@ -44,6 +47,8 @@ class PathLimits:
     acceleration: np.ndarray  # of the coordinates
     torque: np.ndarray  # of the actuators
     speed: np.ndarray  # of the actuators
+    no_load_speed: np.ndarray  # of the actuators
+    jerk: np.ndarray  # of the coordinates; it has no row, see `jerk`
 
     def rows(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return A, B and C of (3) at path parameters of any shape, each (*s.shape, rows), for finite limits."""
@@ -52,7 +57,7 @@ class PathLimits:
         v, a, f, w = (np.isfinite(limit) for limit in (self.velocity, self.acceleration, self.torque, self.speed))
         A, B, C = [zero[..., v]], [first[..., v] ** 2], [np.broadcast_to(self.velocity[v] ** 2, q[..., v].shape)]
         if w.any():
-            drives = np.einsum("...ij,...j->...i", self.dyn.actuator_jacobian(q), first)[..., w]
+            drives = self._drives(q, first)[..., w]
             A, B = [*A, np.zeros_like(drives)], [*B, drives**2]
             C.append(np.broadcast_to(self.speed[w] ** 2, drives.shape))
         for sign in (1.0, -1.0):
@@ -84,29 +89,51 @@ class PathLimits:
             for drive in self.dyn.system.drives.values()
         )
 
+    @property
+    def is_nonlinear(self) -> bool:
+        """Whether friction or (5) makes rows nonlinear in x."""
+        return self.has_friction or bool(np.isfinite(self.no_load_speed).any())
+
+    def _drives(self, q: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return J q', the speeds of the actuators at ṡ = 1."""
+        return np.einsum("...ij,...j->...i", self.dyn.actuator_jacobian(q), first)
+
     def friction(self, s: np.ndarray, speed: np.ndarray) -> np.ndarray:
         """Return φ at path parameters and speeds ṡ of the same shape, (*s.shape, actuators)."""
         q, first, _ = self.path(s)
         v, zero = first * speed[..., None], np.zeros_like(q)
         return self.dyn.inverse_dynamics(q, v, zero) - self.rigid.inverse_dynamics(q, v, zero)
 
-    def friction_rows(self, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return φ and φ' of (4) at x, (*s.shape, rows) each, zero in rows that are not of torques."""
+    def nonlinear_rows(self, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return φ and φ' of (4) at x with the terms of (5), (*s.shape, rows) each, zero in rows without torques."""
         speed = np.maximum(np.sqrt(x), MIN_SPEED)
-        phi, step = self.friction(s, speed), DIFFERENCE_STEP * speed
-        slope = (self.friction(s, speed + step) - self.friction(s, speed - step)) / (4.0 * step * speed)[..., None]
-        slope[speed <= MIN_SPEED] = 0.0
-        return self._torque_rows(phi), self._torque_rows(slope)
+        phi = slope = np.zeros((*s.shape, len(self.torque)))
+        if self.has_friction:
+            phi, step = self.friction(s, speed), DIFFERENCE_STEP * speed
+            slope = (self.friction(s, speed + step) - self.friction(s, speed - step)) / (4.0 * step * speed)[..., None]
+        falling = np.isfinite(self.no_load_speed)
+        rows = [np.stack([sign * phi, sign * slope]) for sign in (1.0, -1.0)]
+        if falling.any():
+            q, first, _ = self.path(s)
+            rate = np.where(falling, self.torque / self.no_load_speed, 0.0) * self._drives(q, first)
+            for k, sign in enumerate((1.0, -1.0)):
+                fall = np.maximum(sign * rate, 0.0)  # (5), per ṡ
+                rows[k] = rows[k] + np.stack([fall * speed[..., None], fall / (2.0 * speed)[..., None]])
+        values, slopes = self._torque_rows(rows[0], rows[1])
+        slopes[speed <= MIN_SPEED] = 0.0
+        return values, slopes
 
     def resting_rows(self, s: np.ndarray) -> np.ndarray:
         """Return φ at rest, which consists of offsets only, (*s.shape, rows)."""
-        return self._torque_rows(self.friction(s, np.zeros(s.shape)))
+        offset = self.friction(s, np.zeros(s.shape))
+        return self._torque_rows(offset, -offset)
 
-    def _torque_rows(self, tau: np.ndarray) -> np.ndarray:
+    def _torque_rows(self, upper: np.ndarray, lower: np.ndarray) -> np.ndarray:
+        """Return rows with these values for the upper and the lower torque limits, and zero in all others."""
         limited = np.isfinite(self.torque)
         v, a, w = (int(np.isfinite(limit).sum()) for limit in (self.velocity, self.acceleration, self.speed))
-        none = np.zeros((*tau.shape[:-1], v + w + 2 * a))
-        return np.concatenate([none, tau[..., limited], -tau[..., limited]], axis=-1)
+        none = np.zeros((*upper.shape[:-1], v + w + 2 * a))
+        return np.concatenate([none, upper[..., limited], lower[..., limited]], axis=-1)
 
     def load(self, s) -> np.ndarray:
         """Return the fraction of their torque that actuators need to move slowly along the path or to hold its ends."""
@@ -135,7 +162,16 @@ class PathLimits:
             )
 
 
-def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, torque=None) -> PathLimits:
+def peaks(f: np.ndarray) -> np.ndarray:
+    """Return the largest value along axis 1, including the vertex of the parabola through each three neighbours."""
+    before, here, after = f[:, :-2], f[:, 1:-1], f[:, 2:]
+    slope, bend = 0.5 * (after - before), 2.0 * here - before - after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.where((bend > 0.0) & (np.abs(slope) <= bend), here + 0.5 * slope**2 / bend, -np.inf)
+    return np.maximum(f.max(axis=1), vertex.max(axis=1))
+
+
+def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, torque=None, jerk=None) -> PathLimits:
     """Return the limits of a motion along a path.
 
     Parameters
@@ -144,7 +180,7 @@ def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, tor
         The path.
     dyn
         Dynamics of the system.
-    velocity, acceleration
+    velocity, acceleration, jerk
         Limits of the coordinates: a number, or one per coordinate. None: no limit on coordinates; the speed limits of
         the actuators apply if `velocity` is None.
     torque
@@ -163,17 +199,19 @@ def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, tor
         _limit("acceleration", none if acceleration is None else acceleration, system.coordinate_names),
         _limit("torque", actuator_torque if torque is None else torque, system.actuator_names),
         _limit("speed", actuator_speed, system.actuator_names),
+        _limit("jerk", none if jerk is None else jerk, system.coordinate_names),
     )
+    falling = [none if x.no_load_speed is None else x.no_load_speed for x in system.actuators]
     if not any(np.isfinite(limit).any() for limit in limits):
         raise ArgumentError(
             f"no limit is given, and {system.owner} has none in its description: the fastest motion has no bound.",
-            expected="velocity, acceleration or torque",
+            expected="velocity, acceleration, torque or jerk",
         )
-    return PathLimits(path, dyn, *limits)
+    return PathLimits(path, dyn, *limits[:4], np.where(np.isfinite(limits[2]), falling, none), limits[4])
 
 
 def _limit(what: str, given, names: Sequence[str]) -> np.ndarray:
-    values = np.asarray(given, float)
+    values = numeric(given, f"the {what} limit")
     if values.shape not in ((), (len(names),)):
         raise ArgumentError(
             f"the {what} limit has shape {values.shape}.", expected=f"a number, or {len(names)} of them"

@@ -40,6 +40,7 @@ from appell.kinematics.inverse.numerical_solver import checked_poses, numerical
 from appell.kinematics.inverse.wrist_solver import SphericalWrist, row_of, spherical_wrist
 from appell.model.robot import Robot
 from appell.motion.path import QVA, Numbers, Path, checked_duration
+from appell.motion.titles import path_units
 
 LINE_KNOTS = 257  # times at which a line is evaluated and checked
 SINGULAR_RATIO = 1e-6  # of the smallest to the largest singular value of the Jacobian
@@ -359,6 +360,7 @@ class CartesianLine(Path):
                     expected="joints about or along one axis; fix the base of a floating robot",
                 )
         self.names = robot.joint_names
+        self.units = path_units(robot, self.names)
         self.path = _path(start, end, orientation, self.duration)
         dyn = Dynamics(robot)
         self._jacobian = dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.motion.path import QVA, Numbers, Path, checked_duration, checked_points
+from appell.motion.path import QVA, Numbers, Path, checked_duration, checked_points, numeric
 
 
 class Ramp(Path):
@@ -82,7 +82,7 @@ class Ramp(Path):
 
 
 def _limits(limit, name: str, n: int) -> np.ndarray:
-    values = np.asarray(limit, float)
+    values = numeric(limit, f"the {name} limit")
     if values.shape not in ((), (n,)) or not (values > 0.0).all():
         raise ArgumentError(f"the {name} limit is {values.tolist()}.", expected=f"a positive number, or {n} of them")
     return np.broadcast_to(values, (n,))

@@ -5,8 +5,9 @@ is linear in s, they can be violated by terms of second order in the step. The m
 excess is subtracted from the limits of the interval, and the passes of `reachable` are repeated until no limit is
 exceeded.
 
-Friction makes the rows nonlinear in x. Each pass linearises it at the motion of the pass before (Newton's method); the
-first pass uses the friction of a slow motion. The passes end when the motion no longer changes.
+Friction, and torque limits that fall with the speed, make the rows nonlinear in x. Each pass linearises them at the
+motion of the pass before (Newton's method); the first pass uses those of a slow motion. The passes end when the motion
+no longer changes. Jerk limits need another method, see `jerk`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, SimulationError
 from appell.model.system import System
 from appell.motion.path import QVA, Path
-from appell.motion.paths.limit_rows import PathLimits, path_limits
+from appell.motion.paths.jerk import JerkLimited, jerk_limited
+from appell.motion.paths.limit_rows import PathLimits, path_limits, peaks
 from appell.motion.paths.reachable import interval_tops, profile, tops
+from appell.motion.titles import path_units
 
 END_OFFSET = 1e-9  # of an interval: its ends are evaluated inside, because q'' of a path may jump at a knot
 CHECKED_PARTS = np.array([END_OFFSET, *(np.arange(1, 12) / 12.0), 1.0 - END_OFFSET])  # of an interval
@@ -27,6 +30,7 @@ MAX_EXCESS = 1e-7  # accepted violation of a limit, in its unit
 MAX_PASSES = 40
 MAX_HALVINGS = 60  # of x, until a tangent of the friction permits rest
 CONVERGENCE = 1e-9  # relative to the largest x: difference of two passes at which linearised friction has converged
+JERK_INTERVALS = 4  # intervals of the grid per cell of a smooth time law
 END_REFINEMENTS = 12  # halvings of the interval at an end where the path starts or stops with zero velocity
 
 
@@ -70,10 +74,11 @@ def time_optimal(
     velocity=None,
     acceleration=None,
     torque=None,
+    jerk=None,
     friction: bool | None = None,
     rotors: bool | None = None,
     intervals: int = 1000,
-) -> Scaled:
+) -> Scaled | JerkLimited:
     """Return the fastest motion from rest to rest along a path.
 
     Parameters
@@ -86,15 +91,20 @@ def time_optimal(
         Limits of the coordinates (rad/s or m/s, rad/s² or m/s²): a number, or one per coordinate.
     torque
         Limits of the actuators (N m or N): a number, or one per actuator. Limits of speed and torque that are not given
-        are those of the description; np.inf removes them.
+        are those of the description; np.inf removes them. With the `no_load_speed` of an actuator, its limit falls with
+        its speed.
+    jerk
+        Limits of the third derivatives of the coordinates (rad/s³ or m/s³): a number, or one per coordinate. None: no
+        limit, and accelerations may jump. With a jerk limit, accelerations are zero at both ends; the motion is a
+        local optimum whose duration is at most 0.1 % longer than the shortest one near it on its grid.
     friction, rotors
         False: ignore the actuators' friction or rotor inertia. None: the settings of `system`.
     intervals
-        Number of intervals of the grid, at least 10.
+        Number of intervals of the grid, at least 10. With a jerk limit, a smooth time law needs only a quarter of them.
 
     Returns
     -------
-    Scaled
+    Scaled or JerkLimited
         The path with its new time law.
 
     Raises
@@ -116,10 +126,16 @@ def time_optimal(
     if intervals < 10:
         raise ArgumentError(f"intervals is {intervals}.", expected="10 or more")
     dyn = moving_dynamics(system, "time_optimal", friction=friction, rotors=rotors)
-    limits = path_limits(path, dyn, velocity, acceleration, torque)
+    limits = path_limits(path, dyn, velocity, acceleration, torque, jerk)
     s = _grid(path, intervals)
     limits.check_rest(s)
-    return _refined(limits, s)
+    motion: Scaled | JerkLimited
+    if np.isfinite(limits.jerk).any():
+        motion = jerk_limited(limits, max(10, intervals // JERK_INTERVALS))
+    else:
+        motion = _refined(limits, s)
+    motion.units = path_units(dyn.system, motion.names)
+    return motion
 
 
 def _grid(path: Path, intervals: int) -> np.ndarray:
@@ -143,13 +159,13 @@ def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
     points = s[:-1, None] + step[:, None] * CHECKED_PARTS
     A, B, C = rigid = limits.rows(points)  # (intervals, points, rows)
     d = 2.0 * step[:, None]
-    has_friction = limits.has_friction
+    nonlinear = limits.is_nonlinear
     between = np.zeros(points.shape)
     margin, interval_top = np.zeros_like(C[:, 0]), np.empty(len(step))
     changed = np.ones(len(step), bool)
     for _ in range(MAX_PASSES):
-        if has_friction:
-            B, C = _with_friction(limits, points, between, rigid)
+        if nonlinear:
+            B, C = _with_nonlinear_rows(limits, points, between, rigid)
             changed[:] = True
         rows_A = np.concatenate([A[:, 0], A[:, -1] + d * B[:, -1]], axis=1)
         rows_B = np.concatenate([B[:, 0], B[:, -1]], axis=1)
@@ -158,10 +174,10 @@ def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
         top = tops(rows_A, rows_B, rows_C, step, interval_top)
         x, u = profile(rows_A, rows_B, rows_C, step, top)
         before, between = between, x[:-1, None] + d * u[:, None] * CHECKED_PARTS
-        settled = not has_friction or np.abs(between - before).max() <= CONVERGENCE * between.max()
-        if has_friction and settled:
-            B, C = rigid[1], rigid[2] - limits.friction_rows(points, np.maximum(between, 0.0))[0]
-        excess = _peaks(A * u[:, None, None] + B * between[..., None] - C)
+        settled = not nonlinear or np.abs(between - before).max() <= CONVERGENCE * between.max()
+        if nonlinear and settled:
+            B, C = rigid[1], rigid[2] - limits.nonlinear_rows(points, np.maximum(between, 0.0))[0]
+        excess = peaks(A * u[:, None, None] + B * between[..., None] - C)
         if excess.max() <= MAX_EXCESS and settled:
             return _checked_motion(limits, s, x, u)
         margin = margin + np.where(excess > 0.3 * MAX_EXCESS, 1.05 * excess, 0.0)
@@ -173,7 +189,7 @@ def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
     )
 
 
-def _with_friction(limits: PathLimits, s: np.ndarray, x: np.ndarray, rigid) -> tuple[np.ndarray, np.ndarray]:
+def _with_nonlinear_rows(limits: PathLimits, s: np.ndarray, x: np.ndarray, rigid) -> tuple[np.ndarray, np.ndarray]:
     """Return B and C of the rows with friction linearised at x by (4) of `limit_rows`.
 
     The tangent at a speed that friction does not permit would exclude rest; x is halved there until it does not.
@@ -183,26 +199,17 @@ def _with_friction(limits: PathLimits, s: np.ndarray, x: np.ndarray, rigid) -> t
     """
     _, B, C = rigid
     x = np.maximum(x, 0.0)
-    phi, slope = limits.friction_rows(s, x)
+    phi, slope = limits.nonlinear_rows(s, x)
     for _ in range(MAX_HALVINGS):
         broken = (C - phi + slope * x[..., None] < 0.0).any(axis=-1) & (x > 0.0)
         if not broken.any():
             break
         x[broken] *= 0.5
-        phi[broken], slope[broken] = limits.friction_rows(s[broken], x[broken])
+        phi[broken], slope[broken] = limits.nonlinear_rows(s[broken], x[broken])
     rest = limits.resting_rows(s[[0, -1], [0, -1]])
     for k, end in enumerate(((0, 0), (-1, -1))):
         phi[end], slope[end] = np.maximum(phi[end], rest[k]), 0.0
     return B + slope, C - phi + slope * x[..., None]
-
-
-def _peaks(f: np.ndarray) -> np.ndarray:
-    """Return the largest value along axis 1, including the vertex of the parabola through each three neighbours."""
-    before, here, after = f[:, :-2], f[:, 1:-1], f[:, 2:]
-    slope, bend = 0.5 * (after - before), 2.0 * here - before - after
-    with np.errstate(divide="ignore", invalid="ignore"):
-        vertex = np.where((bend > 0.0) & (np.abs(slope) <= bend), here + 0.5 * slope**2 / bend, -np.inf)
-    return np.maximum(f.max(axis=1), vertex.max(axis=1))
 
 
 def _checked_motion(limits: PathLimits, s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Scaled:

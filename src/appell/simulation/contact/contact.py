@@ -41,9 +41,9 @@ class Contact:
     surface
         The wall: a `Plane`, `Sphere`, `Circle`, `Cylinder` or `Implicit`.
     restitution
-        Newton's coefficient of restitution, from 0 (no bounce) to 1 (no loss).
+        Coefficient of restitution, from 0 (no bounce) to 1 (no loss); `simulate(impact_law=...)` selects its meaning.
     friction
-        Coulomb's coefficient of friction, at least 0.
+        Coulomb's coefficient of friction, at least 0 (a smooth wall).
     during
         Time spans in which the wall exists: (t0, t1) in s, or several such pairs in ascending order. None: always.
 
@@ -58,8 +58,8 @@ class Contact:
 
     points: str | Iterable[str]
     surface: Surface
-    restitution: float = 1.0
-    friction: float = 0.0
+    restitution: float = 0.0
+    friction: float = 0.5
     during: Any = None
 
     def __post_init__(self):
@@ -161,6 +161,22 @@ class Contacts:
     def switch_times(self) -> list[float]:
         """Times at which walls appear or disappear, s."""
         return sorted({edge for spans in self.spans for span in spans for edge in span if math.isfinite(edge)})
+
+    def about(self) -> dict[str, Any]:
+        """Return walls and joint stops as plain data, for the `about` of a record."""
+        walls = [
+            {
+                "points": list(contact.points),
+                "surface": getattr(contact.surface, "title", repr(contact.surface)),
+                "restitution": float(contact.restitution),
+                "friction": float(contact.friction),
+            }
+            | ({"during": [list(map(str, span)) for span in contact.during]} if contact.during else {})
+            for contact in self.contacts
+        ]
+        of_stops = self.restitution[len(self) - len(self.stops) :].tolist()
+        stops = {stop.joint: e for stop, e in zip(self.stops, of_stops, strict=True)}
+        return ({"contacts": walls} if walls else {}) | ({"stops": stops} if stops else {})
 
     def describe(self, k: int) -> str:
         """Return a phrase for messages that names the point and the wall, or the joint and its limit."""

@@ -1,7 +1,7 @@
-"""Impacts: impulses at all points that touch, solved together.
+"""Impacts: the laws of restitution, and points that touch at the same instant.
 
 Newton's law requires v⁺ₙ = -e v⁻ₙ of a point that is hit. Several points interact and no impulse pulls, so for the set
-of points that approach or rest (v⁻ₙ ≤ 0)
+of points that approach or touch without leaving (v⁻ₙ ≤ 0)
 
     v⁺ = v⁻ + M⁻¹Jᵀf,    v⁺ₙ + e v⁻ₙ ≥ 0,  f ≥ 0,  f·(v⁺ₙ + e v⁻ₙ) = 0                                        (1)
 
@@ -9,6 +9,16 @@ If all points bounce this is (47) of Shafei 2018, `impact_equations`. The energy
 -Σ f (1 - e)|v⁻ₙ|/2 ≤ 0. The impulses of others may drive a touching point that was leaving into its wall; it is
 then hit in a second stage at the same instant, and so on. If (1) has no solution, or if the stages do not end, the last
 stage is solved with e = 0: the velocity nearest to v⁻ that enters no wall, which exists and never adds energy.
+
+Without friction this is the impact for every law. With friction the laws differ:
+
+    newton        (1) with friction that opposes the slip after the impact: `newton_impulses`
+    newton-path, poisson, energetic
+                  one point: friction opposes the slip at every instant of the impact: `impact_path`
+                  several points, solved together: compression to v⁺ₙ = 0, then restitution: `restituted_impulses`
+
+No law adds energy: where one would (Kane's paradox), the restitution is reduced, and `Collision.restitution` is what
+was applied.
 
 For a point that slides with large friction there may be no contact force that keeps it out of its wall, because
 friction drives it further in (Painlevé 1895). It then catches: an impulse at zero normal speed stops it, if the impulse
@@ -21,17 +31,24 @@ which dissipates energy like every projection (impact without collision; Génot 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from appell.errors import ArgumentError
 from appell.simulation.contact.blocks import PUSH, Block, ContactForces, solve_blocks
 from appell.simulation.contact.complementarity import least_norm, solve_complementarity
+from appell.simulation.contact.impact_path import path_impact
+from appell.simulation.options import check_impact_law
 
 MAX_STAGES = 40
 ZERO_SPEED = 1e-11  # relative to the largest speed (at least 1 m/s): smaller normal speeds are zero
 RESTITUTION_BISECTIONS = 16  # for the largest part of the restitution that adds no energy
+SCALE_TOLERANCE = 1e-11  # of the impulse or the work of the restitution of several points
+MAX_SCALE = 1024.0  # of the separation speeds of several points
 
 
 @dataclass(frozen=True)
@@ -42,7 +59,6 @@ class ImpactPoints:
     response: np.ndarray  # (K, 3, nv): changes of v by unit impulses along them: M⁻¹Jᵀ, or less under constraints
     restitution: np.ndarray  # (K,)
     friction: np.ndarray  # (K,)
-    resting: np.ndarray  # (K,), bool: points already at rest on their wall
 
     @property
     def normal(self) -> np.ndarray:
@@ -51,17 +67,33 @@ class ImpactPoints:
 
 @dataclass(frozen=True)
 class Collision:
-    """Velocity after an impact, impulses (K, 3) along normal and tangents in N s, and their residual."""
+    """Velocity after an impact, and for each of K points its impulses in N s and its restitution.
+
+    `restitution` is the coefficient that the law applied when the point was last hit: that of the contact, or less if
+    the law would have added energy; zero for a point that did not approach. `together` is whether several points with
+    friction were solved together by a law other than Newton's.
+    """
 
     v: np.ndarray
-    impulses: np.ndarray
+    impulses: np.ndarray  # (K, 3), along normal and tangents
+    restitution: np.ndarray  # (K,)
     residual: float = 0.0
+    together: bool = False
 
 
-def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints) -> Collision:
-    """Return the impact (1) at velocity v, stage by stage until no point approaches."""
+class StageImpulses(NamedTuple):
+    """Impulses of a stage, (hit points, 3), the part of the restitution that was applied, and the residual."""
+
+    f: np.ndarray
+    part: float
+    residual: float
+
+
+def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints, law: str = "energetic") -> Collision:
+    """Return the impact of points at velocity v by a law, stage by stage until no point approaches."""
+    check_impact_law(law)
     K = len(points.J)
-    impulses, worst = np.zeros((K, 3)), 0.0
+    impulses, applied, worst, together = np.zeros((K, 3)), np.zeros(K), 0.0, False
     for stage in range(MAX_STAGES + 1):
         speeds = points.normal @ v
         zero = ZERO_SPEED * max(1.0, np.abs(speeds).max())
@@ -69,13 +101,15 @@ def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints) -> Collision:
         if not approaching.any():
             break
         last = stage == MAX_STAGES
-        hit = np.ones(K, bool) if last else approaching | (points.resting & (speeds <= zero))
+        hit = np.ones(K, bool) if last else speeds <= zero
         bounce = np.where(approaching & (not last), points.restitution, 0.0)[hit]
-        f, residual = _stage(M, v, points, hit, bounce)
+        f, part, residual = _stage(M, v, points, hit, bounce, law)
         worst = max(worst, residual)
         impulses[hit] += f
+        applied[approaching] = part * bounce[approaching[hit]]
+        together |= law != "newton" and int(hit.sum()) > 1 and bool(points.friction[hit].any())
         v = v + np.einsum("ki,kin->n", f, points.response[hit])
-    return Collision(v, impulses, worst)
+    return Collision(v, impulses, applied, worst, together)
 
 
 def impact_equations(M, normal, restitution: float) -> tuple[np.ndarray, np.ndarray]:
@@ -112,31 +146,72 @@ def catch(v: np.ndarray, points: ImpactPoints) -> Collision | None:
     after = v + response @ impulses[rough].ravel()
     if not rough.any() or not within[rough].all() or (points.normal @ after < -ZERO_SPEED).any():
         return None
-    return Collision(after, impulses)
+    return Collision(after, impulses, np.zeros(len(rough)))
 
 
-def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the impulses (hit points, 3) of one stage, and their residual."""
-    J, R = points.J[hit], points.response[hit]
-    if points.friction[hit].any():
-        return frictional_impulses(M, v, J, R, bounce, points.friction[hit])
+def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray, law: str) -> StageImpulses:
+    """Return the impulses of one stage."""
+    J, R, mu = points.J[hit], points.response[hit], points.friction[hit]
+    if mu.any():
+        if law == "newton":
+            return newton_impulses(M, v, J, R, bounce, mu)
+        if len(J) > 1:
+            return restituted_impulses(v, J, R, bounce, mu, law)
+        B = J[0] @ R[0].T
+        impulse, applied = path_impact(0.5 * (B + B.T), J[0] @ v, float(mu[0]), float(bounce[0]), law)
+        return StageImpulses(impulse[None], applied / bounce[0] if bounce[0] else 1.0, 0.0)
     speeds = J[:, 0] @ v
     A = R[:, 0] @ J[:, 0].T
     A = 0.5 * (A + A.T)
-    f = solve_complementarity(A, speeds * (1.0 + bounce))
+    part, f = 1.0, solve_complementarity(A, speeds * (1.0 + bounce))
     if f is None:
-        f = solve_complementarity(A, speeds)
+        part, f = 0.0, solve_complementarity(A, speeds)
     impulses = np.zeros((len(speeds), 3))
     if f is None:
-        return impulses, np.inf
+        return StageImpulses(impulses, 0.0, np.inf)
     impulses[:, 0] = f
-    return impulses, 0.0
+    return StageImpulses(impulses, part, 0.0)
 
 
-def frictional_impulses(
-    M: np.ndarray, v: np.ndarray, J: np.ndarray, R: np.ndarray, bounce: np.ndarray, mu: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Return the impulses with Coulomb friction, (K, 3), and their residual.
+class _FrictionProblem:
+    """Impulses and velocities of points along their normals and tangents: u⁺ = A f + u⁻, by the laws of `blocks`."""
+
+    def __init__(self, v: np.ndarray, J: np.ndarray, R: np.ndarray, mu: np.ndarray):
+        self.used = np.ones((len(J), 3), bool)
+        self.used[mu == 0.0, 1:] = False  # a smooth wall has no tangents
+        self.rows, self.responses = J[self.used], R[self.used]
+        self.normal = np.flatnonzero(np.argwhere(self.used)[:, 1] == 0)
+        A = self.rows @ self.responses.T
+        self.A = 0.5 * (A + A.T)
+        self.before = self.rows @ v
+        self.blocks = [Block("cone", float(x)) if x > 0.0 else PUSH for x in mu]
+
+    def solve(self, start: np.ndarray, least_speeds: np.ndarray, guess: np.ndarray | None = None) -> ContactForces:
+        """Return f ≥ 0 ⊥ uₙ ≥ `least_speeds`, from the velocity `start`; `u` is relative to these speeds."""
+        b = start.copy()
+        b[self.normal] -= least_speeds
+        return solve_blocks(self.A, b, self.blocks, guess)
+
+    def impulses(self, f: np.ndarray) -> np.ndarray:
+        """Return impulses (points, 3) from entries of the used rows."""
+        impulses = np.zeros(self.used.shape)
+        impulses[self.used] = f
+        return impulses
+
+
+def _largest_part(valid: Callable[[float], bool]) -> float:
+    """Return the largest part of a restitution that is valid, to four digits."""
+    low, high = 0.0, 1.0
+    for _ in range(RESTITUTION_BISECTIONS):
+        part = 0.5 * (low + high)
+        low, high = (part, high) if valid(part) else (low, part)
+    return low
+
+
+def newton_impulses(
+    M: np.ndarray, v: np.ndarray, J: np.ndarray, R: np.ndarray, bounce: np.ndarray, mu: np.ndarray, guard: bool = True
+) -> StageImpulses:
+    """Return the impulses of Newton's law with Coulomb friction.
 
     Each touching point has an impulse f = (fₙ, f_t) and a velocity u⁺ = A f + u⁻, in its normal and two tangents:
 
@@ -159,35 +234,81 @@ def frictional_impulses(
         Restitution e, (K,).
     mu
         Friction coefficients, (K,).
+    guard
+        Whether to reduce e if it would add energy.
     """
-    K = len(J)
-    used = np.ones((K, 3), bool)
-    used[mu == 0.0, 1:] = False  # a smooth wall has no tangents
-    rows, responses, normal = J[used], R[used], np.flatnonzero(np.argwhere(used)[:, 1] == 0)
-    A = rows @ responses.T
-    A = 0.5 * (A + A.T)
-    before = rows @ v
-    energy = 0.5 * v @ M @ v
-    blocks = [Block("cone", float(x)) if x > 0.0 else PUSH for x in mu]
+    problem = _FrictionProblem(v, J, R, mu)
+    before, energy = problem.before, 0.5 * v @ M @ v
 
     def impulses(part: float) -> ContactForces:
-        b = before.copy()
-        b[normal] += part * bounce * before[normal]
-        return solve_blocks(A, b, blocks)
+        return problem.solve(before, -part * bounce * before[problem.normal])
 
     def is_valid(solution: ContactForces, energy_tolerance: float) -> bool:
-        after = v + solution.f @ responses
+        after = v + solution.f @ problem.responses
         return solution.solved and 0.5 * after @ M @ after - energy <= energy_tolerance
 
-    solution = impulses(1.0)
-    if not is_valid(solution, 1e-12 * energy):
-        low, high, solution = 0.0, 1.0, impulses(0.0)
-        for _ in range(RESTITUTION_BISECTIONS):
-            part = 0.5 * (low + high)
-            if is_valid(candidate := impulses(part), 0.0):
-                low, solution = part, candidate
-            else:
-                high = part
-    f = np.zeros((K, 3))
-    f[used] = solution.f
-    return f, solution.residual
+    part, solution = 1.0, impulses(1.0)
+    if guard and not is_valid(solution, 1e-12 * energy):
+        part = _largest_part(lambda part: is_valid(impulses(part), 0.0))
+        solution = impulses(part)
+    return StageImpulses(problem.impulses(solution.f), part, solution.residual)
+
+
+def restituted_impulses(
+    v: np.ndarray, J: np.ndarray, R: np.ndarray, bounce: np.ndarray, mu: np.ndarray, law: str
+) -> StageImpulses:
+    """Return the impulses of several points that are hit together, in two phases with Coulomb friction.
+
+        compression   c ≥ 0 ⊥ uₙ ≥ 0                        friction opposes the slip at the end of this phase
+        restitution   r ≥ 0 ⊥ uₙ ≥ k e |u⁻ₙ|                friction opposes the slip at the end of this phase      (1)
+
+        newton-path   k = 1          poisson   Σ r = Σ e c          energetic   Σ work of r = -Σ e² work of c       (2)
+
+    Both phases are straight lines in u, so that the work of an impulse along a normal is its product with the mean of
+    uₙ before and after. A point that touches without approaching stays in contact or is pushed off by the others, and
+    points that move symmetrically before the impact do so after it. The phases follow the path of a single point
+    (`impact_path`) exactly if its slip does not change its direction. If energy would be added, e is reduced as in
+    `newton_impulses`, whose parameters these are; if (1) has no solution, there is no restitution.
+    """
+    problem = _FrictionProblem(v, J, R, mu)
+    before, normal = problem.before, problem.normal
+    compression = problem.solve(before, np.zeros(len(normal)))
+    speeds = -bounce * before[normal]
+    if not compression.solved or not speeds.any():
+        return StageImpulses(problem.impulses(compression.f), 1.0, compression.residual)
+    c, middle = compression.f, compression.u
+    work = -0.5 * c[normal] * (before + middle)[normal]
+    wanted = bounce @ c[normal] if law == "poisson" else bounce**2 @ work
+
+    latest: np.ndarray | None = None
+
+    def restitution(k: float) -> ContactForces:
+        nonlocal latest
+        solution = problem.solve(middle, k * speeds, latest)
+        latest = solution.f if solution.solved else None
+        return solution
+
+    def excess(k: float) -> float:
+        """Return the excess of the left-hand side of (2)."""
+        r = restitution(k).f
+        u = middle + 0.5 * problem.A @ r
+        return float((r[normal].sum() if law == "poisson" else r[normal] @ u[normal]) - wanted)
+
+    scale = 1.0
+    if law != "newton-path" and abs(first := excess(1.0)) > SCALE_TOLERANCE * wanted and latest is not None:
+        low, high = (0.0, 1.0) if first > 0.0 else (1.0, 2.0)
+        while high <= MAX_SCALE and first < 0.0 and excess(high) < 0.0:
+            low, high = high, 2.0 * high
+        scale = brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE) if high <= MAX_SCALE else 1.0
+
+    def is_valid(solution: ContactForces, tolerance: float) -> bool:
+        f = c + solution.f
+        return solution.solved and float(f @ (before + 0.5 * problem.A @ f)) <= tolerance
+
+    part, solution = 1.0, restitution(scale)
+    if not solution.solved:
+        part, solution = 0.0, restitution(0.0)
+    elif not is_valid(solution, 1e-12 * float(np.abs(c @ before))):
+        part = _largest_part(lambda part: is_valid(restitution(part * scale), 0.0))
+        solution = restitution(part * scale)
+    return StageImpulses(problem.impulses(c + solution.f), part, max(compression.residual, solution.residual))

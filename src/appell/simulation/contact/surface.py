@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from appell.algebra.scalar import Scalar, sqrt
+from appell.algebra.scalar import Scalar, real_array, sqrt
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape.tape import Array, Tape
@@ -255,7 +255,7 @@ def _radius(value, what: str) -> None:
 
 def _vector(given: Iterable[float], what: str) -> tuple[float, ...]:
     try:
-        numbers = tuple(float(x) for x in given)
+        numbers = tuple(real_array(list(given)).ravel().tolist())
     except (TypeError, ValueError, OverflowError):
         numbers = ()
     if len(numbers) != 3 or not all(map(math.isfinite, numbers)):

@@ -3,16 +3,19 @@
 All impacts, slips and releases within a step of length h are represented by one set of impulses f at the points that
 touch during the step, at the configuration in its middle:
 
-    qₘ = q + ½h q̇            v° = v + h a(qₘ, vₘ)               the midpoint rule, free of walls and dry friction   (1)
+    qₘ = q + ½h q̇            v° = v + h a(qₘ, ½(v + ṽ))         the midpoint rule, free of walls and dry friction   (1)
     v⁺ = v° + M⁻¹Bᵀf          f and B v⁺ - c obey the laws of `blocks`: pushes, cones, boxes of ±h F                (2)
     q⁺ = q + h N(qₘ) ½(v + v⁺)                                                                                     (3)
 
-c = -e u⁻ for a point that arrives with u⁻ < 0, faster than BOUNCE_RATIO times the speed that it gains in a step. Of the
-others, a point at a distance d in the middle may move up to its wall, c = -2d/h, and a point inside must not move
-deeper, c = 0. If e > 0 creates energy (Kane's paradox), e is halved, then zero. Points that are still inside a wall at
-q⁺ are moved back by the smallest displacement in the metric of M. If the energy then exceeds its previous value plus
-the work of the inputs, through the error of (1) or through this correction, v⁺ is scaled down until it does not, which
-preserves the signs of all laws (2); if that is not sufficient, the correction is left to a later step.
+ṽ estimates the velocity after the step: the result of (2) for v° = v + h a(q, v). Without it, damping would act against
+a motion that the contacts prevent.
+
+c = -e u⁻ (Newton's law) for a point that arrives with u⁻ < 0, faster than BOUNCE_RATIO times the speed that it gains in
+a step. Of the others, a point at a distance d in the middle may move up to its wall, c = -2d/h, and a point inside must
+not move deeper, c = 0. If e > 0 creates energy (Kane's paradox), e is halved, then zero. Points that are still inside a
+wall at q⁺ are moved back by the smallest displacement in the metric of M. If the energy then exceeds its previous value
+plus the work of the inputs, through the error of (1) or through this correction, v⁺ is scaled down until it does not,
+which preserves the signs of all laws (2); if that is not sufficient, the correction is left to a later step.
 
 Accuracy: (1) and (3) are of second order in h. (2) shifts every impact and every change of contact by up to h, so that
 a motion with impacts is of first order. A point at rest keeps its position exactly.
@@ -61,7 +64,10 @@ class TimeStepping:
     def take(self, t: float, y: np.ndarray, h: float) -> StepResult:
         """Return the step (1) to (3) of length h from (t, y)."""
         nq, flow, v = self.nq, self.flow, y[self.nq :]
-        middle = y + 0.5 * h * flow(t, y, self.directions)
+        slope = flow(t, y, self.directions)
+        middle = y + 0.5 * h * slope
+        estimate = self._impulses(middle, v, v + h * slope[nq:], h)[0]
+        middle[nq:] = 0.5 * (v + estimate)
         free = v + h * flow(t + 0.5 * h, middle, self.directions)[nq:]
         after, touched, bounced, solved = self._impulses(middle, v, free, h)
         mean = np.concatenate([middle[:nq], 0.5 * (v + after)])

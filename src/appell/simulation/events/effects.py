@@ -45,18 +45,18 @@ def closed_contacts(phase: Phase, y: np.ndarray, detected: DetectedEvent, tolera
     return np.flatnonzero(closed & geometry.active)
 
 
-def impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray) -> Impact | None:
-    """Return the impact at the closed contacts if a point approaches its wall, else None."""
+def impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, law: str) -> Impact | None:
+    """Return the impact at the closed contacts by a law if a point approaches its wall, else None."""
     speeds = phase.geometry.normal_speed()[closed]
     if not (speeds < -MIN_APPROACH_SPEED * max(1.0, np.abs(speeds).max(initial=0.0))).any():
         return None
     points, v = _impact_points(phase, y, closed), y[phase.flow.nq :]
     _check_movable(phase, t, closed, points, v)
-    collision = collide(phase.geometry.M, v, points)
+    collision = collide(phase.geometry.M, v, points, law)
     if not collision.residual <= MAX_RESIDUAL:
         names = ", ".join(phase.geometry.contacts.names[k] for k in closed)
         raise Stop(Status.UNSOLVED, f"The contacts are those of the impact of {names} at t = {t:.9g}.")
-    return _impact(phase, t, y, closed, collision)
+    return _impact(phase, t, y, closed, collision, law)
 
 
 def catch_impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray) -> Impact | None:
@@ -67,9 +67,9 @@ def catch_impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray) -> I
 
 def _impact_points(phase: Phase, y: np.ndarray, closed: np.ndarray) -> ImpactPoints:
     geometry = phase.geometry.at(y)
-    contacts, resting, rows = geometry.contacts, np.isin(closed, phase.members), geometry.motion.rows[closed]
+    contacts, rows = geometry.contacts, geometry.motion.rows[closed]
     response = geometry.response(rows.reshape(-1, rows.shape[-1])).T.reshape(rows.shape)
-    return ImpactPoints(rows, response, contacts.restitution[closed], contacts.friction[closed], resting)
+    return ImpactPoints(rows, response, contacts.restitution[closed], contacts.friction[closed])
 
 
 def _check_movable(phase: Phase, t: float, closed: np.ndarray, points: ImpactPoints, v: np.ndarray) -> None:
@@ -82,7 +82,7 @@ def _check_movable(phase: Phase, t: float, closed: np.ndarray, points: ImpactPoi
         raise Stop(Status.SINGULAR, detail, final=True)
 
 
-def _impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision: Collision) -> Impact:
+def _impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision: Collision, law: str = "") -> Impact:
     """Return the state after a collision, and its event."""
     geometry, nq = phase.geometry.at(y), phase.flow.nq
     contacts, motion, after = geometry.contacts, geometry.motion, np.concatenate([y[:nq], collision.v])
@@ -93,6 +93,9 @@ def _impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision
     event = Event(
         time=t,
         kind="impact",
+        note=_impact_note(collision, hit, contacts.restitution[closed[hit]], law),
+        law=law,
+        restitutions=collision.restitution[hit],
         points=tuple(contacts.names[k] for k in closed[hit]),
         surfaces=tuple(int(contacts.wall[k]) for k in closed[hit]),
         impulses=collision.impulses[hit, 0],
@@ -103,6 +106,16 @@ def _impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision
         v_after=phase.flow.q_and_v(after)[1],
     )
     return Impact(after, event)
+
+
+def _impact_note(collision: Collision, hit: np.ndarray, asked: np.ndarray, law: str) -> str:
+    """Return what differs from the impact of a single point by a law with the restitution of its contact."""
+    applied = collision.restitution[hit]
+    reduced = [f"{a:g} to {b:.4g}" for a, b in zip(asked, applied, strict=True) if 0.0 < b < a * (1.0 - 1e-9)]
+    notes = [f"{len(hit)} points hit together"] if collision.together and len(hit) > 1 else []
+    if reduced:
+        notes.append(f"restitution reduced from {', '.join(reduced)}: the law '{law}' would add energy")
+    return "; ".join(notes)
 
 
 def change_events(

@@ -96,6 +96,7 @@ class Run:
     solver: Solver
     history: History
     endings: Endings
+    impact_law: str
     step: float | None = None  # length of the last step that was not shortened; first step of the next integration
     max_step: float = np.inf  # bound on the next steps, so that one ends at an event or is accurate enough
     levels: np.ndarray | None = None  # crossing levels of gaps and speeds, constant between events
@@ -303,7 +304,7 @@ class Run:
         """
         before, old = self.phase, self.y
         closed = closed_contacts(before, old, detected, self.solver.tolerance)
-        self._apply(impact(before, self.t, self.y, closed))
+        self._apply(impact(before, self.t, self.y, closed, self.impact_law))
         try:
             self.phase, self.y, end = following_phase(before, self.t, self.y, closed, self.solver, detected.check)
         except Stop as stop:
@@ -328,7 +329,8 @@ class Run:
         geometry, tolerance = self.phase.geometry, self.solver.tolerance
         h = min(float(np.sqrt(tolerance)), self.solver.max_step)  # (1)
         stepping = TimeStepping(self.flow, geometry, MAX_DEPTH * tolerance)
-        self.events.append(Event(time=self.t, kind="time stepping", note=f"{reason}; steps of {h:.3g} s"))
+        note = f"{reason}; steps of {h:.3g} s" + ("" if self.impact_law == "newton" else ", impact law 'newton'")
+        self.events.append(Event(time=self.t, kind="time stepping", note=note))
         steps, steady = 0, 0
         before: tuple[int, ...] = ()
         while self.t < self.until:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from appell.algebra.loops import UNROLLED, Loops
-from appell.algebra.scalar import Scalar, Vector, clamp, dot, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
 from appell.compile.scan import Scan
 from appell.compile.tape.traced_array import traced_array
 from appell.dynamics import Dynamics
@@ -52,8 +52,8 @@ class StepFormula:
         self._used = {what: keyword_names(function) for what, function in (("law", law and law.source), ("cost", cost))}
         self.dyn, self.system, self.method, self.law, self.cost = dyn, dyn.system, method, law, cost
         self.looped = "forward_dynamics" in dyn.looped
-        limits = [actuator.torque_limit for actuator in dyn.system.actuators]
-        self.limits = [limit if saturate and np.isfinite(limit) else None for limit in limits]
+        self.saturate = saturate
+        self.falling = saturate and any(actuator.no_load_speed is not None for actuator in dyn.system.actuators)
         self.ticks = law is not None and law.period is not None
         self._loops: Loops = UNROLLED
         self._cached: tuple[Any, Any, Any] = (None, None, None)  # inputs, part of the step, equations with them
@@ -123,11 +123,11 @@ class StepFormula:
         u = [x + y for x, y in zip(law_torque, given["torque"], strict=True)]
         if self.law is not None and self.law.continuous:
             law_torque = self.law(t, q, v, (), (), self.system.actuator_names, self._given("law", given))[0]
-            tau = self._clip([x + y for x, y in zip(law_torque, u, strict=True)])
+            tau = self._clip([x + y for x, y in zip(law_torque, u, strict=True)], q, v)
             inputs = [t, dt, *u]
         else:
-            tau = self._clip(u)
-            inputs = [t, dt, *tau]
+            tau = self._clip(u, q, v)
+            inputs = [t, dt, *(u if self.falling else tau)]
         inputs += [*given.get("wrenches", ()), *given.get("parameters", ())]
         inputs += [x for row in given.get("prescribed", ()) for x in row]
         inputs += [x for name in self._continuous for x in given[name]]
@@ -172,7 +172,10 @@ class StepFormula:
         def acceleration(q: Vector, v: Vector) -> list[Scalar]:
             return self.acceleration(inputs, 0.5, q, v)
 
-        end, response = moreau_step(equations, impulses, q, v, inputs[1], acceleration, power, projected, inputs[0])
+        feedback = self.law is not None and self.law.continuous
+        end, response = moreau_step(
+            equations, impulses, q, v, inputs[1], acceleration, power, projected, inputs[0], feedback
+        )
         noted = {"impulse": [pair[0] for pair in response.walls]} if response.walls else {}
         return Stepped(end, response.v), noted
 
@@ -190,8 +193,12 @@ class StepFormula:
             remembered = [select(tick, new, old) for new, old in zip(remembered, memory, strict=True)]
         return tau, ({"memory": remembered} if law.memory else {}) | ({"held": tau} if self.ticks else {})
 
-    def _clip(self, tau: Sequence[Scalar]) -> list[Scalar]:
-        return [x if limit is None else clamp(x, -limit, limit) for x, limit in zip(tau, self.limits, strict=True)]
+    def _clip(self, tau: Sequence[Scalar], q: Vector, v: Vector) -> list[Scalar]:
+        if not self.saturate:
+            return list(tau)
+        rates = self.dyn.equations.actuator_rates(q, v) if self.falling else [0.0] * len(tau)
+        rows = zip(self.system.actuators, tau, rates, strict=True)
+        return [actuator.limited(x, rate, actuator.torque_limit) for actuator, x, rate in rows]
 
     def _projected(self, inputs: Vector, q: Vector) -> list[Scalar]:
         """Return the result of a step with unit quaternions and closed loops."""
@@ -218,14 +225,14 @@ class StepFormula:
     def _tau(self, inputs: Vector, c: Scalar, q: Vector, v: Vector) -> list[Scalar]:
         tau = list(inputs[2 : 2 + self.system.nu])
         if self.law is None or not self.law.continuous:
-            return tau
+            return self._clip(tau, q, v) if self.falling else tau
         values, end = {}, len(inputs)
         for name in reversed(self._continuous):
             start = end - prod(self.arguments[name])
             values[name], end = list(inputs[start:end]), start
         time, named = inputs[0] + c * inputs[1], self._given("law", values)
         law_torque = self.law(time, q, v, (), (), self.system.actuator_names, named)[0]
-        return self._clip([x + y for x, y in zip(law_torque, tau, strict=True)])
+        return self._clip([x + y for x, y in zip(law_torque, tau, strict=True)], q, v)
 
     def _wrenches(self, inputs: Vector) -> Wrenches:
         names, first = self.dyn.wrenches, 2 + self.system.nu

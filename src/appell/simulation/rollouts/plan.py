@@ -416,7 +416,8 @@ def rollout(
         Walls and joint stops, as in `simulate`.
     contact_model
         `SpringContacts` for rk4, euler and midpoint: springs, with dry friction smoothed near rest. `ImpulseContacts`
-        for moreau: impulses computed with a fixed number of sweeps. None: the default of the method.
+        for moreau: impulses computed with a fixed number of sweeps, by Newton's law of restitution. None: the default
+        of the method.
     parameters
         Inertial parameters of free bodies, (10 per body,) or (members, 10 per body).
     arguments

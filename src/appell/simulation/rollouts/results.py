@@ -97,6 +97,9 @@ class Results:
             "every": task.every,
             "dtype": task.dtype.name,
         }
+        if plan.formula.contact is not None:
+            about |= plan.formula.contact.walls.contacts.about()
+            about |= {"impact_law": "newton"} if "contacts" in about and plan.method == "moreau" else {}
         if plan.law is not None:
             about["law"] = plan.law.name
         t = task.start + task.dt * task.every * np.arange(self.rows)

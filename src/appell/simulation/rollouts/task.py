@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, check_number
+from appell.errors import ArgumentError, check_number, value_text
 from appell.formulate.constrained.assembly import assemble_loops
 from appell.kinematics.assembly import ConstraintRows
 from appell.model.joints import unit_quaternion
@@ -262,7 +262,9 @@ def wrench_rows(
 ) -> np.ndarray | None:
     """Return the wrenches on all frames of the Dynamics, (1 or members, 1 or steps, 6 frames), or None if none."""
     wrenches = {} if given is None else given
-    if not isinstance(wrenches, Mapping) or {*wrenches} != {*dyn_wrenches}:
+    if not isinstance(wrenches, Mapping):
+        raise ArgumentError(f"wrenches is {value_text(given)}.", expected="a mapping from frames to arrays, or None")
+    if {*wrenches} != {*dyn_wrenches}:
         listed = ", ".join(dyn_wrenches) or "none"
         raise ArgumentError(
             f"wrenches are given on {', '.join(map(str, wrenches)) or 'no frame'}.",

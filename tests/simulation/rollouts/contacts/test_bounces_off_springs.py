@@ -43,7 +43,7 @@ def test_a_restitution_below_that_of_critical_damping_is_replaced_by_it():
 def test_a_ball_leaves_a_spring_with_its_restitution(e):
     robot = free_body([(0, 0, 0)], gravity=(0, 0, 0))
     dyn = ap.Dynamics(robot)
-    penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, e))
+    penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, e, friction=0.0))
     assert penalty.points == pytest.approx([1.0])
     assert penalty.max_frequency == pytest.approx(np.sqrt(G / 1e-3))
     h = 0.005 / penalty.max_frequency
@@ -57,7 +57,9 @@ def test_a_body_on_one_point_sinks_by_the_requested_depth():
     robot = free_body([(0, 0, 0)])
     dyn = ap.Dynamics(robot)
     for depth in (1e-3, 1e-4):
-        penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, 0.0), model=ap.simulation.SpringContacts(depth=depth))
+        penalty = Penalty(
+            dyn, ap.Contact(["c0"], FLOOR, 0.0, friction=0.0), model=ap.simulation.SpringContacts(depth=depth)
+        )
         q, v = run_scan(
             with_penalty(dyn, penalty), at_height(robot, 0.0), np.zeros(6), 0.1 / penalty.max_frequency, 4000
         )
@@ -142,6 +144,8 @@ def test_depth_and_stiffness_are_positive_numbers(options):
 def test_a_given_stiffness_replaces_that_of_the_depth():
     robot = free_body([(0, 0, 0)])
     penalty = Penalty(
-        ap.Dynamics(robot), ap.Contact(["c0"], FLOOR), model=ap.simulation.SpringContacts(stiffness=400.0)
+        ap.Dynamics(robot),
+        ap.Contact(["c0"], FLOOR, restitution=1.0, friction=0.0),
+        model=ap.simulation.SpringContacts(stiffness=400.0),
     )
     assert penalty.max_frequency == pytest.approx(20.0)

@@ -35,7 +35,7 @@ def contact_scan(robot, contact, **options):
 
 @pytest.mark.parametrize("e", [1.0, 0.8, 0.5])
 def test_a_ball_bounces_to_the_heights_given_by_its_restitution(e):
-    scan, h = contact_scan(POINT, ap.Contact("all", FLOOR, e)), 1e-3
+    scan, h = contact_scan(POINT, ap.Contact("all", FLOOR, e, friction=0.0)), 1e-3
     q, v, _ = run_scan(scan, at_height(POINT, 1.0), np.zeros(6), h, 2500)
     tops = np.flatnonzero((v[:-1, 2] > 0.0) & (v[1:, 2] <= 0.0))[:3]
     bounces = np.arange(1, len(tops) + 1)
@@ -47,7 +47,7 @@ def test_a_ball_bounces_to_the_heights_given_by_its_restitution(e):
 
 def test_a_ball_that_does_not_bounce_lies_where_it_lands():
     q, v, f = run_scan(
-        contact_scan(POINT, ap.Contact("all", FLOOR, 0.0)), at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000
+        contact_scan(POINT, ap.Contact("all", FLOOR, 0.0, friction=0.0)), at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000
     )
     landed = int(np.sqrt(1.0 / G) / 1e-3) + 2
     assert np.abs(q[landed:, 2]).max() <= 1e-12
@@ -88,7 +88,7 @@ def test_a_dropped_brick_comes_to_rest_on_a_face_and_stays():
 
 
 def test_a_wall_that_appears_later_stops_a_falling_ball():
-    scan = contact_scan(POINT, ap.Contact("all", FLOOR, 0.0, during=(0.2, 0.6)))
+    scan = contact_scan(POINT, ap.Contact("all", FLOOR, 0.0, during=(0.2, 0.6), friction=0.0))
     q, v, _ = run_scan(scan, at_height(POINT, 0.5), np.zeros(6), 1e-3, 1000)
     assert abs(q[590, 2]) <= 1e-12
     assert v[590, 2] == 0.0

@@ -11,7 +11,7 @@ from appell.simulation.rollouts.contacts.impulses import Impulses
 from contact_scans import run_scan, with_impulses
 from robots import example_urdfs
 
-WALL = ap.Contact("all", ap.Circle(2.5))
+WALL = ap.Contact("all", ap.Circle(2.5), restitution=1.0, friction=0.0)
 TREE = ap.Dynamics(ap.load("tree10"))
 
 
@@ -97,7 +97,7 @@ def test_a_quadruped_lands_on_its_feet_and_stands_under_a_law():
 def test_a_parallel_robot_bounces_as_in_simulate():
     delta = ap.load("delta")
     dyn, h = ap.Dynamics(delta), 5e-4
-    floor = ap.Contact(["platform"], ap.Plane((0, 0, 1), delta.start[2] - 0.05), 0.5)
+    floor = ap.Contact(["platform"], ap.Plane((0, 0, 1), delta.start[2] - 0.05), 0.5, friction=0.0)
     exact = ap.simulate(dyn, until=0.15, contacts=floor)
     (impact,) = exact.events
     q, v, _ = run_scan(with_impulses(dyn, Impulses(dyn, floor)), delta.start, np.zeros(3), h, round(0.15 / h))

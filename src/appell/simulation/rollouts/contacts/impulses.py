@@ -12,9 +12,10 @@ and its error is not reported:
 
   - The sweeps (`impulse_laws.gauss_seidel`) stop before (1) has converged. Many points on one body need more sweeps.
   - Impacts and changes of contact are shifted by up to a step: first order in h, for any accuracy of the free motion.
-  - Newton's law with e > 0 may create energy (Kane's paradox). Half of the sweeps compute the impulses f₀ without
-    bounces, the other half continues from there to the impulses f with bounces, and f₀ + p (f - f₀) is used; p ≤ 1 is
-    the largest part for which the kinetic energy does not exceed its larger value at v and v°.
+  - The impact law is "newton" of `simulate`. With e > 0 it may create energy (Kane's paradox). Half of the sweeps
+    compute the impulses f₀ without bounces, the other half continues from there to the impulses f with bounces, and f₀
+    + p (f - f₀) is used; p ≤ 1 is the largest part for which the kinetic energy does not exceed its larger value at v
+    and v°.
 
 Points that are still inside a wall are moved back, without a change of speed, by pushes g ≥ 0 along normals and stops:
 
@@ -110,6 +111,7 @@ class Impulses:
         span: Scalar | None = None,
         t: Scalar | None = None,
         correct: bool = True,
+        refined: Callable[[Vector], list[Scalar]] | None = None,
     ) -> ImpulseResponse:
         """Return the impulses (1) of a step and their effects.
 
@@ -129,19 +131,33 @@ class Impulses:
             Time, s; required if walls appear or disappear.
         correct
             Whether to compute the position correction (3).
+        refined
+            Function that returns a better `free` from the velocities after the impulses for the given one, which are
+            computed without bounces and with half of the sweeps.
         """
-        pairs, step = self.walls, FreeStep(v, free, dt, dt if span is None else span)
+        pairs, span = self.walls, dt if span is None else span
         at_state = pairs.at(equations, q, v, t) if pairs.pairs else []
-        walls = wall_rows(at_state, pairs.restitution, pairs.friction, step)
-        stops = stop_rows(pairs.contacts.stops, pairs.contacts.restitution.tolist()[len(walls) :], q, step)
-        dry = drive_rows(equations, q, step)
+        of_stops = pairs.contacts.restitution.tolist()[len(at_state) :]
+
+        def laws(free: Vector) -> tuple[list[LawRows | None], list[LawRows], list[LawRows]]:
+            step = FreeStep(v, free, dt, span)
+            walls = wall_rows(at_state, pairs.restitution, pairs.friction, step)
+            return walls, stop_rows(pairs.contacts.stops, of_stops, q, step), drive_rows(equations, q, step)
+
+        walls, stops, dry = laws(free)
         law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
         if not law_rows:
+            free = refined(free) if refined else free
             return ImpulseResponse(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
-        solver = _Solver(equations, q, law_rows, self.sweeps)
-        f = solver.impulses(v, free, self.bounces)
+        solver, start = _Solver(equations, q, law_rows, self.sweeps), None
+        if refined is not None:
+            start = solver.impulses_without_bounces(free, max(1, self.sweeps // 2))
+            free = refined([x + y for x, y in zip(free, solver.velocity_change(start), strict=True)])
+            walls, stops, dry = laws(free)  # the rows are the same, the speeds of bounces are not
+            solver.law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
+        f = solver.impulses(v, free, self.bounces, start)
         after = [x + y for x, y in zip(free, solver.velocity_change(f), strict=True)]
-        correction = solver.correction(after, step.s) if correct else [0.0] * len(free)
+        correction = solver.correction(after, span) if correct else [0.0] * len(free)
         shares = iter(solver.shares(f))
         of_pairs: list[list[Scalar]] = [[0.0] * 3 for _ in walls]
         for rows, impulses in zip(walls, of_pairs, strict=True):
@@ -173,13 +189,18 @@ class _Solver:
         entries = iter(f)
         return [[next(entries) for _ in group.rows] for group in self.law_rows]
 
-    def impulses(self, before: Vector, free: Vector, bounces: bool) -> list[Scalar]:
-        """Return f of (1), with the largest part of the bounces that creates no energy."""
+    def impulses_without_bounces(self, free: Vector, sweeps: int, start: Vector | None = None) -> list[Scalar]:
+        """Return f of (1) after sweeps from initial impulses."""
         b = [dot(row, free) for row in self.rows]
+        return gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], sweeps, start)
+
+    def impulses(self, before: Vector, free: Vector, bounces: bool, start: Vector | None = None) -> list[Scalar]:
+        """Return f of (1), with the largest part of the bounces that creates no energy."""
         first = max(1, self.sweeps // 2) if bounces else self.sweeps
-        f0 = gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], first)
+        f0 = self.impulses_without_bounces(free, first, start)
         if not bounces:
             return f0
+        b = [dot(row, free) for row in self.rows]
         remaining = max(1, self.sweeps - first)
         f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0)
         change = [x - y for x, y in zip(f, f0, strict=True)]
@@ -223,20 +244,23 @@ def moreau_step(
     power: Power,
     projected: Projection,
     t: Scalar | None = None,
+    feedback: bool = False,
 ) -> tuple[list[Scalar], ImpulseResponse]:
     """Take a step with contacts as impulses at its middle (Moreau 1988, Jean 1999).
 
-        qₘ = q + ½h N(q) v        v° = v + h a(qₘ, v + ½h a(q, v))           the midpoint rule, free of contacts     (1)
+        qₘ = q + ½h N(q) v        v° = v + h a(qₘ, ½(v + ṽ))                 the midpoint rule, free of contacts     (1)
         v' = v° + M⁻¹Bᵀf          at qₘ, by `impulses` with s = ½h                                                   (2)
         q⁺ = q + N(qₘ) (½h (v + v') + δ)                                                                             (3)
         v⁺ = c v'                 c ≤ 1 so that E(q⁺, v⁺) ≤ E(q, v) + h P(qₘ, ½(v + v'))                             (4)
 
-    E is the energy and P the power of all inputs. Without contacts this is of second order. In a step with impulses,
-    (1) to (3) may create energy of the order of h, because the forces of (1) do not depend on the velocities after the
-    impulses, and of the order of h³ in any other step; (4) removes it and preserves the signs of all laws, so that a
-    motion without inputs never gains energy. If the correction δ would add too much energy, it is left to a later step.
-    A point that bounces without loss leaves with the speed of its arrival, and a point at rest keeps its position. See
-    the module docstring for the approximations.
+    E is the energy and P the power of all inputs. ṽ estimates the velocity after the step: v + h a(q, v), and with
+    `feedback` or viscous friction the result of (2) for this velocity in place of v°. Damping would otherwise act
+    against a motion that the contacts prevent, and a robot would come to rest in a wrong pose. Without contacts this is
+    of second order. In a step with impulses, (1) to (3) may create energy of the order of h, because the forces of (1)
+    do not depend on the velocities after the impulses, and of the order of h³ in any other step; (4) removes it and
+    preserves the signs of all laws, so that a motion without inputs never gains energy. If the correction δ would add
+    too much energy, it is left to a later step. A point that bounces without loss leaves with the speed of its arrival,
+    and a point at rest keeps its position. See the module docstring for the approximations.
 
     Parameters
     ----------
@@ -254,6 +278,8 @@ def moreau_step(
         Projection of a configuration: unit quaternions, closed loops.
     t
         Time at the start of the step, s; required if walls appear or disappear.
+    feedback
+        Whether a control law is evaluated within the step.
 
     Returns
     -------
@@ -261,9 +287,16 @@ def moreau_step(
         Configuration after the step, and the impulses with v⁺.
     """
     middle = projected(_along(q, equations.rate(q, v), 0.5 * h))
-    free = _along(v, acceleration(middle, _along(v, acceleration(q, v), 0.5 * h)), h)
-    now = None if t is None else t + 0.5 * h
-    response = impulses.response(equations, middle, v, free, h, span=0.5 * h, t=now)
+    now, a = None if t is None else t + 0.5 * h, acceleration(q, v)
+
+    def second_stage(after: Vector) -> list[Scalar]:
+        return _along(v, acceleration(middle, [0.5 * (x + y) for x, y in zip(v, after, strict=True)]), h)
+
+    if feedback or _is_damped(equations):
+        free, refined = _along(v, a, h), second_stage
+    else:
+        free, refined = _along(v, acceleration(middle, _along(v, a, 0.5 * h)), h), None
+    response = impulses.response(equations, middle, v, free, h, span=0.5 * h, t=now, refined=refined)
     mean = [0.5 * (x + y) for x, y in zip(v, response.v, strict=True)]
     straight = projected(_along(q, equations.rate(middle, mean), h))
     corrected = projected(_along(q, equations.rate(middle, _along(response.correction, mean, h)), 1.0))
@@ -274,6 +307,12 @@ def moreau_step(
     kinetic, energy = (select(excess, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
     c = sqrt(maximum(1.0 - maximum(energy - allowed, 0.0) / (kinetic + MIN_DIVISOR), 0.0) + MIN_DIVISOR)
     return end, replace(response, v=[c * x for x in response.v])
+
+
+def _is_damped(equations: Equations) -> bool:
+    """Return whether joints have friction that depends smoothly on their speeds."""
+    frictions = [drive.actuator.friction for drive in equations.drives] if equations.friction else []
+    return any(friction.viscous > 0.0 or friction.width > 0.0 for friction in frictions)
 
 
 def input_power(equations: Equations, q: Vector, v: Vector, tau: Vector) -> Scalar:

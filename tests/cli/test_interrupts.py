@@ -1,0 +1,33 @@
+"""Ctrl-C ends the command without a traceback, whatever it is importing or doing."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = """
+import sys
+from appell.cli.entry import run
+sys.argv = ["appell", "simulate", "puma", "--until", "1000"]
+print("started", flush=True)
+run()
+"""
+
+
+@pytest.mark.parametrize("delay_s", [0.02, 0.2, 0.8])
+def test_an_interrupt_ends_the_command_with_code_130_and_no_traceback(delay_s):
+    """The first delays fall into imports of the command line, the others into those of the command and its run."""
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "KeyboardInterrupt" not in errors
