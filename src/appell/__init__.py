@@ -100,6 +100,8 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.model.constraint import Universal as Universal
     from appell.model.constraint import Velocities as Velocities
     from appell.model.constraint import Weld as Weld
+    from appell.model.contact import Sole as Sole
+    from appell.model.contact import Touch as Touch
     from appell.model.frame import Frame as Frame
     from appell.model.joints import Continuous as Continuous
     from appell.model.joints import Floating as Floating
@@ -166,6 +168,7 @@ _NAMES = {  # module -> the public names that it defines
         "Constraint Cylindrical Distance Flat Gear Hinge OnLine OnPlane Orientation Point Prescribed Rolling "
         "Skate Slider Universal Velocities Weld"
     ),
+    "appell.model.contact": "Sole Touch",
     "appell.model.frame": "Frame",
     "appell.model.joints": "Continuous Floating Planar Prismatic Revolute Spherical",
     "appell.model.limits": "Limits",

@@ -186,6 +186,12 @@ def test_values_that_mjcf_cannot_express_are_listed_in_a_warning():
         ap.to_mjcf(builder.build())
 
 
+def test_a_torque_limit_of_zero_is_named_because_mujoco_rejects_empty_ranges():
+    robot = ap.load("pendulum").with_actuators({"hinge": ap.Actuator(torque=0.0)})
+    with pytest.warns(ModelWarning, match="cannot express torque limit 0 of joint 'hinge'"):
+        ap.load_text(ap.to_mjcf(robot), "mjcf")
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [

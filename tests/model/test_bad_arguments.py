@@ -65,6 +65,7 @@ def pendulum(**joint):
         (lambda huge: ap.Plane((0, 0, huge)), "the normal of a plane"),
         (lambda huge: ap.Plane((0, 0, 1), huge), "the offset of a plane is beyond the range of floats"),
         (lambda huge: ap.Sphere(huge), "the radius of a sphere is beyond the range of floats"),
+        (lambda huge: ap.Contact("tip", ap.Plane(), friction=huge), "friction beyond the range of floats"),
         (lambda huge: PENDULUM.with_gravity((0, 0, huge)), "the gravity of robot 'pendulum'"),
         (lambda huge: PENDULUM.with_payload(huge), "the payload is beyond the range of floats"),
         (lambda huge: ap.Body(huge), "mass beyond the range of floats"),
@@ -79,3 +80,8 @@ def pendulum(**joint):
 def test_integers_beyond_the_range_of_floats_are_refused_by_name(call, message, digits):
     with pytest.raises(ap.AppellError, match=message):
         call(10**digits)
+
+
+def test_imaginary_parts_are_not_dropped():
+    with pytest.raises(ap.DescriptionError, match="the centre of mass"):
+        ap.from_dh([ap.DH(mass=1.0, com=np.array([1.0 + 1.0j, 0.0, 0.0]), inertia=(1.0, 1.0, 1.0))])

@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Iterable
 
+import numpy as np
+
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, as_pose
 from appell.algebra.vector import ZERO, Vec3
@@ -20,7 +22,7 @@ from appell.model.body import INERTIA_FORMS, Body, as_inertia_matrix
 def number(value: object, what: str, where: str = "") -> float:
     """Return the value as a float; raise DescriptionError unless it is a finite real number."""
     try:
-        if isinstance(value, (bool, str, bytes)):
+        if isinstance(value, (bool, str, bytes, np.complexfloating)):  # float() drops the imaginary part
             raise TypeError
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -83,6 +83,10 @@ class DerivativeRule:
     def _make(self) -> EquationsFactory:
         return EquationsFactory(self.system, self.choice)
 
+    def equations(self, parameters: Vector) -> Equations:
+        """Return the equations with scalars for the inertial parameters of free bodies."""
+        return self._make(inertias_of(self.free, parameters) if self.free else {})
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
@@ -111,20 +115,21 @@ class DerivativeRule:
     def _derivatives(self, values: Sequence[Any], wrt: Sequence[str], loops: Loops) -> dict[tuple[str, str], Matrix]:
         """Return the derivatives of each result with respect to each argument."""
         given = dict(zip((array.name for array in self.inputs), values, strict=True))
-        equations = self._make(inertias_of(self.free, given["parameters"]) if self.free else {})
+        equations = self.equations(given.get("parameters", ()))
         wrenches = {frame: given[wrench_name(frame)] for frame in self.wrench_frames}
         q, zeros = given["q"], [0.0] * self.system.nv
         v = given.get("v", zeros)
         if self.name in FORCES:
-            forces = self._forces(equations, q, v, given.get("a", zeros), wrenches)
+            forces = self.forces(equations, q, v, given.get("a", zeros), wrenches)
             return {(self.outputs[0].name, name): getattr(forces, f"by_{name}") for name in wrt}
         a = equations.acceleration(q, v, given["tau"], wrenches)
-        of_a = forward_dynamics_derivatives(self._forces(equations, q, v, a, wrenches), wrt, loops)
+        of_a = forward_dynamics_derivatives(self.forces(equations, q, v, a, wrenches), wrt, loops)
         by_q, by_v = inline(self._rate.tape, q, v)
         of_rate = {"q": by_q, "v": by_v, "tau": [[0.0] * self.system.nv for _ in range(self.system.nq)]}
         return {("a", name): of_a[name] for name in wrt} | {("rate", name): of_rate[name] for name in wrt}
 
-    def _forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
+    def forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
+        """Return the derivatives of the forces Q(q, v, a) along the coordinates."""
         on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
         bodies = equations.body_force_derivatives(q, v, a, on_bodies, apart=self.name in MOTIONS)
         others = inline(self._others.tape, q, v, a, *wrenches.values())

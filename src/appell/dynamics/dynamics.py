@@ -25,11 +25,13 @@ from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.taylor import Taylor
 from appell.compile.tape.trace import trace
 from appell.dynamics import constraints, frames, motion
+from appell.dynamics.contacts import ContactSet
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
 from appell.formulate.systems import EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
+from appell.model.contact import Sole, Touch
 from appell.model.frame import Frame
 from appell.model.robot import refuse_immobile, refuse_unconstrained
 from appell.model.system import System
@@ -39,7 +41,9 @@ Refuse = Callable[[System, str], None]  # (system, name of a function): raises i
 MAX_UNCACHED_NV = 3  # number of velocities up to which tracing a function is as fast as reading its trace from disk
 
 
-def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None) -> locked_cached_property[Function]:
+def traced(
+    formula: Body, *, inertial: bool = True, refuse: Refuse | None = None, along: bool = False
+) -> locked_cached_property[Function]:
     """Return the property of `Dynamics` that traces a formula at first access.
 
     Parameters
@@ -47,6 +51,7 @@ def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None
     formula : function (equations, *arguments) -> results by name; the property takes over its name and docstring
     inertial : whether it depends on inertial parameters, so that those of free bodies are an argument
     refuse : raises for systems that do not have the function
+    along : whether the function is the derivative of the formula along the motion
     """
     doc = cleandoc(formula.__doc__ or "")
 
@@ -54,7 +59,8 @@ def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None
         if refuse is not None:
             refuse(dyn.system, formula.__name__)
         subject = dyn._subject(formula)
-        return dyn.function(formula.__name__, formula, doc, inertial=inertial, subject=subject)
+        function = dyn.function(formula.__name__, formula, doc, inertial=inertial, subject=subject)
+        return dyn.rate_along_motion(function) if along else function
 
     make.__doc__ = doc
     return locked_cached_property(make)
@@ -216,6 +222,8 @@ class Dynamics:
 
     energy = traced(motion.energy)
     momentum = traced(motion.momentum)
+    centroidal_matrix = traced(motion.centroidal_matrix)
+    centroidal_matrix_rate = traced(motion.centroidal_matrix_rate, along=True)
     center_of_mass = traced(motion.center_of_mass)
     coordinate_rate = traced(motion.coordinate_rate, inertial=False)
 
@@ -379,10 +387,40 @@ class Dynamics:
     def _make_of_frame(self, formula: Body, frame: Frame, axes: str) -> Function:
         name, doc = f"{formula.__name__}_{frame.name}", (formula.__doc__ or "").format(frame=frame.name, axes=axes)
         function = self.function(name, partial(formula, frame=frame, axes=axes), doc, inertial=False)
-        if formula not in frames.ALONG_MOTION:
-            return function
-        rate = along_motion(function.tape, name, lambda prescribed: self.equations_with((), prescribed))
-        return Function(rate, doc, self.system.owner, self.tangents)
+        return self.rate_along_motion(function) if formula in frames.ALONG_MOTION else function
+
+    def rate_along_motion(self, function: Function) -> Function:
+        """Return the rate of the results of a function of q and v (and a) along the motion."""
+        rate = along_motion(function.tape, function.name, lambda prescribed: self.equations_with((), prescribed))
+        return Function(rate, function.__doc__ or "", self.system.owner, self.tangents)
+
+    # ---- contacts
+
+    def contacts(self, **contacts: Touch | Sole) -> ContactSet:
+        """Return the functions of the robot on contacts whose footholds and active sets are arguments.
+
+        Parameters
+        ----------
+        **contacts : Touch or Sole
+            Frames that may touch, by names of your choice: a point (three rows) or a sole (six rows).
+
+        Returns
+        -------
+        ContactSet
+            Forward and inverse dynamics, impulses, derivatives, and contact quantities. Which contacts touch, and
+            where, are arguments: no change of them compiles anything.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+        >>> con = dyn.contacts(tip=ap.Touch("tool"))
+        >>> q, v = [0.3, -0.2], [0.0, 0.0]
+        >>> a, force, flag = con.forward_dynamics(q, v, dyn.gravity(q), con.poses(q), con.mask(), (0.0, 0.0))
+        >>> bool(abs(a).max() < 1e-9), force.tolist()
+        (True, [[0.0, 0.0, 0.0]])
+        """
+        return ContactSet(self, contacts)
 
     # ---- functions and equations
 

@@ -254,6 +254,16 @@ def momentum(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
     return {"momentum": [x for vector in equations.momentum(q, v) for x in vector]}
 
 
+def centroidal_matrix(equations: Equations, q: Vector) -> dict[str, Any]:
+    """A_g(q), the centroidal momentum matrix, (..., 6, nv): `momentum` is A_g v."""
+    return {"A": equations.centroidal_matrix(q)}
+
+
+def centroidal_matrix_rate(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
+    """dA_g/dt (q, v), the rate of the centroidal momentum matrix; that of the momentum is A_g a + dA_g/dt v."""
+    return {"A_rate": equations.centroidal_matrix(q)}
+
+
 def center_of_mass(equations: Equations, q: Vector) -> dict[str, Any]:
     """The centre of mass of all bodies in world coordinates, m."""
     return {"com": list(equations.center_of_mass(q))}

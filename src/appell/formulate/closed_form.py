@@ -262,6 +262,11 @@ class ClosedFormBodies:
             linear, angular = linear + p, angular + L
         return linear, angular - self.center_of_mass(q).cross(linear)
 
+    def centroidal_matrix(self, q: Vector) -> Matrix:
+        units = ([float(i == k) for i in range(self.mechanism.nv)] for k in range(self.mechanism.nv))
+        columns = [[x for vector in self.momentum(q, unit) for x in vector] for unit in units]
+        return [list(row) for row in zip(*columns, strict=True)]
+
     def center_of_mass(self, q: Vector) -> Vec3:
         return (1.0 / sum((inertia.mass for inertia in self.inertias), start=0.0)) * self._first_moment(q)
 

@@ -2,15 +2,20 @@
 
 T = Σᵢ ½ (V·p + ω·L)          p = m V + ω × h,  L = I ω + h × V   about the link's origin O               (1)
 U = -g · Σᵢ (m x_O + R h)                                                                                (2)
+
+A velocity vₖ moves everything outboard of its joint as one rigid body, so that column k of the centroidal momentum
+matrix is the momentum of the composite of link k in that motion, about the centre of mass c of all links:
+
+A_k = (R p, R L + (x_O - c) × R p)                                                                       (3)
 """
 
 from __future__ import annotations
 
-from appell.algebra.scalar import Scalar, Vector, is_number
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.formulate.kinematics import world_poses
-from appell.formulate.recursion import Velocity, link_transforms, velocities
+from appell.formulate.recursion import Velocity, composites, link_transforms, velocities
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.joints import Partial
@@ -54,6 +59,18 @@ def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
         angular = angular + R @ L + x.cross(p_world)
         first = first + link.inertia.mass * x + R @ link.inertia.first
     return linear, angular - (1.0 / _total_mass(tree)) * first.cross(linear)
+
+
+def centroidal_matrix(tree: Tree, q: Vector) -> Matrix:
+    """A_g(q), (6, nv), by (3): A_g v is the linear momentum and the angular momentum about the centre of mass."""
+    transforms = link_transforms(tree, q)
+    pose, composite, com = world_poses(tree, transforms), composites(tree, transforms), center_of_mass(tree, q)
+    columns = {}
+    for link in tree.links:
+        R, arm = pose[link.name].rotation, pose[link.name].translation - com
+        momenta = [composite[link.name].impulse(partial) for partial in link.partials]
+        columns[link.name] = [[*(p_world := R @ p), *(R @ L + arm.cross(p_world))] for p, L in momenta]
+    return tree.gather_columns(columns, rows=6)
 
 
 def _total_mass(tree: Tree) -> Scalar:

@@ -151,6 +151,10 @@ class Equations:
         """Linear momentum of the bodies, and angular momentum about their centre of mass, in world axes."""
         return self.bodies.momentum(q, self.map.velocity(q, v))
 
+    def centroidal_matrix(self, q: Vector) -> Matrix:
+        """A_g, with momentum = A_g v, plus the contribution of n."""
+        return self.map.pull_back(q, self.bodies.centroidal_matrix(q))
+
     def center_of_mass(self, q: Vector) -> Vec3:
         """Centre of mass of all bodies, in world coordinates."""
         return self.bodies.center_of_mass(q)

@@ -67,7 +67,7 @@ def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[
     transforms = link_transforms(tree, q)
     path = list(tree.path(frame.body))
     if len(path) > MAX_CARRIED_JOINTS:
-        partials, world = _partials_at_frame(path, transforms, frame)
+        partials, world = partials_at_frame(path, transforms, frame)
     else:
         world = world_poses(tree, transforms)[frame.body] @ frame.pose
         carried = carried_partials(tree, transforms)[frame.body]
@@ -77,7 +77,7 @@ def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[
     return tree.gather_columns(columns, rows=6)
 
 
-def _partials_at_frame(
+def partials_at_frame(
     path: Sequence[TreeLink], transforms: LinkTransforms, frame: Frame
 ) -> tuple[dict[str, list[Partial]], Pose]:
     """Partials of all links on the path to a frame, at the frame, and the frame's pose in the world, in O(n).

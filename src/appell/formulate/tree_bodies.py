@@ -113,6 +113,9 @@ class TreeBodies:
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
         return energy.momentum(self.tree, q, v)
 
+    def centroidal_matrix(self, q: Vector) -> Matrix:
+        return energy.centroidal_matrix(self.tree, q)
+
     def center_of_mass(self, q: Vector) -> Vec3:
         return energy.center_of_mass(self.tree, q)
 

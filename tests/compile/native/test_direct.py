@@ -111,6 +111,21 @@ def test_a_scalar_result_stays_a_numpy_scalar():
     assert isinstance(f(Q), np.float64)
 
 
+def test_functions_with_scalar_results_are_called_directly_and_leak_nothing():
+    f = Function.of("toy", {"q": 3}, lambda q: {"twice": [2.0 * x for x in q], "first": q[0], "last": q[2]})
+    f(Q)
+    assert isinstance(f.__call__, BuiltinFunctionType)
+    twice, first, last = f(Q)
+    assert isinstance(first, np.float64)
+    assert (first, last) == (Q[0], Q[2])
+    np.testing.assert_array_equal(twice, 2.0 * Q)
+    before, blocks = sys.getrefcount(np.dtype(np.float64)), sys.getallocatedblocks()
+    for _ in range(5000):
+        f(Q)
+    assert abs(sys.getrefcount(np.dtype(np.float64)) - before) <= 2
+    assert sys.getallocatedblocks() - blocks < 200
+
+
 def test_calls_leak_neither_arrays_nor_references(function):
     f = function(outputs=2)
     f(Q, M)

@@ -66,6 +66,8 @@ CALLS: dict[str, tuple[tuple[int, ...], str, Callable[[Any], Any]]] = {
     "Revolute(axis)": ((3,), "", lambda x: ap.Joint("j", ap.Revolute(x))),
     "Distance(length)": ((), "positive", lambda x: _checked(ap.Distance("tool", None, x))),
     "Gear(offset)": ((), "", lambda x: _checked(ap.Gear({"elbow": 1.0}, x))),
+    "DH(com)": ((3,), "", lambda x: ap.from_dh([ap.DH(mass=1.0, com=x, inertia=(1.0, 1.0, 1.0))])),
+    "Contact(friction)": ((), "positive", lambda x: ap.Contact("tool", ap.Plane(), friction=x)),
     "Limits(upper)": ((), "positive", lambda x: _limited(x)),
     "integrate(q)": ((2,), "", lambda x: _arm().integrate(x, [0.1, 0.2])),
     "rate(q)": ((2,), "", lambda x: _dynamics().gravity(x)),

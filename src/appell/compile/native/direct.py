@@ -5,7 +5,8 @@ single calls pass plain float64 vectors of the right shape, which a few comparis
 machine code (`_CALL`) that
 
     compares type, element type, layout and shape of every argument,
-    allocates the result arrays and, if there are several, their named tuple, and runs a kernel on one sample.
+    allocates the result arrays and, if there are several, their named tuple, runs a kernel on one sample, and
+    replaces arrays without axes by NumPy scalars, as a ufunc does.
 
 All other calls (a batch, a list, `out=`, another element type, a wrong shape) continue with the batch below. The bits
 are the same. One difference: floating-point errors are not checked for one sample, so `numpy.errstate` does not apply.
@@ -92,13 +93,13 @@ _MIN_UNLOCKED_SAMPLES = 16  # from this number on, the GIL is released
 _PLAIN_ARRAY = 0x101  # flags of an array: C-contiguous and aligned
 _WRITABLE_ARRAY = 0x501  # and writable
 _METH_FASTCALL_KEYWORDS = 0x82
-_PYARRAY_EMPTY = 184  # in the table of NumPy 1 and 2
+_PYARRAY_EMPTY, _PYARRAY_RETURN = 184, 76  # in the table of NumPy 1 and 2
 _MAX_OPERANDS = 32
 _MAX_AXES = 65  # NumPy allows 64, and a batch has one more
 
 # The plan: addresses and counts that the machine code reads, in this order, followed by one shape per operand.
 _OBJECTS = ("ndarray", "float64", "tuple", "results", "out_name", "empty", "incref", "decref", "allocate", "vectorcall")
-_PLAN = (*_OBJECTS, "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
+_PLAN = (*_OBJECTS, "unwrap", "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
 
 # Fragments of both functions. A plain array: type, element type, flags and number of axes (%depth) of an object.
 _CHECK_ARRAY = """\
@@ -449,7 +450,28 @@ prepare:
 run:
   %answer = phi ptr [ %result, %made ], [ %holder, %kept ]
   call void %loop(ptr %pointers, ptr %dims, ptr %steps, ptr null)
+  br i1 %several, label %convert, label %only
+only:
+  %unwrapped = call ptr %unwrap(ptr %answer)
+  ret ptr %unwrapped
+convert:
+  %c = phi i64 [ 0, %run ], [ %c.next, %converted ]
+  %cells = getelementptr i8, ptr %answer, i64 {items}
+  %cell = getelementptr ptr, ptr %cells, i64 %c
+  %array.result = load ptr, ptr %cell, align 8
+  %scalar.result = call ptr %unwrap(ptr %array.result)
+  store ptr %scalar.result, ptr %cell, align 8
+  %no.scalar = icmp eq ptr %scalar.result, null
+  br i1 %no.scalar, label %lost, label %converted
+converted:
+  %c.next = add i64 %c, 1
+  %unconverted = icmp ult i64 %c.next, %outs
+  br i1 %unconverted, label %convert, label %complete.answer
+complete.answer:
   ret ptr %answer
+lost:
+  call void %decref(ptr %answer)
+  ret ptr null
 
 {release_results}
 
@@ -472,8 +494,7 @@ _DEPTH_OF_SAMPLE = """\
 def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable | None:
     """Return a built-in function that computes plain samples and batches and passes all other calls to `otherwise`.
 
-    Return None where this is not possible: a scalar result would have to be a NumPy scalar instead of an array, and a
-    Python without the global interpreter lock has another object layout.
+    Return None where this is not possible: a Python without the global interpreter lock has another object layout.
 
     Parameters
     ----------
@@ -482,8 +503,7 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
     otherwise : called for all other calls
     """
     arrays = (*formula.inputs, *formula.outputs)
-    scalars = any(not array.shape for array in formula.outputs)
-    if scalars or len(arrays) > _MAX_OPERANDS or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if len(arrays) > _MAX_OPERANDS or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     shapes = [np.array([len(array.shape), *array.shape], dtype=np.intp) for array in arrays]
     dims = np.array([1, *(size for array in arrays for size in array.shape)], dtype=np.intp)
@@ -498,6 +518,7 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
         "results": id(results),
         "out_name": id(sys.intern("out")),
         "empty": array_function(_PYARRAY_EMPTY),
+        "unwrap": array_function(_PYARRAY_RETURN),
         "incref": function_address(python.Py_IncRef),
         "decref": function_address(python.Py_DecRef),
         "allocate": function_address(python.PyType_GenericAlloc),

@@ -66,6 +66,7 @@ def lost_in_mjcf(robot: Robot) -> str:
         actuator = link.joint.actuator
         lost = {key: x for key, x in non_default_entries(actuator).items() if key not in EXPRESSIBLE}
         lost = {key: x for key, x in lost.items() if key != "stribeck" or "static" in lost}
+        lost |= {"torque limit": 0.0} if actuator.torque_limit == 0.0 else {}  # MuJoCo rejects empty ranges
         phrases += [f"{key.replace('_', ' ')} {x:g} of joint '{link.joint.name}'" for key, x in lost.items()]
     merged = {link.name for group in link_groups(robot) for link in group.links[:-1]}
     phrases += [

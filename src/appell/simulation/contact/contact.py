@@ -19,7 +19,7 @@ from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape.trace import inline
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.formulate.equations import Equations
 from appell.formulate.kinematics import wall_motion
 from appell.model.frame import Frame
@@ -77,8 +77,8 @@ class Contact:
             raise ArgumentError(
                 f"a contact has restitution {e!r}.", expected="a number from 0 (no bounce) to 1 (no loss)"
             )
-        if not isinstance(mu, (int, float)) or not 0.0 <= mu < math.inf:
-            raise ArgumentError(f"a contact has friction {mu!r}.", expected="a finite number, at least 0")
+        if not isinstance(mu, (int, float)) or not (mu >= 0.0 and is_finite(mu)):
+            raise ArgumentError(f"a contact has friction {value_text(mu)}.", expected="a finite number, at least 0")
 
 
 def chosen_frames(dyn: Dynamics, points: tuple[str, ...]) -> list[Frame]:

@@ -1,0 +1,391 @@
+"""Derivatives of the dynamics of a robot on contacts, by the implicit function theorem.
+
+The residuals of (1) of `formulate.contacts` are r₁ = ID(q, v, a) - Jᵀλ - τ and r₂ = J a + γ. With X = M⁻¹Jᵀ,
+A⁺ the inverse of A in its active rows, Z = X A⁺ and P = M⁻¹ - Z Xᵀ, and R = ∂r/∂x at fixed a and λ:
+
+    ∂a = -P R₁ - Z R₂                    ∂λ = Zᵀ R₁ - A⁺ R₂                                                        (1)
+
+    x             R₁                                             R₂
+    q             derivative of inverse dynamics, λ constant     A_q + k_d V_q + k_p E
+                  in link axes
+    v             derivative of inverse dynamics                 A_v + k_d J
+    τ             -1                                             0
+    parameters    regressor                                      0
+    foothold      0                                              k_p (-T s; -½(tr Tᵀ 1 - Tᵀ) z) for a shift s and a
+                                                                 turn z in its own axes
+
+**Rows.** All twists are in the axes and at the origin of the contact frame c. S is the column of J of joint j, p the
+parent of the joint, × the cross product of twists. Inward from c to the world, where v_p = a_p = 0:
+
+    v_p = v_j - Σ S q̇           a_p = a_j - Σ S q̈ - v_j × Σ S q̇                                                   (2)
+    V_q = v_p × S               A_q = a_p × S + V_q × (v_c - v_p)             A_v = (v_p + v_j - v_c) × S           (3)
+    three rows: add  w × V_q.lin + V_q.ang × u  to A_q,   w × S.lin + S.ang × u  to A_v                              (4)
+    E.lin = S.lin + gap × S.ang            E.ang = ½ (tr Tᵀ 1 - T) S.ang                                             (5)
+
+**Free base.** R₁ = R₁' + M own (`derivatives.inverse`); R₂' = R₂ - J own, and own is subtracted from ∂a.
+
+**Foothold axes.** ∂λ_b = Tᵀ(∂λ + (J_w ∂q) × λ), and λ_b × z for a turn z of the foothold.
+
+**Loops.** -(1) is the product of R with K, one row per row of R: [P, -Z] and [Zᵀ, A⁺], ∂λ in foothold axes. R is
+sparse: a joint affects the rows inboard and outboard of it, and the contacts outboard. Each iteration of a loop
+computes one column from the rows of K at which R is not zero, so that columns with equal numbers of such rows share
+their code, whichever limb they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+from appell.algebra.loops import Loops, Rows
+from appell.algebra.matrix import IDENTITY
+from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_number
+from appell.algebra.vector import UNITS, ZERO, Vec3
+from appell.formulate.contacts import Contacted, ContactMotion, ContactRows, Foothold
+from appell.formulate.derivatives.inverse import Derivatives
+from appell.formulate.recursion import combine
+from appell.formulate.tree import Tree
+from appell.model.joints import Partial
+
+MAX_PADDING = 1.35  # a column may share the loop of columns with up to this many times its rows
+MAX_PART = 20  # columns of K per iteration; 20 rows of them, in registers of eight numbers, fit in 32 kB
+REST = Partial(ZERO, ZERO)
+
+
+@dataclass(frozen=True)
+class ContactColumn:
+    """R₁ and R₂ of one scalar x, ∂λ due to turned axes by row, and what is subtracted from ∂a."""
+
+    forces: Vector
+    rows: Vector
+    turned: Mapping[int, Scalar] = field(default_factory=dict)
+    separate: Mapping[int, Scalar] = field(default_factory=dict)
+
+    @cached_property
+    def needed(self) -> list[int]:
+        """Rows of R that are not zero."""
+        return [k for k, x in enumerate([*self.forces, *self.rows]) if not _is_zero(x)]
+
+
+def cross(x: Partial, y: Partial) -> Partial:
+    """Cross product of twists."""
+    return Partial(x.angular.cross(y.angular), x.angular.cross(y.linear) + x.linear.cross(y.angular))
+
+
+def sum_of(x: Partial, y: Partial) -> Partial:
+    return Partial(x.angular + y.angular, x.linear + y.linear)
+
+
+def difference(x: Partial, y: Partial) -> Partial:
+    return Partial(x.angular - y.angular, x.linear - y.linear)
+
+
+def row_derivatives(
+    tree: Tree,
+    contact: ContactRows,
+    motion: ContactMotion,
+    foot: Foothold,
+    q_rates: tuple[Vector, Vector],
+    gains: Vector,
+) -> tuple[Matrix, Matrix]:
+    """R₂ of the rows of one contact by q and by v, (size, nv) each; `q_rates` are v and a."""
+    v, a = q_rates
+    at_frame, speed, acceleration = motion.velocity, motion.velocity, motion.acceleration
+    w, u, size = at_frame.angular, at_frame.linear, contact.size
+    gap = Vec3.of(foot.gap(3))
+    turning = 0.5 * (foot.turn.trace * IDENTITY - foot.turn.T) if size == 6 else None
+    by_q: dict[str, list[Vector]] = {}
+    by_v: dict[str, list[Vector]] = {}
+    for link in tree.path(contact.frame.body):
+        partials, inner_speed, inner_acceleration = motion.partials[link.name], REST, REST
+        if link.parent is not None:  # (2)
+            angular, linear = [p.angular for p in partials], [p.linear for p in partials]
+            rates, second = tree.velocity(link, v), tree.velocity(link, a)
+            joint = Partial(combine(angular, rates), combine(linear, rates))
+            inner_speed = difference(speed, joint)
+            changed = Partial(combine(angular, second), combine(linear, second))
+            inner_acceleration = difference(difference(acceleration, changed), cross(speed, joint))
+        relative = difference(at_frame, inner_speed)
+        both = difference(sum_of(inner_speed, speed), at_frame)
+        by_q[link.name], by_v[link.name] = [], []
+        for S in partials:
+            V_q, A_v = cross(inner_speed, S), cross(both, S)  # (3)
+            A_q = sum_of(cross(inner_acceleration, S), cross(V_q, relative))
+            of_q, of_v = A_q.linear, A_v.linear
+            if size == 3:  # (4)
+                of_q = of_q + w.cross(V_q.linear) + V_q.angular.cross(u)
+                of_v = of_v + w.cross(S.linear) + S.angular.cross(u)
+            E = S.linear + gap.cross(S.angular)  # (5)
+            column_q = [*(of_q + gains[1] * V_q.linear + gains[0] * E)]
+            column_v = [*(of_v + gains[1] * S.linear)]
+            if turning is not None:
+                column_q += A_q.angular + gains[1] * V_q.angular + gains[0] * (turning @ S.angular)
+                column_v += A_v.angular + gains[1] * S.angular
+            by_q[link.name].append(column_q)
+            by_v[link.name].append(column_v)
+        speed, acceleration = inner_speed, inner_acceleration
+    return tree.gather_columns(by_q, rows=size), tree.gather_columns(by_v, rows=size)
+
+
+def motion_columns(
+    tree: Tree,
+    contacts: Sequence[ContactRows],
+    motions: Sequence[ContactMotion],
+    solution: Contacted,
+    inverse: Derivatives,
+    v: Vector,
+    gains: Vector,
+) -> dict[str, list[ContactColumn]]:
+    """Columns of q and v, from the derivatives of inverse dynamics and the motion of the contacts at the computed a."""
+    rows_q: Matrix = []
+    rows_v: Matrix = []
+    for contact, motion, foot in zip(contacts, motions, solution.stance.footholds, strict=True):
+        by_q, by_v = row_derivatives(tree, contact, motion, foot, (v, solution.a), gains)
+        rows_q, rows_v = rows_q + by_q, rows_v + by_v
+    turned = _turned(tree, contacts, motions, solution)
+    J, n = solution.stance.J, len(v)
+    columns: dict[str, list[ContactColumn]] = {"q": [], "v": []}
+    terms = (("q", inverse.by_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
+    for name, forces, rows, apart in terms:
+        for k in range(n):
+            separate = {i: apart[i][k] for i in range(n) if not _is_zero(apart[i][k])} if apart else {}
+            second = [row[k] for row in rows]
+            if separate:
+                second = [
+                    x - dot([row[i] for i in separate], list(separate.values()))
+                    for x, row in zip(second, J, strict=True)
+                ]
+            columns[name].append(
+                ContactColumn([row[k] for row in forces], second, turned[k] if name == "q" else {}, separate)
+            )
+    return columns
+
+
+def _turned(
+    tree: Tree, contacts: Sequence[ContactRows], motions: Sequence[ContactMotion], solution: Contacted
+) -> list[dict[int, Scalar]]:
+    """Tᵀ(J_w × λ) by row, for every velocity."""
+    result: list[dict[int, Scalar]] = [{} for _ in range(tree.robot.nv)]
+    parts = zip(contacts, motions, solution.stance.footholds, solution.stance.rows, strict=True)
+    for contact, motion, foot, rows in parts:
+        forces = [Vec3.of(solution.forces[k] for k in rows[i : i + 3]) for i in range(0, contact.size, 3)]
+        columns = {}
+        for name, partials in motion.partials.items():
+            moved = [[p.angular.cross(force) for force in forces] for p in partials]
+            columns[name] = [foot.turned([x for vector in vectors for x in vector]) for vectors in moved]
+        for i, row in zip(rows, tree.gather_columns(columns, rows=contact.size), strict=True):
+            for k, entry in enumerate(row):
+                if not _is_zero(entry):
+                    result[k][i] = entry
+    return result
+
+
+def foothold_columns(
+    contacts: Sequence[ContactRows], solution: Contacted, gains: Vector, n: int
+) -> list[ContactColumn]:
+    """Columns of the shifts and turns of all footholds."""
+    columns = []
+    size = len(solution.forces)
+    for contact, foot, rows in zip(contacts, solution.stance.footholds, solution.stance.rows, strict=True):
+        T, zeros = foot.turn.T, [0.0] * n
+        for unit in UNITS:
+            second: list[Scalar] = [0.0] * size
+            second[rows[0] : rows[0] + 3] = [-gains[0] * x for x in T @ unit]
+            columns.append(ContactColumn(zeros, second))
+        turning = -0.5 * (foot.turn.trace * IDENTITY - foot.turn)
+        forces = [Vec3.of(solution.forces[k] for k in rows[i : i + 3]) for i in range(0, contact.size, 3)]
+        for unit in UNITS:
+            second = [0.0] * size
+            if contact.size == 6:
+                second[rows[3] : rows[3] + 3] = [gains[0] * x for x in turning @ unit]
+            moved = [x for force in forces for x in (foot.turn @ force).cross(unit)]
+            columns.append(ContactColumn(zeros, second, dict(zip(rows, moved, strict=True))))
+    return columns
+
+
+def contact_derivatives(
+    solution: Contacted,
+    columns: Mapping[str, Sequence[ContactColumn]],
+    wanted: Collection[str],
+    loops: Loops,
+    *,
+    forces: bool,
+) -> dict[str, tuple[Matrix, Matrix]]:
+    """(∂a, ∂λ_b) with one column per scalar, by (1); without `forces`, ∂λ_b is empty. tau needs no columns."""
+    n, size = len(solution.a), len(solution.forces)
+    listed = [column for name in wanted if name != "tau" for column in columns[name]]
+    groups = [_Group.of(count, members, listed, loops) for count, members in _by_count(listed).items()]
+    K = _inverse_of_system(solution, loops, forces=forces)
+    parts = [part.products(groups, len(listed), n + size, loops) for part in K]
+    result = {}
+    for name in wanted:
+        if name == "tau":
+            tables = [part.values(loops, n + size)[:n] for part in K]
+            solutions = [[x for rows in entries for x in rows] for entries in zip(*tables, strict=True)]
+        else:
+            solutions = []
+            for column in columns[name]:
+                index = next(k for k, other in enumerate(listed) if other is column)
+                entries = [x for part in parts for x in part[index]]
+                for i, x in column.separate.items():
+                    entries[i] = entries[i] - x
+                for i, x in column.turned.items() if forces else ():
+                    entries[n + i] = entries[n + i] + x
+                solutions.append(entries)
+        matrix = [list(row) for row in zip(*solutions, strict=True)]
+        result[name] = matrix[:n], matrix[n:]
+    return result
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Columns with the same number of rows of K; `right` holds their entries in these rows."""
+
+    members: Sequence[int]
+    rows: Sequence[Sequence[int]]
+    right: Any
+
+    @staticmethod
+    def of(count: int, members: Sequence[int], columns: Sequence[ContactColumn], loops: Loops) -> _Group:
+        rows = [[*columns[c].needed, *[0] * (count - len(columns[c].needed))] for c in members]
+        entries = [[*columns[c].forces, *columns[c].rows] for c in members]
+        right = [
+            [*(values[k] for k in columns[c].needed), *[0.0] * (count - len(columns[c].needed))]
+            for c, values in zip(members, entries, strict=True)
+        ]
+        return _Group(members, rows, loops.given(right))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of K, in parts of `width` that a first-level cache can hold: row j of part p is row p height + j."""
+
+    table: Any
+    size: int
+    width: int
+
+    @property
+    def parts(self) -> range:
+        return range(-(-self.size // self.width))
+
+    def values(self, loops: Loops, height: int) -> Matrix:
+        """The rows of these columns."""
+        rows = loops.values(self.table)
+        return [[x for p in self.parts for x in rows[p * height + j]][: self.size] for j in range(height)]
+
+    def products(self, groups: Sequence[_Group], count: int, height: int, loops: Loops) -> Matrix:
+        """-Rᵀ K for every column R."""
+        solutions: Matrix = [[0.0] * self.size for _ in range(count)]
+        for group in groups:
+
+            def product(right: Vector, *rows: Vector) -> list[Vector]:
+                return [[_negative_product(right, column) for column in zip(*rows, strict=True)]]
+
+            order = [(p, k) for rows in _limbs(group.rows) for p in self.parts for k in rows]
+            reads = [Rows(group.right, [k for _, k in order])]
+            for number in range(len(group.rows[0])):
+                reads.append(Rows(self.table, [p * height + group.rows[k][number] for p, k in order]))
+            results = loops.table(len(order), self.width)
+            loops.each([product], [0] * len(order), reads, [Rows(results, range(len(order)))])
+            by_part = dict(zip(order, loops.values(results), strict=True))
+            for k, c in enumerate(group.members):
+                solutions[c] = [x for p in self.parts for x in by_part[p, k]][: self.size]
+        return solutions
+
+
+def _limbs(rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Indices of columns with the same rows, which reuse what a cache holds of K."""
+    limbs: dict[tuple[int, ...], list[int]] = {}
+    for k, needed in enumerate(rows):
+        limbs.setdefault(tuple(needed), []).append(k)
+    return list(limbs.values())
+
+
+def _inverse_of_system(solution: Contacted, loops: Loops, *, forces: bool) -> list[_Columns]:
+    """The columns of K: [P; Zᵀ] and, with `forces`, [-Z; A⁺] turned to foothold axes."""
+    system = solution.system
+    n, size = len(solution.a), len(solution.forces)
+    height = n + size
+    inverse = system.solver.inverse()
+    for k, m in enumerate(system.stance.mask):
+        inverse[k][k] = inverse[k][k] - (1.0 - m)
+    count = -(-n // MAX_PART)
+    width = -(-n // count)
+    of_a = _Columns(loops.table(count * height, width), n, width)
+
+    def part(row: Vector, p: int) -> list[Scalar]:
+        return [*row[p * width : (p + 1) * width], *[0.0] * (width - len(row[p * width : (p + 1) * width]))]
+
+    X = [system.factor.solve_lower(row) for row in system.Y]
+    M = system.factor.inverse()
+    X_table = loops.given([[x for row in X for x in part(row, p)] for p in of_a.parts])
+    M_table = loops.given([part(row, p) for p in of_a.parts for row in M])
+    inverse_table = loops.given(inverse)
+    turns = [foot.turn for foot in solution.stance.footholds]
+    turn_table = loops.given([[x for turn in turns for row in turn.rows for x in row]])
+
+    def contact_row(inverse_row: Vector, X: Vector) -> list[Vector]:
+        return [[dot(inverse_row, X[j::width]) for j in range(width)]] * 2
+
+    def velocity_row(M_row: Vector, X_row: Vector, Z: Vector) -> list[Vector]:
+        return [[x + _negative_product(X_row, Z[j::width]) for j, x in enumerate(M_row)]]
+
+    order = [(p, k) for p in of_a.parts for k in range(size)]
+    reads = [Rows(inverse_table, [k for _, k in order]), Rows(X_table, [p for p, _ in order])]
+    Z = loops.table(len(order), width)
+    writes = [Rows(Z, range(len(order))), Rows(of_a.table, [p * height + n + k for p, k in order])]
+    loops.each([contact_row], [0] * len(order), reads, writes)
+
+    Z_values, X_values = loops.values(Z), loops.values(X_table)
+    Z_rows = [Z_values[p * size : (p + 1) * size] for p in of_a.parts]
+    Z_table = loops.given([[x for row in rows for x in row] for rows in Z_rows])  # these are views
+    at = [(i // width, i % width) for i in range(n)]
+    X_columns = loops.given([X_values[p][j::width] for p, j in at])
+    Z_columns = loops.given([[row[j] for row in Z_rows[p]] for p, j in at])
+    order = [(p, i) for p in of_a.parts for i in range(n)]
+    reads = [
+        Rows(M_table, [p * n + i for p, i in order]),
+        Rows(X_columns, [i for _, i in order]),
+        Rows(Z_table, [p for p, _ in order]),
+    ]
+    loops.each([velocity_row], [0] * len(order), reads, [Rows(of_a.table, [p * height + i for p, i in order])])
+    if not forces:
+        return [of_a]
+
+    def turned(values: Vector, scalars: Vector, sign: float) -> list[Vector]:
+        result = []
+        for c, rows in enumerate(system.stance.rows):
+            matrix = [scalars[9 * c + 3 * i : 9 * c + 3 * i + 3] for i in range(3)]
+            for start in rows[::3]:
+                result += [sign * dot(row, values[start : start + 3]) for row in matrix]
+        return [result]
+
+    of_forces = _Columns(loops.table(height, size), size, size)
+    for source, sign, rows in ((Z_columns, -1.0, range(n)), (inverse_table, 1.0, range(n, height))):
+        reads = [Rows(source, range(len(rows))), Rows(turn_table, [0] * len(rows))]
+        body = partial(turned, sign=sign)
+        loops.each([body], [0] * len(rows), reads, [Rows(of_forces.table, rows)])
+    return [of_a, of_forces]
+
+
+def _by_count(columns: Sequence[ContactColumn]) -> dict[int, list[int]]:
+    """Group columns by their numbers of rows, padded to the largest number of the group."""
+    groups: dict[int, list[int]] = {}
+    sizes = {c: len(column.needed) for c, column in enumerate(columns) if column.needed}
+    for c in sorted(sizes, key=lambda c: -sizes[c]):
+        hosts = [count for count in groups if count <= MAX_PADDING * sizes[c]]
+        groups.setdefault(min(hosts, default=sizes[c]), []).append(c)
+    return groups
+
+
+def _negative_product(x: Vector, y: Vector) -> Scalar:
+    total: Scalar = 0.0
+    for first, second in zip(x, y, strict=True):
+        total = total - first * second
+    return total
+
+
+def _is_zero(x: Scalar) -> bool:
+    return is_number(x) and x == 0.0
