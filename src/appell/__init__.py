@@ -24,23 +24,23 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell import kinematics as kinematics
     from appell import motion as motion
     from appell import sweeps as sweeps
+    from appell.algebra.elementwise import abs as abs
+    from appell.algebra.elementwise import arccos as arccos
+    from appell.algebra.elementwise import arcsin as arcsin
+    from appell.algebra.elementwise import atan2 as atan2
+    from appell.algebra.elementwise import cos as cos
+    from appell.algebra.elementwise import erf as erf
+    from appell.algebra.elementwise import exp as exp
+    from appell.algebra.elementwise import log as log
+    from appell.algebra.elementwise import maximum as maximum
+    from appell.algebra.elementwise import minimum as minimum
+    from appell.algebra.elementwise import power as power
+    from appell.algebra.elementwise import select as select
+    from appell.algebra.elementwise import sign as sign
+    from appell.algebra.elementwise import sin as sin
+    from appell.algebra.elementwise import sqrt as sqrt
+    from appell.algebra.elementwise import tanh as tanh
     from appell.algebra.rotation import Pose as Pose
-    from appell.algebra.scalar import abs as abs
-    from appell.algebra.scalar import arccos as arccos
-    from appell.algebra.scalar import arcsin as arcsin
-    from appell.algebra.scalar import atan2 as atan2
-    from appell.algebra.scalar import cos as cos
-    from appell.algebra.scalar import erf as erf
-    from appell.algebra.scalar import exp as exp
-    from appell.algebra.scalar import log as log
-    from appell.algebra.scalar import maximum as maximum
-    from appell.algebra.scalar import minimum as minimum
-    from appell.algebra.scalar import power as power
-    from appell.algebra.scalar import select as select
-    from appell.algebra.scalar import sign as sign
-    from appell.algebra.scalar import sin as sin
-    from appell.algebra.scalar import sqrt as sqrt
-    from appell.algebra.scalar import tanh as tanh
     from appell.algebra.vector import Vec3 as Vec3
     from appell.compile.function import Function as Function
     from appell.compile.native.threads import set_threads as set_threads
@@ -141,7 +141,8 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
 
 _NAMES = {  # module -> the public names that it defines
     "appell.algebra.rotation": "Pose",
-    "appell.algebra.scalar": "abs arccos arcsin atan2 cos erf exp log maximum minimum power select sign sin sqrt tanh",
+    "appell.algebra.elementwise": "abs arccos arcsin atan2 cos erf exp log maximum minimum power select sign sin sqrt "
+    "tanh",
     "appell.algebra.vector": "Vec3",
     "appell.compile.function": "Function",
     "appell.compile.native.threads": "set_threads threads",

@@ -73,7 +73,8 @@ def sqrt(x: Scalar) -> Scalar:
 def exp(x: Scalar) -> Scalar:
     """Return eˣ of a number or traced scalar.
 
-    >>> exp(0.0), exp(1000.0), exp(-1000.0)
+    >>> import appell as ap
+    >>> ap.exp(0.0), ap.exp(1000.0), ap.exp(-1000.0)
     (1.0, inf, 0.0)
     """
     return _of_number(math.exp, np.exp, x) if is_number(x) else _method(x, "exp")()
@@ -82,7 +83,8 @@ def exp(x: Scalar) -> Scalar:
 def log(x: Scalar) -> Scalar:
     """Return the natural logarithm of a number or traced scalar: -inf for 0, NaN for negative numbers.
 
-    >>> log(1.0), log(0.0), log(-1.0)
+    >>> import appell as ap
+    >>> ap.log(1.0), ap.log(0.0), ap.log(-1.0)
     (0.0, -inf, nan)
     """
     return _of_number(math.log, np.log, x) if is_number(x) else _method(x, "log")()
@@ -91,7 +93,8 @@ def log(x: Scalar) -> Scalar:
 def tanh(x: Scalar) -> Scalar:
     """Return the hyperbolic tangent of a number or traced scalar.
 
-    >>> tanh(-20.0)
+    >>> import appell as ap
+    >>> ap.tanh(-20.0)
     -1.0
     """
     return math.tanh(x) if is_number(x) else _method(x, "tanh")()
@@ -100,7 +103,8 @@ def tanh(x: Scalar) -> Scalar:
 def arcsin(x: Scalar) -> Scalar:
     """Return the arcsine of a number or traced scalar in rad, in [-π/2, π/2]; NaN if |x| > 1.
 
-    >>> arcsin(1.0) == math.pi / 2, arcsin(2.0)
+    >>> import math, appell as ap
+    >>> ap.arcsin(1.0) == math.pi / 2, ap.arcsin(2.0)
     (True, nan)
     """
     return _of_number(math.asin, np.arcsin, x) if is_number(x) else _method(x, "arcsin")()
@@ -109,7 +113,8 @@ def arcsin(x: Scalar) -> Scalar:
 def arccos(x: Scalar) -> Scalar:
     """Return the arccosine of a number or traced scalar in rad, in [0, π]; NaN if |x| > 1.
 
-    >>> arccos(1.0), arccos(2.0)
+    >>> import appell as ap
+    >>> ap.arccos(1.0), ap.arccos(2.0)
     (0.0, nan)
     """
     return _of_number(math.acos, np.arccos, x) if is_number(x) else _method(x, "arccos")()
@@ -118,7 +123,8 @@ def arccos(x: Scalar) -> Scalar:
 def erf(x: Scalar) -> Scalar:
     """Return the error function of a number or traced scalar, 2/√π ∫₀ˣ exp(-t²) dt.
 
-    >>> erf(0.0), erf(6.0)
+    >>> import appell as ap
+    >>> ap.erf(0.0), ap.erf(6.0)
     (0.0, 1.0)
     """
     return math.erf(x) if is_number(x) else _method(x, "erf")()
@@ -130,7 +136,8 @@ def power(x: Scalar, y: Scalar) -> Scalar:
     A negative x with a y that is not an integer gives NaN. `x ** 3` of a traced scalar is a product; `power(x, 3.0)` is
     more accurate for high powers, and slower.
 
-    >>> power(2.0, -1.0), power(-8.0, 3.0), power(-8.0, 0.5), power(0.0, -1.0)
+    >>> import appell as ap
+    >>> ap.power(2.0, -1.0), ap.power(-8.0, 3.0), ap.power(-8.0, 0.5), ap.power(0.0, -1.0)
     (0.5, -512.0, nan, inf)
     """
     if is_number(x) and is_number(y):
@@ -150,7 +157,8 @@ def _of_number(function: Callable[..., float], numpy_function: Callable[..., Any
 def abs(x: Scalar) -> Scalar:
     """Return |x| of a number or traced scalar. The derivative at 0 is -1, that of `select(x, x, -x)`.
 
-    >>> abs(-2.5)
+    >>> import appell as ap
+    >>> ap.abs(-2.5)
     2.5
     """
     return math.fabs(x) if is_number(x) else _method(x, "fabs")()
@@ -159,7 +167,8 @@ def abs(x: Scalar) -> Scalar:
 def sign(x: Scalar) -> Scalar:
     """Return 1, 0 or -1 with the sign of a number or traced scalar, NaN for NaN. The derivative is 0 everywhere.
 
-    >>> sign(-2.5), sign(0.0)
+    >>> import appell as ap
+    >>> ap.sign(-2.5), ap.sign(0.0)
     (-1.0, 0.0)
     """
     return float(np.sign(x)) if is_number(x) else _method(x, "sign")()
@@ -170,7 +179,8 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
 
     Where they are equal, the derivative is that of y, as of `select(y - x, x, y)`.
 
-    >>> minimum(1.0, 2.0), minimum(1.0, math.nan)
+    >>> import math, appell as ap
+    >>> ap.minimum(1.0, 2.0), ap.minimum(1.0, math.nan)
     (1.0, nan)
     """
     if is_number(x) and is_number(y):
@@ -183,7 +193,8 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
 
     Where they are equal, the derivative is that of y, as of `select(x - y, x, y)`.
 
-    >>> maximum(1.0, 2.0), maximum(math.nan, 2.0)
+    >>> import math, appell as ap
+    >>> ap.maximum(1.0, 2.0), ap.maximum(math.nan, 2.0)
     (2.0, nan)
     """
     if is_number(x) and is_number(y):

@@ -12,11 +12,12 @@ own arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from appell.compile.native.threads import THREAD_COUNT, threads
 from appell.compile.results import results_type
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import is_traced
 from appell.errors import ArgumentError
 
 _PLAIN_TYPES = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
@@ -39,8 +41,11 @@ _APPLIED_BY = {  # by package: how to apply a function to its arrays
 class Caller:
     """Calls a ufunc, and raises an error that names the wrong argument if the ufunc rejects the call."""
 
-    def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str):
+    def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str, compose: Callable[..., Any]):
         self.ufunc, self.formula, self._max_arguments = ufunc, formula, len(formula.inputs)
+        # called with arguments that hold traced scalars, which the ufunc rejects; it belongs to the function, which
+        # holds this object
+        self._compose = WeakMethod(compose)
         self.title, self._results = title(formula.name, owner), results_type(formula.name, formula.outputs)
 
     def __call__(self, *arguments, **options):
@@ -77,6 +82,8 @@ class Caller:
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments in order, or raise an error that names the wrong argument."""
+        if (compose := self._compose()) is not None and any(map(is_traced, (*arguments, *options.values()))):
+            return compose(arguments, options)
         inputs = self.formula.inputs
         names = [array.name for array in inputs]
         named = {key: options.pop(key) for key in [*options] if key in names or key not in _OPTIONS}

@@ -31,6 +31,7 @@ import numpy as np
 from appell.compile.arguments import Caller, title
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.trace_cache import Stored, cached_trace
+from appell.compile.compose import composed, inherited
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.build_lock import BUILD_LOCK, locked_cached_property
 from appell.compile.native.direct import direct_call
@@ -38,15 +39,27 @@ from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.packed import Packed, pack
+from appell.compile.program.program import Program
+from appell.compile.program.reverse import Gradient, NotReversibleError, reverse
 from appell.compile.program.roll import roll
 from appell.compile.tape.count import OpCount
-from appell.compile.tape.differentiate import along, jacobian, seed, weighted
+from appell.compile.tape.differentiate import (
+    MAX_FORWARD_COLUMNS,
+    Elements,
+    Seed,
+    along,
+    columns_of,
+    jacobian,
+    seed,
+    weighted,
+)
 from appell.compile.tape.formula import Formula, count, fused, unrolled
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
 from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import Array, Tape, arrays
-from appell.compile.tape.trace import trace
+from appell.compile.tape.trace import is_traced, trace
+from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError, unknown_name
 
 if TYPE_CHECKING:
@@ -145,13 +158,15 @@ class Function:
             Core shape of every argument, in order: `{"q": 6, "M": (6, 6), "t": ()}`. An integer is the size of a
             vector, `()` a scalar.
         body : callable
-            Receives one nested list of traced scalars per argument (a scalar for the shape `()`) and returns the
-            results by name, as scalars or nested lists. Use the functions of `ap` (`ap.sin`, `ap.exp`,
-            `ap.maximum`, ...) and `ap.select` instead of `math` and `if`.
+            Receives one array of traced scalars per argument (a scalar for the shape `()`) and returns the results
+            by name, as scalars, arrays or nested lists. Arrays support indexing, slicing, arithmetic, `@`, sums and
+            functions of NumPy such as `np.sin`. Other functions may be called: they become part of this one. Use
+            the functions of `ap` (`ap.sin`, `ap.exp`, `ap.maximum`, ...) and `ap.select` instead of `math` and `if`.
         doc, owner : str
             Docstring, and the name of the system in messages.
         tangents : mapping of str to Tape
-            Directions of arguments that are not a vector space; see `Function`.
+            Directions of arguments that are not a vector space; see `Function`. By default an argument that `body`
+            passes to a function of a robot inherits them, so that derivatives are along velocities.
         loops : bool
             Pass `body` one more argument, the last: `appell.algebra.loops.Loops`, whose loops are not unrolled.
         subject : str, optional
@@ -173,8 +188,22 @@ class Function:
         >>> float(f([3.0, 4.0]))
         5.0
         """
-        formula = cached_trace(subject, lambda: (roll if loops else trace)(name, arrays(inputs), body))
-        return cls(formula, doc, owner, tangents)
+        shapes, of = arrays(inputs), title(f"'{name}'", owner)
+
+        def on_arrays(*values):
+            pairs = zip(values, shapes, strict=False)  # `loops` may follow
+            given = [traced_array(value, f"argument {array.name} of {of}") for value, array in pairs]
+            results = body(*given, *values[len(shapes) :])
+            if not tangents:
+                directions.update(inherited(of, given, shapes))
+            graphs.extend(scalar.graph for value in given for scalar in np.ravel(value)[:1])
+            return results
+
+        directions, graphs = dict(tangents), list[Graph]()
+        formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
+        if not loops and any(graph.has_large_products for graph in graphs):
+            formula = roll(name, shapes, lambda *values: on_arrays(*values[: len(shapes)]))
+        return cls(formula, doc, owner, directions)
 
     def __repr__(self) -> str:
         arguments, results = (", ".join(map(str, arrays)) for arrays in (self.inputs, self.outputs))
@@ -245,7 +274,7 @@ class Function:
 
     @locked_cached_property
     def _caller(self) -> Caller:
-        return Caller(self._loops.ufunc(), self.fused, self.owner)
+        return Caller(self._loops.ufunc(), self.fused, self.owner, self._composed)
 
     @locked_cached_property
     def ufunc(self) -> np.ufunc:
@@ -256,13 +285,21 @@ class Function:
         return caller.ufunc
 
     def _first_call(self, *arguments, **options):
-        """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled."""
+        """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled.
+
+        With traced scalars nothing is compiled: the call is part of another function that is being traced.
+        """
+        if any(map(is_traced, (*arguments, *options.values()))):
+            return self._composed(arguments, options)
         kinds = {getattr(x, "dtype", None) for x in arguments}
         if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
             self._loops.load(np.float32)
             return self._caller(*arguments, **options)
         _ = self.ufunc
         return self.__call__(*arguments, **options)
+
+    def _composed(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        return composed(self.title, self.tape, self.tangents, arguments, named)
 
     def compile(self, dtype=np.float64) -> Function:
         """Compile now instead of at the first call, and return the function itself.
@@ -359,13 +396,33 @@ class Function:
     def _jacobian(self, wrt: tuple[str, ...]) -> Function:
         seeds = self._seeds("jacobian", wrt)
         by_rule = self.rule(wrt) if self.rule is not None else None
-        work = len(self.formula) * sum(seed.outputs[0].shape[1] for seed in seeds)
+        columns = sum(map(columns_of, seeds))
+        if columns > MAX_FORWARD_COLUMNS and (reversed_program := self._reversed(wrt, seeds)) is not None:
+            return self._derived(reversed_program, f"Derivative of {self.name} with respect to {', '.join(wrt)}.")
+        work = len(self.formula) * columns
         if by_rule is not None and work > MIN_CACHED_WORK:
             return by_rule
         subject = content_hash("jacobian", self.tape, seeds, wrt) if work > MIN_CACHED_WORK else None
         tape = cached_trace(subject, lambda: jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt))
         differentiated = self._derived(tape, f"Derivative of {self.name} with respect to {', '.join(wrt)}.")
         return by_rule if by_rule is not None and len(differentiated.fused) > len(by_rule.fused) else differentiated
+
+    def _reversed(self, wrt: tuple[str, ...], seeds: Sequence[Seed]) -> Program | None:
+        """Return the gradient of a program with one scalar result as a program; None if it has to be unrolled."""
+        [result, *others], program = self.outputs, self.formula
+        if (
+            not isinstance(program, Program)
+            or others
+            or result.size > 1
+            or not all(isinstance(x, Elements) for x in seeds)
+        ):
+            return None
+        gradients = [Gradient(f"d{result.name}_d{name}", name) for name in wrt]
+        try:
+            made = reverse(program, f"{self.name}_d{'_d'.join(wrt)}", self.inputs, {result.name: 1.0}, gradients)
+        except NotReversibleError:
+            return None
+        return replace(made, outputs=tuple(replace(each, shape=(*result.shape, *each.shape)) for each in made.outputs))
 
     def gradient(self, wrt: str) -> Function:
         """Return the gradient of a function with one scalar result with respect to an argument.
@@ -377,9 +434,9 @@ class Function:
         >>> f.gradient("v")([3.0, 4.0])
         array([3., 4.])
         """
-        if len(self.tape.results) != 1:
+        if (count := sum(array.size for array in self.outputs)) != 1:
             raise ArgumentError(
-                f"gradient of {self.title}: it has {len(self.tape.results)} scalar results.",
+                f"gradient of {self.title}: it has {count} scalar results.",
                 expected="a function with one scalar result",
                 hint="Use jacobian() for several results.",
             )
@@ -476,7 +533,7 @@ class Function:
             used.append(next(each for each in candidates if each not in used))
         return used[len(self.inputs) :]
 
-    def _seeds(self, use: str, wrt: Sequence[str]) -> list[Tape]:
+    def _seeds(self, use: str, wrt: Sequence[str]) -> list[Seed]:
         names = [array.name for array in self.inputs]
         if not wrt:
             raise ArgumentError(

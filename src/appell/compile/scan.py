@@ -188,7 +188,7 @@ class Scan:
         carried, held, driven : mapping of str to int or tuple of int
             Core shapes of the arguments of a step, as in `Function.of`.
         body : callable
-            Receives nested lists of scalars for the carried, held and driven arrays, in this order, and returns the
+            Receives arrays of traced scalars for the carried, held and driven arrays, in this order, and returns the
             carried arrays after the step and any further results, by name.
         owner, doc : str
             Name of the system in messages, and docstring.
@@ -208,6 +208,7 @@ class Scan:
 
         inputs = [array for each in kinds for array in each]
         step = Function.of(name, inputs, ordered, doc, owner, loops=loops, subject=subject)
+        step = Function(step.formula, doc, owner)  # without tangents: a scan carries the entries of quaternions
         return cls(step, len(kinds[0]), len(kinds[1]))
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile.function import Function
+from appell.compile.tape.traced_array import traced_array
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
@@ -101,7 +102,7 @@ def _of_law(law: Callable, actuators: Iterable[str] | None, limits: Any) -> Acti
     low, high = _bounds(limits, None)
 
     def torque(t, q, v, memory, action):
-        return called(law, f"law '{name_of(law)}'", q, v, action), memory
+        return called(law, f"law '{name_of(law)}'", traced_array(q), traced_array(v), traced_array(action)), memory
 
     names = tuple(f"action {k + 1}" for k in range(len(low)))
     return Actions(names, low, high, None, KernelLaw(name_of(law), torque, signal_size=len(low)))

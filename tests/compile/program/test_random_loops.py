@@ -6,10 +6,13 @@ from hypothesis import strategies as st
 
 from appell.algebra.loops import UNROLLED
 from appell.compile.llvm.lanes import Form
+from appell.compile.program.reverse import Gradient, NotReversibleError, reverse
 from appell.compile.program.roll import roll
+from appell.compile.tape.differentiate import jacobian, weighted
+from appell.compile.tape.differentiate import seed as seed_of
 from appell.compile.tape.evaluate import evaluate
 from appell.compile.tape.formula import fused, unrolled
-from appell.compile.tape.tape import arrays
+from appell.compile.tape.tape import Array, arrays
 from compile.program.interpreter import run
 from compile.ufuncs import make_ufunc
 from random_loops import SHAPES, SIZE, random_body
@@ -74,3 +77,24 @@ def test_results_with_sines_and_floats_do_not_depend_on_form_or_position_in_a_ba
             np.testing.assert_allclose(result, [row[column] for row in wanted], rtol=tolerance, atol=tolerance)
         for form in (Form(register=64), Form(chunk=5)):
             assert bits(make_ufunc(program, form=form)(a[::-1], b[::-1])) == bits(x[::-1] for x in first)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.booleans())
+def test_reverse_mode_of_a_program_is_that_of_its_tape(seed, angles):
+    program = roll("any", arrays(SHAPES), random_body(seed, angles))
+    tape = unrolled(program)
+    weights = {array.name: f"by_{array.name}" for array in program.outputs}
+    by = [Array(weights[array.name], array.shape) for array in program.outputs]
+    gradients = [Gradient(f"d{name}", name) for name in ("q", "p")]
+    try:
+        reversed_program = reverse(program, "back", (*program.inputs, *by), weights, gradients)
+    except NotReversibleError:
+        return
+    (q, *_), (p, *_) = samples(seed)
+    given_weights = [np.random.default_rng(seed).uniform(-1, 1, array.shape) for array in by]
+    total = weighted(tape, "total", by)
+    seeds_of = [seed_of(total.inputs, name) for name in ("q", "p")]
+    expected = evaluate(jacobian(total, "slopes", seeds_of, ("q", "p")), q, p, *given_weights)
+    for slope, other in zip(run(reversed_program, q, p, *given_weights), expected, strict=True):
+        np.testing.assert_allclose(slope, np.ravel(other), rtol=1e-9, atol=1e-9)

@@ -214,7 +214,7 @@ def test_a_cost_that_cannot_be_traced_is_refused_with_its_line(puma):
         ({"law": 3.0}, "law is 3.0"),
         ({"reference": [0.0]}, "reference is given without a law"),
         ({"cost": 3.0}, "cost is 3.0"),
-        ({"cost": lambda t, q, v, tau: q}, r"cost '<lambda>' returned \["),
+        ({"cost": lambda t, q, v, tau: q}, r"cost '<lambda>' returned <array of traced"),
     ],
 )
 def test_invalid_laws_and_costs_are_named(puma, options, message):

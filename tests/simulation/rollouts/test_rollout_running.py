@@ -266,7 +266,7 @@ def test_the_page_on_rollouts_runs(monkeypatch, tmp_path):
         warnings.simplefilter("error", ap.StepWarning)
         for block in blocks:
             exec(compile(block, "rollouts.md", "exec"), names)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     assert (tmp_path / "spread.png").exists()
 
 

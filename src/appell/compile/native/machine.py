@@ -108,7 +108,7 @@ def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool, cache:
 
 MIN_PART_CHARACTERS = 30_000  # about 30 ms of code generation
 
-_HEADER = re.compile(r"define (?:internal )?(?P<kind>.+?) @(?P<name>\w+)\((?P<arguments>.*)\)(?P<rest>.*) \{\n")
+_HEADER = re.compile(r"define (?:internal )?(?P<kind>.+?) @(?P<name>[\w.]+)\((?P<arguments>.*)\)(?P<rest>.*) \{\n")
 _NAME = re.compile(r"@(?!llvm\.)([\w.]+)")
 _ARGUMENT = re.compile(r" %\w+")
 

@@ -430,7 +430,7 @@ def roll(name: str, inputs: Sequence[Array], body: Callable[..., Mapping[str, An
         results by name
     """
     graph = Graph()
-    rolled = Rolled(graph, sum(array.size for array in inputs))
+    graph.loops = rolled = Rolled(graph, sum(array.size for array in inputs))
     outputs, results = recorded(graph, name, inputs, lambda *arrays: body(*arrays, rolled))
     result_slots = _result_slots(rolled, results)
     straight = StraightCode(rolled)

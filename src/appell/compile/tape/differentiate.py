@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from appell.compile.tape.count import known
 from appell.compile.tape.graph import Graph
@@ -28,8 +29,29 @@ from appell.compile.tape.passes import in_groups
 from appell.compile.tape.tape import CONST, INPUT, Array, Tape
 from appell.errors import TraceError
 
+MAX_FORWARD_COLUMNS = 1000  # directions up to which a function with branches and few results uses forward mode
 
-def seed(inputs: Sequence[Array], wrt: str, tangent: Tape | None = None) -> Tape:
+
+@dataclass(frozen=True)
+class Elements:
+    """The seed of an argument that is a vector space: one direction per element, an identity block from input `start`.
+
+    As a tape, that of a thousand weights would have a million entries.
+    """
+
+    start: int
+    size: int
+
+
+Seed = Tape | Elements
+
+
+def columns_of(seed: Seed) -> int:
+    """Return the number of directions of a seed."""
+    return seed.size if isinstance(seed, Elements) else seed.outputs[0].shape[1]
+
+
+def seed(inputs: Sequence[Array], wrt: str, tangent: Tape | None = None) -> Seed:
     """Return the seed of one argument: one row per scalar input of all arguments, one column per direction.
 
     Parameters
@@ -40,15 +62,13 @@ def seed(inputs: Sequence[Array], wrt: str, tangent: Tape | None = None) -> Tape
     """
     position = [array.name for array in inputs].index(wrt)
     array, start = inputs[position], sum(array.size for array in inputs[:position])
+    if tangent is None:
+        return Elements(start, array.size)
     rows = sum(array.size for array in inputs)
     graph = Graph()
-    if tangent is not None:
-        index = graph.splice(tangent, [graph.input(start + k) for k in range(array.size)])
-        columns = tangent.outputs[0].shape[1]
-        entries = [index[k] for k in tangent.results]
-    else:
-        columns = array.size
-        entries = [graph.const(float(i == j)) for i in range(columns) for j in range(columns)]
+    index = graph.splice(tangent, [graph.input(start + k) for k in range(array.size)])
+    columns = tangent.outputs[0].shape[1]
+    entries = [index[k] for k in tangent.results]
     zero = graph.const(0.0)
     results = [zero] * (start * columns) + entries
     results += [zero] * (rows * columns - len(results))
@@ -114,7 +134,7 @@ def _square_sum(b: Graph, x: Sequence[int]) -> int:
     return b.add(b.mul(x[0], x[0]), b.mul(x[1], x[1]))
 
 
-def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
+def forward(tape: Tape, name: str, wrt: Sequence[Seed], outputs: Sequence[Array]) -> Tape:
     """Return the derivatives of the results along the columns of each seed (see `jacobian`), in one forward sweep.
 
     Parameters
@@ -143,7 +163,7 @@ def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
                 part = rule(graph, z, translated, d)
                 change[direction] = add(change[direction], part) if direction in change else part
         tangents.append({k: d for k, d in change.items() if d != zero})
-    widths = [seed.outputs[0].shape[1] for seed in wrt]
+    widths = [columns_of(seed) for seed in wrt]
     starts = [sum(widths[:k]) for k in range(len(widths))]
     results = [
         tangents[r].get(start + k, zero)
@@ -165,7 +185,7 @@ def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterat
         start = stop
 
 
-def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
+def reverse(tape: Tape, name: str, wrt: Sequence[Seed], outputs: Sequence[Array]) -> Tape:
     """Return the same derivatives, by one backward sweep per result.
 
     Parameters
@@ -179,7 +199,7 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
     index = graph.splice(tape)
     directions = _seed(graph, wrt)
     zero = graph.const(0.0)
-    width = sum(seed.outputs[0].shape[1] for seed in wrt)
+    width = sum(map(columns_of, wrt))
     rows = []
     for result in tape.results:
         adjoint: dict[int, int] = {result: graph.const(1.0)}
@@ -200,13 +220,13 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
         rows.append(row)
     results, start = [], 0
     for seed in wrt:
-        stop = start + seed.outputs[0].shape[1]
+        stop = start + columns_of(seed)
         results += [entry for row in rows for entry in row[start:stop]]
         start = stop
     return graph.tape(name, tape.inputs, outputs, results)
 
 
-def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]) -> Tape:
+def jacobian(tape: Tape, name: str, seeds: Sequence[Seed], labels: Sequence[str]) -> Tape:
     """Return the derivatives of all results along the columns of the seeds, with shape (*result, columns).
 
     A seed is a tape with the same inputs as `tape` and one output of shape (inputs, columns): row i is the change of
@@ -221,44 +241,56 @@ def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]
     labels : one name per seed, for the names of the results: dtau_dq
     """
     outputs = [
-        Array(f"d{result.name}_d{label}", (*result.shape, seed.outputs[0].shape[1]))
+        Array(f"d{result.name}_d{label}", (*result.shape, columns_of(seed)))
         for seed, label in zip(seeds, labels, strict=True)
         for result in tape.outputs
     ]
-    columns = sum(seed.outputs[0].shape[1] for seed in seeds)
+    columns = sum(map(columns_of, seeds))
     few_results = 4 * len(set(tape.results)) < columns
-    # in reverse mode, 0 · NaN of a branch that is not selected would make the derivative NaN
-    mode = reverse if few_results and not _branches(tape, seeds) else forward
+    # in reverse mode, 0 · NaN of a branch that is not selected makes the derivative NaN; thousands of directions are
+    # too many for forward mode
+    mode = reverse if few_results and (columns > MAX_FORWARD_COLUMNS or not _branches(tape, seeds)) else forward
     return mode(tape, name, seeds, outputs)
 
 
-def _branches(tape: Tape, seeds: Sequence[Tape]) -> bool:
+def _branches(tape: Tape, seeds: Sequence[Seed]) -> bool:
     """Return whether the choice of a SELECT, MINIMUM or MAXIMUM depends on values that change along the seeds."""
     if not any(node[0] in _BRANCHES for node in tape.nodes):
         return False
     unchanged = set(range(sum(array.size for array in tape.inputs)))
     for seed in seeds:
-        columns = seed.outputs[0].shape[1]
+        if isinstance(seed, Elements):
+            unchanged -= set(range(seed.start, seed.start + seed.size))
+            continue
+        columns = columns_of(seed)
         unchanged -= {k // columns for k, r in enumerate(seed.results) if seed.nodes[r] != (Op.CONST, 0.0)}
     fixed = known(tape, unchanged)
     return any(node[0] in _BRANCHES and not done for node, done in zip(tape.nodes, fixed, strict=True))
 
 
-def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
+def _seed(graph: Graph, seeds: Sequence[Seed]) -> dict[int, dict[int, int]]:
     """Rebuild the seeds in the graph; return, by scalar input, its change along each direction."""
     directions: dict[int, dict[int, int]] = {}
     start = 0
     for seed in seeds:
-        index = graph.splice(seed)
-        rows, columns = seed.outputs[0].shape
-        if rows != (size := sum(array.size for array in seed.inputs)):
-            raise TraceError(f"seed '{seed.name}' has {rows} rows.", expected=f"{size}, one per scalar input")
-        for flat, result in enumerate(seed.results):
-            scalar, column = divmod(flat, columns)
-            if graph.value(index[result]) != 0.0:
-                directions.setdefault(scalar, {})[start + column] = index[result]
-        start += columns
+        for scalar, column, node in _entries(graph, seed):
+            directions.setdefault(scalar, {})[start + column] = node
+        start += columns_of(seed)
     return directions
+
+
+def _entries(graph: Graph, seed: Seed) -> list[tuple[int, int, int]]:
+    """Rebuild a seed in the graph; return its entries that are not zero: scalar input, column, node."""
+    if isinstance(seed, Elements):
+        one = graph.const(1.0)
+        graph.const(0.0)
+        return [(seed.start + k, k, one) for k in range(seed.size)]
+    index = graph.splice(seed)
+    rows, columns = seed.outputs[0].shape
+    if rows != (size := sum(array.size for array in seed.inputs)):
+        raise TraceError(f"seed '{seed.name}' has {rows} rows.", expected=f"{size}, one per scalar input")
+    entries = ((*divmod(flat, columns), index[result]) for flat, result in enumerate(seed.results))
+    return [entry for entry in entries if graph.value(entry[2]) != 0.0]
 
 
 def weighted(tape: Tape, name: str, weights: Sequence[Array], output: str = "total") -> Tape:
@@ -279,7 +311,7 @@ def weighted(tape: Tape, name: str, weights: Sequence[Array], output: str = "tot
     return graph.tape(name, (*tape.inputs, *weights), (Array(output, ()),), [total])
 
 
-def along(tape: Tape, name: str, seeds: Sequence[Tape], directions: Sequence[Array]) -> Tape:
+def along(tape: Tape, name: str, seeds: Sequence[Seed], directions: Sequence[Array]) -> Tape:
     """Return the directional derivative of all results along Σ seed d.
 
     Parameters
@@ -294,11 +326,10 @@ def along(tape: Tape, name: str, seeds: Sequence[Tape], directions: Sequence[Arr
     changes = [graph.const(0.0)] * tape.input_size
     start = tape.input_size
     for seed, direction in zip(seeds, directions, strict=True):
-        index = graph.splice(seed)
-        for flat, node in enumerate(seed.results):
-            scalar, column = divmod(flat, direction.size)
-            part = graph.mul(index[node], graph.input(start + column))
-            changes[scalar] = graph.add(changes[scalar], part)
+        entries = _entries(graph, seed)
+        inputs_of = [graph.input(start + column) for column in range(direction.size)]
+        for scalar, column, node in entries:
+            changes[scalar] = graph.add(changes[scalar], graph.mul(node, inputs_of[column]))
         start += direction.size
     changes += [graph.const(0.0)] * (start - tape.input_size)
     total = graph.tape("direction", inputs, (Array("direction", (start, 1)),), changes)

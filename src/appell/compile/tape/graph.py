@@ -7,6 +7,7 @@ made. The operands of sums and products are sorted, so that x + y and y + x are 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from appell.compile.tape.fold import RULES, table
 from appell.compile.tape.ops import Op
@@ -55,6 +56,10 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.index: dict[Node, int] = {}
+        self.loops: Any = None  # `Loops` of a trace with loops, in which products of large matrices are loops
+        self.has_large_products = False  # whether a matrix was multiplied that should be a loop
+        # tangents of the functions that were inlined, by the nodes of an argument and by digest
+        self.tangents: dict[tuple[int, ...], dict[str, Tape]] = {}
 
     def node(self, node: Node) -> int:
         """Return the index of exactly this node, which is added if it is new."""

@@ -22,12 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.derivative import Dual
 from appell.algebra.scalar import is_number
 from appell.compile.tape.evaluate import evaluate
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
 from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import CONST, Array, Node, Tape
+from appell.compile.tape.traced_array import TracedArray, apply_ufunc
 from appell.errors import TraceError
 
 
@@ -82,12 +84,14 @@ class Traced:
     """A scalar whose value is unknown while tracing. Operations with a constant result return a plain float."""
 
     __slots__ = ("graph", "index")
-    __array_ufunc__ = None  # NumPy then calls the reflected operators of traced scalars
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, graph: Graph, index: int):
         self.graph = graph
         self.index = index
+
+    def __repr__(self) -> str:
+        return "<traced scalar>"
 
     def scalar(self, index: int) -> Traced | float:
         """Return a node of the same trace as a scalar; a constant as a plain number."""
@@ -177,17 +181,28 @@ class Traced:
             raise TraceError(f"{other!r} is neither a number nor a traced scalar.")
         return k
 
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return apply_ufunc(ufunc, method, inputs, options)
+
     # ---- operations that need the value
 
     def _raise_value_unknown(self, *_):
         raise TraceError(
             "the value of a traced scalar is needed, but it is unknown while tracing.",
-            hint="Use appell.minimum and appell.maximum instead of min and max, and "
-            "appell.select(condition, if_positive, otherwise) instead of if, and, or.",
+            hint="Use appell.minimum and appell.maximum instead of min and max, "
+            "appell.select(condition, if_positive, otherwise) instead of if, and, or, appell.sin instead of math.sin, "
+            "np.array([...]) or np.stack instead of filling np.zeros(...).",
         )
 
     __bool__ = __float__ = __int__ = __index__ = _raise_value_unknown
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _raise_value_unknown  # type: ignore[assignment]
+
+
+def is_traced(value: Any) -> bool:
+    """Return whether an argument of a call holds traced scalars."""
+    if isinstance(value, np.ndarray):
+        return isinstance(value, TracedArray) or (value.dtype == object and any(map(is_traced, value.flat)))
+    return isinstance(value, Traced | Dual) or (isinstance(value, (list, tuple)) and any(map(is_traced, value)))
 
 
 def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
@@ -293,18 +308,22 @@ def flatten(value) -> tuple[list, tuple[int, ...]]:
 
 def inline(tape: Tape, *arguments) -> list[Any]:
     """Return the results of a tape on nested scalars, as nested lists; for plain numbers as plain numbers."""
-    scalars = [scalar for argument in arguments for scalar in flatten(argument)[0]]
+    return split(inlined(tape, [scalar for argument in arguments for scalar in flatten(argument)[0]]), tape.outputs)
+
+
+def inlined(tape: Tape, scalars: Sequence[Any]) -> list[Any]:
+    """Return all scalar results of a tape on its scalar inputs."""
     if len(scalars) != tape.input_size:
         raise TraceError(f"'{tape.name}' is called with {len(scalars)} scalars.", expected=f"{tape.input_size}")
     traced = next((scalar for scalar in scalars if isinstance(scalar, Traced)), None)
     if traced is None:
-        return [result.tolist() for result in evaluate(tape, scalars)]
+        return [x for result in evaluate(tape, scalars) for x in np.ravel(result).tolist()]
     graph = traced.graph
     inputs = [traced.node_of(scalar) for scalar in scalars]
     index: list[int] = []
     for node in tape.nodes:
         index.append(_inlined(graph, node, index, inputs))
-    return split([traced.scalar(index[k]) for k in tape.results], tape.outputs)
+    return [traced.scalar(index[k]) for k in tape.results]
 
 
 def _inlined(graph: Graph, node: Node, index: list[int], inputs: list[int]) -> int:

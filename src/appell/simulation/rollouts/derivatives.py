@@ -14,21 +14,28 @@ all derivatives in appell.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.compile.function import Function
+from appell.compile.program.program import Program
+from appell.compile.program.reverse import Gradient, NotReversibleError, reverse
 from appell.compile.scan import Scan
+from appell.compile.tape.differentiate import MAX_FORWARD_COLUMNS
 from appell.compile.tape.trace import inline
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
-from appell.simulation.rollouts.task import member_count, over_time, per_member
+from appell.simulation.rollouts.task import flat_per_member, member_count, over_time, per_member
 
 if TYPE_CHECKING:
+    from appell.simulation.rollouts.formula import StepFormula
     from appell.simulation.rollouts.plan import Rollout
     from appell.simulation.rollouts.task import RolloutTask
+
+
+MAX_STORED_NUMBERS = 4_000_000  # of the adjoints that one call of the kernel stores
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class CostGradient:
     v0: np.ndarray  # (members, nv)
     torque: np.ndarray  # (members, steps, nu), for torques of any shape
     parameters: np.ndarray | None  # (members, 10 per free body)
+    arguments: dict[str, np.ndarray]  # of law and costs: (members, *shape)
 
 
 def adjoint_scan(plan: Rollout) -> Scan:
@@ -47,9 +55,16 @@ def adjoint_scan(plan: Rollout) -> Scan:
     step, formula = plan.scan.step, plan.formula
     state = {name: size for name, size in formula.carried.items() if name != "cost"}
     adjoints = {f"by_{name}": size for name, size in state.items()}
-    free = {"parameters": formula.held["parameters"]} if "parameters" in formula.held else {}
+    free = {name: size for name, size in formula.held.items() if name != "dt"}
     driven = state | formula.driven
     inputs = {array.name: array.shape for array in step.inputs if array.name != "cost"}
+
+    carried = adjoints | {f"by_{name}": size for name, size in free.items()}
+    if (
+        sum(free.values()) > MAX_FORWARD_COLUMNS
+        and (looped := _looped_adjoint(step, carried, formula, driven)) is not None
+    ):
+        return looped
 
     def total(*scalars):
         values = dict(zip([*inputs, *adjoints], scalars, strict=True)) | {"cost": 0.0}
@@ -60,7 +75,6 @@ def adjoint_scan(plan: Rollout) -> Scan:
 
     wrt = [*state, "torque", *free]
     pullback = Function.of("rollout_adjoint", inputs | adjoints, total, owner=step.owner).jacobian(*wrt).tape
-    carried = adjoints | {f"by_{name}": size for name, size in free.items()}
     names = [*carried, *formula.held, *driven]
 
     def body(*scalars):
@@ -74,6 +88,25 @@ def adjoint_scan(plan: Rollout) -> Scan:
 
     doc = "A step of a rollout, backwards."
     return Scan.of("rollout_adjoint", carried, formula.held, driven, body, owner=step.owner, doc=doc)
+
+
+def _looped_adjoint(
+    step: Function, carried: Mapping[str, Any], formula: StepFormula, driven: Mapping[str, Any]
+) -> Scan | None:
+    """Return the kernel of (2) with the loops of the step, for thousands of weights; None if it has to be unrolled."""
+    if not isinstance(step.formula, Program):
+        return None
+    names, of_step = [*carried, *formula.held, *driven], {array.name: array for array in step.inputs}
+    inputs = [replace(of_step[name.removeprefix("by_")], name=name) for name in names]
+    weights = {name: f"by_{name}" for name in formula.carried if name != "cost"} | {"cost": 1.0}
+    gradients = [Gradient(name, name[3:], name if name[3:] in formula.held else "") for name in carried]
+    gradients.append(Gradient("by_torque", "torque"))
+    try:
+        program = reverse(step.formula, "rollout_adjoint", inputs, weights, gradients)
+    except NotReversibleError:
+        return None
+    doc = "A step of a rollout, backwards."
+    return Scan(Function(program, doc, step.owner), len(carried), len(formula.held))
 
 
 def gradient_of(plan: Rollout, task: RolloutTask, threads: int | None) -> CostGradient:
@@ -90,20 +123,48 @@ def gradient_of(plan: Rollout, task: RolloutTask, threads: int | None) -> CostGr
     cost = after["cost"][:, -1] if "cost" in after else np.zeros(len(end_q))
     adjoints = {array.name: np.zeros((1, *array.shape)) for array in plan.adjoint.arguments.carried}
     if plan.final_cost is not None:
-        cost = cost + plan.last_cost(end_q, end_v)
-        adjoints["by_q"], adjoints["by_v"] = plan.last_cost.jacobian("q", "v")(end_q, end_v)
+        end, names = (end_q, end_v, *plan.final_arguments(task)), [array.name for array in plan.last_cost.inputs]
+        cost = cost + plan.last_cost(*end)
+        for name, slope in zip(names, _as_tuple(_entrywise(plan.last_cost).jacobian(*names)(*end)), strict=True):
+            adjoints[f"by_{name}"] = slope.reshape(len(slope), -1)
     states = {}
     for name in plan.formula.carried:
         if name != "cost":
             first_state = np.broadcast_to(task.carried[name][:, None], after[name][:, :1].shape)
             states[name] = np.concatenate([first_state, after[name][:, :-1]], axis=1)
     driven = [array[:, ::-1] for array in (states | task.driven).values()]
-    with np.errstate(all="ignore"):
-        adjoint_results = plan.adjoint(*adjoints.values(), *task.held.values(), *driven, every=1, threads=threads)
-    slopes = {array.name: result for array, result in zip(plan.adjoint.outputs, adjoint_results, strict=True)}
-    first = {name: slope[:, -1] for name, slope in slopes.items() if name != "by_torque"}
+    first, torque = _run_backwards(plan.adjoint, adjoints, task, driven, threads)
     q0 = np.einsum("...ij,...i->...j", tangent(plan.dyn, task.carried["q"]), first["by_q"])
-    return CostGradient(cost, q0, first["by_v"], slopes["by_torque"][:, ::-1], first.get("by_parameters"))
+    arguments = {name: first[f"by_{name}"].reshape(-1, *shape) for name, shape in plan.arguments.items()}
+    return CostGradient(cost, q0, first["by_v"], torque[:, ::-1], first.get("by_parameters"), arguments)
+
+
+def _run_backwards(
+    adjoint: Scan, carried: dict[str, np.ndarray], task: RolloutTask, driven: list[np.ndarray], threads: int | None
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the adjoints at the first step, by name, and those of the torques, from the last step to the first.
+
+    A scan stores all adjoints after each step, so that gradients with respect to thousands of weights are computed in
+    several calls.
+    """
+    size = task.members * sum(array.size for array in adjoint.arguments.carried)
+    rows, torques = max(1, MAX_STORED_NUMBERS // size), []
+    for start in range(0, task.steps, rows):
+        parts = [array[:, start : start + rows] for array in driven]
+        with np.errstate(all="ignore"):
+            results = adjoint(*carried.values(), *task.held.values(), *parts, every=1, threads=threads)
+        carried = {name: result[:, -1] for name, result in zip(carried, results, strict=False)}
+        torques.append(results[-1])
+    return carried, np.concatenate(torques, axis=1)
+
+
+def _entrywise(function: Function) -> Function:
+    """Return a function whose derivatives are taken with respect to the entries of quaternions."""
+    return function.memo(("entrywise",), lambda: Function(function.formula, owner=function.owner))
+
+
+def _as_tuple(results: Any) -> tuple:
+    return results if isinstance(results, tuple) else (results,)
 
 
 @dataclass(frozen=True)
@@ -129,7 +190,7 @@ def tangent_scan(plan: Rollout) -> Scan:
     """
     step, formula = plan.scan.step, plan.formula
     carried, held, driven = formula.carried, formula.held, formula.driven
-    varied = [*carried, *(name for name in ("parameters", "torque") if name in {**held, **driven})]
+    varied = [*carried, *(name for name in held if name != "dt"), "torque"]
     change = step.directional(*varied).tape
     tangents = [{f"d{name}": size for name, size in part.items() if name in varied} for part in (carried, held, driven)]
     parts = carried | tangents[0], held | tangents[1], driven | tangents[2]
@@ -149,7 +210,7 @@ def tangent_scan(plan: Rollout) -> Scan:
 def change_of(plan: Rollout, task: RolloutTask, along: Mapping[str, Any], threads: int | None) -> Change:
     """Return the end of a task, and its change along these directions."""
     system, formula, owner = plan.dyn.system, plan.formula, plan.dyn.system.owner
-    allowed = ("q0", "v0", "torque", *(("parameters",) if "parameters" in formula.held else ()))
+    allowed = ("q0", "v0", "torque", *(name for name in formula.held if name != "dt"))
     for name in along:
         if name not in allowed:
             raise ArgumentError(unknown_name("direction", str(name), allowed, "a change of a rollout"))
@@ -165,6 +226,8 @@ def change_of(plan: Rollout, task: RolloutTask, along: Mapping[str, Any], thread
         directions["parameters"] = per_member(
             "the direction of parameters", along.get("parameters", np.zeros(size)), size, owner
         )
+    for name, shape in plan.arguments.items():
+        directions[name] = flat_per_member(f"the direction of {name}", along.get(name, np.zeros(shape)), shape)
     members = member_count(task.arrays | {f"the direction of {name}": array for name, array in directions.items()})
     directions["torque"] = np.broadcast_to(directions["torque"], (len(directions["torque"]), task.steps, system.nu))
     zeros = {name: np.zeros_like(array) for name, array in task.carried.items()}
@@ -177,9 +240,11 @@ def change_of(plan: Rollout, task: RolloutTask, along: Mapping[str, Any], thread
     end = {name: np.broadcast_to(array, (members, *array.shape[1:])) for name, array in end.items()}
     cost, dcost = (end.get(name, np.zeros(members)) for name in ("cost", "dcost"))
     if plan.final_cost is not None:
-        state = end["q"], end["v"]
+        state, names = (end["q"], end["v"], *plan.final_arguments(task)), [each.name for each in plan.last_cost.inputs]
+        shapes = {each.name: each.shape for each in plan.last_cost.inputs[2:]}
+        changes = [end["dq"], end["dv"], *(directions[name].reshape(-1, *shape) for name, shape in shapes.items())]
         cost = cost + plan.last_cost(*state)
-        dcost = dcost + plan.last_cost.directional("q", "v")(*state, end["dq"], end["dv"])
+        dcost = dcost + _entrywise(plan.last_cost).directional(*names)(*state, *changes)
     sums = (cost, dcost) if plan.has_cost else (None, None)
     return Change(end["q"], end["v"], sums[0], end["dq"], end["dv"], sums[1])
 

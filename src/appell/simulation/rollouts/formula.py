@@ -5,24 +5,29 @@
     cost  = cost + dt c(t, q, v, tau)                     at the start of the step                                   (3)
 
 Carried from step to step: q, v and, if present, the memory of the law, the torque that it holds, and the cost. Held
-constant: dt and the parameters of free bodies. Driven, one value per step: its time, the torques and, if present,
-wrenches, prescribed motions (at the start, the middle and the end of the step), whether a period of the law starts, and
-the signal of the law.
+constant: dt, the parameters of free bodies, and the arguments of law and cost, such as the weights of a policy. Driven,
+one value per step: its time, the torques and, if present, wrenches, prescribed motions (at the start, the middle and
+the end of the step), whether a period of the law starts, and the signal of the law.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
 from appell.compile.scan import Scan
+from appell.compile.tape.traced_array import traced_array
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations, Wrenches
 from appell.simulation.rollouts.contacts.impulses import Impulses, input_power, moreau_step
 from appell.simulation.rollouts.contacts.penalty import Penalty
-from appell.simulation.rollouts.laws import KernelLaw
+from appell.simulation.rollouts.laws import NO_ARGUMENTS, KernelLaw, keyword_names
 from appell.simulation.rollouts.schemes import IN_LOOPS, SCHEMES, Stepped
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
@@ -41,8 +46,10 @@ class StepFormula:
         cost: Callable | None = None,
         saturate: bool = False,
         contact: Penalty | Impulses | None = None,
+        arguments: Mapping[str, tuple[int, ...]] = NO_ARGUMENTS,
     ):
-        self.contact = contact
+        self.contact, self.arguments = contact, arguments
+        self._used = {what: keyword_names(function) for what, function in (("law", law and law.source), ("cost", cost))}
         self.dyn, self.system, self.method, self.law, self.cost = dyn, dyn.system, method, law, cost
         self.looped = "forward_dynamics" in dyn.looped
         self.saturate = saturate
@@ -73,7 +80,8 @@ class StepFormula:
     def held(self) -> dict[str, Any]:
         """Inputs that are the same in all steps."""
         free = self.dyn.free_bodies
-        return {"dt": ()} | ({"parameters": 10 * len(free)} if free else {})
+        sizes = {name: prod(shape) for name, shape in self.arguments.items()}
+        return {"dt": ()} | ({"parameters": 10 * len(free)} if free else {}) | sizes
 
     @property
     def driven(self) -> dict[str, Any]:
@@ -98,7 +106,8 @@ class StepFormula:
         def body(*scalars):
             self._loops = scalars[-1] if in_loops else UNROLLED
             try:
-                return self.step(dict(zip(names, scalars, strict=False)))
+                lists = (x.tolist() if isinstance(x, np.ndarray) else x for x in scalars)
+                return self.step(dict(zip(names, lists, strict=False)))
             finally:  # traced objects belong to this kernel and must not stay in the formula
                 self._loops, self._cached = UNROLLED, (None, None, None)
 
@@ -113,21 +122,32 @@ class StepFormula:
         law_torque, results = self._held_torque(given)
         u = [x + y for x, y in zip(law_torque, given["torque"], strict=True)]
         if self.law is not None and self.law.continuous:
-            tau = self._clip([x + y for x, y in zip(self._law(t, q, v), u, strict=True)], q, v)
+            law_torque = self.law(t, q, v, (), (), self.system.actuator_names, self._given("law", given))[0]
+            tau = self._clip([x + y for x, y in zip(law_torque, u, strict=True)], q, v)
             inputs = [t, dt, *u]
         else:
             tau = self._clip(u, q, v)
             inputs = [t, dt, *(u if self.falling else tau)]
         inputs += [*given.get("wrenches", ()), *given.get("parameters", ())]
         inputs += [x for row in given.get("prescribed", ()) for x in row]
+        inputs += [x for name in self._continuous for x in given[name]]
         after, noted = self._state_after(inputs, q, v)
         results |= {"q": self._projected(inputs, after.q), "v": after.v}
         if self.cost is not None:
             what = f"cost '{name_of(self.cost)}'"
-            results["cost"] = given["cost"] + dt * scalar_of(
-                called(self.cost, what, t, list(q), list(v), list(tau)), what
-            )
+            function = partial(self.cost, **self._given("cost", given))
+            rate = called(function, what, t, *map(traced_array, (q, v, tau)), source=self.cost)
+            results["cost"] = given["cost"] + dt * scalar_of(rate, what)
         return results | {"tau": tau} | noted
+
+    def _given(self, what: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a user's function, by name."""
+        return {name: traced_array(values[name]).reshape(self.arguments[name]) for name in self._used[what]}
+
+    @property
+    def _continuous(self) -> list[str]:
+        """Arguments of a law that is evaluated in every stage of a step."""
+        return self._used["law"] if self.law is not None and self.law.continuous else []
 
     def _state_after(self, inputs: Vector, q: Vector, v: Vector) -> tuple[Stepped, dict[str, Any]]:
         """Return the state of (2), and further results for the records: residuals or impulses."""
@@ -159,17 +179,14 @@ class StepFormula:
         noted = {"impulse": [pair[0] for pair in response.walls]} if response.walls else {}
         return Stepped(end, response.v), noted
 
-    def _law(self, t: Scalar, q: Vector, v: Vector, memory: Vector = (), signal: Vector = ()) -> list[Scalar]:
-        assert self.law is not None
-        return self.law(t, q, v, memory, signal, self.system.actuator_names)[0]
-
     def _held_torque(self, given: dict[str, Any]) -> tuple[list[Scalar], dict[str, Any]]:
         """Return the torque that a sampled law holds through the step, and its memory; zero for a continuous law."""
         law = self.law
         if law is None or law.continuous:
             return [0.0] * self.system.nu, {}
         memory, signal = given.get("memory", []), given.get("signal", [])
-        tau, remembered = law(given["t"], given["q"], given["v"], memory, signal, self.system.actuator_names)
+        state, named = (given["t"], given["q"], given["v"], memory, signal), self._given("law", given)
+        tau, remembered = law(*state, self.system.actuator_names, named)
         if self.ticks:
             tick = given["tick"]
             tau = [select(tick, new, old) for new, old in zip(tau, given["held"], strict=True)]
@@ -209,7 +226,12 @@ class StepFormula:
         tau = list(inputs[2 : 2 + self.system.nu])
         if self.law is None or not self.law.continuous:
             return self._clip(tau, q, v) if self.falling else tau
-        law_torque = self._law(inputs[0] + c * inputs[1], q, v)
+        values, end = {}, len(inputs)
+        for name in reversed(self._continuous):
+            start = end - prod(self.arguments[name])
+            values[name], end = list(inputs[start:end]), start
+        time, named = inputs[0] + c * inputs[1], self._given("law", values)
+        law_torque = self.law(time, q, v, (), (), self.system.actuator_names, named)[0]
         return self._clip([x + y for x, y in zip(law_torque, tau, strict=True)], q, v)
 
     def _wrenches(self, inputs: Vector) -> Wrenches:

@@ -2,6 +2,7 @@
 
     law(t, q, v) -> tau                          continuous: evaluated in every stage of a step
     law(t, q, v, memory) -> (tau, memory)        evaluated once per step; the torque is held during the step
+    law(t, q, v, *, weights) -> tau              keyword-only parameters are `arguments` of the rollout
 
 `Feedback(law, memory, period)` adds the initial memory and a period: the law is evaluated when a period starts, and its
 torque and memory are held until the next. A callable object may have its initial memory as attribute `start`. Designs
@@ -10,19 +11,22 @@ and regulators of `ap.control` return a `KernelLaw` from their method `kernel_la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
 from appell.algebra.scalar import Scalar
+from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError
 from appell.simulation.options import Feedback
 from appell.simulation.rollouts.tracing import called, name_of, scalars_of
 
 Signal = Callable[[np.ndarray], np.ndarray]  # times (steps,) -> (steps, signal_size) or (members, steps, signal_size)
+NO_ARGUMENTS: Mapping[str, Any] = {}  # a plain dict, because plans are pickled with their arguments
 EXPECTED = "a function of (t, q, v), a Feedback, or a design of ap.control"
 
 
@@ -35,7 +39,7 @@ class KernelLaw:
     name
         Name for messages.
     torque
-        Function (t, q, v, memory, signal) -> (tau, memory) over scalars.
+        Function (t, q, v, memory, signal, **arguments) -> (tau, memory) over scalars.
     start
         Initial memory, (m,) or (members, m).
     signal_size, signal
@@ -62,11 +66,13 @@ class KernelLaw:
         """Size of the memory."""
         return np.shape(self.start)[-1]
 
-    def __call__(self, t: Scalar, q, v, memory, signal, names: Sequence[str]) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the torques, one per name, and the new memory, both checked."""
+    def __call__(
+        self, t: Scalar, q, v, memory, signal, names: Sequence[str], named: Mapping[str, Any] = NO_ARGUMENTS
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return the torques, one per name, and the new memory, both checked; `named` are arguments of the rollout."""
         what = f"law '{self.name}'"
-        arguments = t, list(q), list(v), list(memory), list(signal)
-        tau, remembered = called(self.torque, what, *arguments, source=self.source)
+        given = t, list(q), list(v), list(memory), list(signal)
+        tau, remembered = called(partial(self.torque, **named), what, *given, source=self.source or self.torque)
         entries = [f"{k}" for k in range(self.memory)]
         return scalars_of(tau, names, what), scalars_of(remembered, entries, f"{what}: memory")
 
@@ -116,17 +122,26 @@ def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
 
 
 def _plain(law: Callable) -> Callable[..., tuple[Any, Any]]:
-    return lambda t, q, v, memory, signal: (law(t, q, v), memory)
+    return lambda t, q, v, memory, signal, **named: (law(t, traced_array(q), traced_array(v), **named), memory)
 
 
 def _with_memory(law: Callable) -> Callable[..., tuple[Any, Any]]:
-    def torque(t, q, v, memory, signal):
-        pair = law(t, q, v, memory)
+    def torque(t, q, v, memory, signal, **named):
+        pair = law(t, traced_array(q), traced_array(v), traced_array(memory), **named)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
             raise ArgumentError(f"law '{name_of(law)}' returned {pair!r}.", expected="(tau, memory)")
         return pair
 
     return torque
+
+
+def keyword_names(function: Callable | None) -> list[str]:
+    """Return the keyword-only parameters of a user's function, which are arguments of the rollout."""
+    try:
+        parameters = signature(function).parameters.values() if function is not None else ()
+    except (TypeError, ValueError):
+        return []
+    return [parameter.name for parameter in parameters if parameter.kind == Parameter.KEYWORD_ONLY]
 
 
 def _arguments(function: Callable) -> int:

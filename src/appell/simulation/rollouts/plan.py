@@ -12,7 +12,8 @@ between calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,15 @@ from appell.simulation.rollouts.derivatives import (
     tangent_scan,
 )
 from appell.simulation.rollouts.formula import StepFormula
-from appell.simulation.rollouts.laws import law_of
+from appell.simulation.rollouts.laws import NO_ARGUMENTS, KernelLaw, keyword_names, law_of
 from appell.simulation.rollouts.results import Results
 from appell.simulation.rollouts.schemes import IN_LOOPS
 from appell.simulation.rollouts.stability import check_convergence, check_damping, check_springs
 from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
+
+RESERVED = frozenset(("q", "v", "memory", "held", "cost", "dt", "parameters", "t", "torque", "wrenches", "prescribed"))
+RESERVED |= frozenset(("tick", "signal", "tau", "residual", "impulse", "q0", "v0"))
 
 
 class Rollout:
@@ -78,6 +82,7 @@ class Rollout:
         stops: float | Mapping[str, float] | None = None,
         contact_model: SpringContacts | ImpulseContacts | None = None,
         wrenches: Mapping[str, Any] | None = None,
+        arguments: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
         friction: bool | None = None,
         rotors: bool | None = None,
     ):
@@ -105,7 +110,8 @@ class Rollout:
             contact = Impulses(dyn, contacts, stops, model)
         elif self._has_contacts:
             contact = Penalty(dyn, contacts, stops, model)
-        self.formula = StepFormula(dyn, method, self.law, cost, saturate, contact)
+        self.arguments = _checked_arguments(arguments, self.law, cost, final_cost)
+        self.formula = StepFormula(dyn, method, self.law, cost, saturate, contact, self.arguments)
         self.scan: Scan = self.formula.scan()
 
     def __repr__(self) -> str:
@@ -127,10 +133,18 @@ class Rollout:
         assert cost is not None
         what = f"final_cost '{name_of(cost)}'"
 
-        def body(q, v):
-            return {"cost": scalar_of(called(cost, what, q, v), what)}
+        shapes = {name: self.arguments[name] for name in keyword_names(cost)}
 
-        return Function.of("final_cost", {"q": system.nq, "v": system.nv}, body, "The final cost.", system.owner)
+        def body(q, v, *values):
+            named = dict(zip(shapes, values, strict=True))
+            return {"cost": scalar_of(called(partial(cost, **named), what, q, v, source=cost), what)}
+
+        inputs = {"q": system.nq, "v": system.nv} | shapes
+        return Function.of("final_cost", inputs, body, "The final cost.", system.owner)
+
+    def final_arguments(self, task: RolloutTask) -> list[np.ndarray]:
+        """Return the arguments of the final cost after q and v, (1 or members, ...) each."""
+        return [task.held[array.name].reshape(-1, *array.shape) for array in self.last_cost.inputs[2:]]
 
     # ---- running
 
@@ -143,6 +157,7 @@ class Rollout:
         dt: float = 1e-3,
         *,
         parameters: Any = None,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
         wrenches: Mapping[str, Any] | None = None,
         prescribed: Mapping[str, Any] | None = None,
         start: float = 0.0,
@@ -155,7 +170,12 @@ class Rollout:
         """Simulate all members and return their records; see `rollout` for the parameters."""
         if not isinstance(output, Output):
             raise ArgumentError(f"output is {output!r}.", expected="Output(every=..., energy=..., dtype=...)")
-        arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
+        arrays = {
+            "parameters": parameters,
+            "arguments": arguments,
+            "wrenches": wrenches,
+            "prescribed": prescribed,
+        }
         task = task_of(self, q0, v0, torque, steps, dt, output.every, start=start, project=project, **arrays)
         if check:
             self.check_step(task)
@@ -180,17 +200,23 @@ class Rollout:
         dt: float = 1e-3,
         *,
         parameters: Any = None,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
         wrenches: Mapping[str, Any] | None = None,
         prescribed: Mapping[str, Any] | None = None,
         start: float = 0.0,
         project: bool = False,
         threads: int | None = None,
     ) -> CostGradient:
-        """Return the cost and its gradient with respect to all torques, q0, v0 and parameters, by reverse mode.
+        """Return the cost and its gradient with respect to torques, q0, v0, parameters and arguments, by reverse mode.
 
         The parameters are those of a call; see `rollout`.
         """
-        arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
+        arrays = {
+            "parameters": parameters,
+            "arguments": arguments,
+            "wrenches": wrenches,
+            "prescribed": prescribed,
+        }
         task = task_of(self, q0, v0, torque, steps, dt, start=start, project=project, **arrays)
         return gradient_of(self, task, threads)
 
@@ -204,6 +230,7 @@ class Rollout:
         *,
         along: Mapping[str, Any],
         parameters: Any = None,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
         wrenches: Mapping[str, Any] | None = None,
         prescribed: Mapping[str, Any] | None = None,
         start: float = 0.0,
@@ -212,11 +239,16 @@ class Rollout:
     ) -> Change:
         """Return the final state and cost and their change along directions of the inputs, by forward mode.
 
-        `along` maps "q0" (as velocities), "v0", "torque" and "parameters" to directions, which may have the shapes of
-        the arrays themselves; directions that are not given are zero. The other parameters are those of a call; see
-        `rollout`.
+        `along` maps "q0" (as velocities), "v0", "torque", "parameters" and names of arguments to directions, which may
+        have the shapes of the arrays themselves; directions that are not given are zero. The other parameters are those
+        of a call; see `rollout`.
         """
-        arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
+        arrays = {
+            "parameters": parameters,
+            "arguments": arguments,
+            "wrenches": wrenches,
+            "prescribed": prescribed,
+        }
         task = task_of(self, q0, v0, torque, steps, dt, start=start, project=project, **arrays)
         return change_of(self, task, along, threads)
 
@@ -250,6 +282,32 @@ class Rollout:
             check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, self.dyn.system.velocity_names)
         if isinstance(contact, Penalty):
             check_springs(contact.max_frequency, self.method, task.dt)
+
+
+def _checked_arguments(
+    arguments: Mapping[str, Any], law: KernelLaw | None, *costs: Callable | None
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arguments of law and costs; raise `ArgumentError` if one is not used or not declared."""
+    shapes = {name: (size,) if isinstance(size, int) else tuple(size) for name, size in arguments.items()}
+    functions = [function for function in (law and law.source, *costs) if function is not None]
+    for function in functions:
+        for name in keyword_names(function):
+            if name not in shapes:
+                raise ArgumentError(
+                    f"parameter '{name}' of '{name_of(function)}' is not an argument of the rollout.",
+                    expected=f"arguments={{'{name}': its size or shape}}",
+                )
+    for name, shape in shapes.items():
+        if name in RESERVED:
+            raise ArgumentError(f"argument '{name}' has the name of an input of rollouts.", expected="another name")
+        if not prod(shape) > 0:
+            raise ArgumentError(f"argument '{name}' of the rollout has shape {shape}.", expected="positive sizes")
+        if all(name not in keyword_names(function) for function in functions):
+            raise ArgumentError(
+                f"argument '{name}' of the rollout is not used.",
+                expected=f"a law or cost with the keyword-only parameter '{name}': law(t, q, v, *, {name})",
+            )
+    return shapes
 
 
 def _rebuilt(arguments: dict[str, Any]) -> Rollout:
@@ -308,6 +366,7 @@ def rollout(
     stops: float | Mapping[str, float] | None = None,
     contact_model: SpringContacts | ImpulseContacts | None = None,
     parameters: Any = None,
+    arguments: Mapping[str, Any] = NO_ARGUMENTS,
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
     start: float = 0.0,
@@ -361,6 +420,10 @@ def rollout(
         of the method.
     parameters
         Inertial parameters of free bodies, (10 per body,) or (members, 10 per body).
+    arguments
+        Arrays for the keyword-only parameters of law and costs, by name, the same for all members: weights of a policy,
+        gains, goals. A `Rollout` is constructed with their sizes or shapes and called with arrays, which may have one
+        row per member; other values need no new kernel.
     wrenches
         For each frame of the `Dynamics`, an array like `torque` with 6 numbers (N, N m) in place of nu.
     prescribed
@@ -416,6 +479,7 @@ def rollout(
         stops=stops,
         contact_model=contact_model,
         wrenches=wrenches,
+        arguments={name: np.shape(value) for name, value in arguments.items()},
         friction=friction,
         rotors=rotors,
     )
@@ -426,6 +490,7 @@ def rollout(
         steps,
         dt,
         parameters=parameters,
+        arguments=arguments,
         wrenches=wrenches,
         prescribed=prescribed,
         start=start,

@@ -85,7 +85,7 @@ class Results:
         if plan.has_cost and self.rows:
             cost = blocks["cost"][:, -1].astype(float) if "cost" in blocks else np.zeros(task.members)
             if plan.final_cost is not None:
-                cost = cost + plan.last_cost(q[:, -1], v[:, -1])
+                cost = cost + plan.last_cost(q[:, -1], v[:, -1], *plan.final_arguments(task))
         names: dict[str, tuple[str, ...]] = dict(record_names(system))
         if plan.law is not None:
             names["memory"] = tuple(f"{k + 1}" for k in range(plan.law.memory))

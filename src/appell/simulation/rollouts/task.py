@@ -11,6 +11,7 @@ shared by all members is an error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from appell.model.joints import unit_quaternion
 from appell.model.system import System
 from appell.simulation.inputs import COMPONENTS, PrescribedMotions
 from appell.simulation.options import checked_step_length, checked_steps
+from appell.simulation.rollouts.laws import NO_ARGUMENTS
 from appell.simulation.states import CLOSURE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def task_of(
     every: int = 1,
     *,
     parameters: Any = None,
+    arguments: Mapping[str, Any] = NO_ARGUMENTS,
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
     start: float = 0.0,
@@ -126,6 +129,13 @@ def task_of(
             f"parameters are given, but {owner} has no free bodies.",
             hint="Use robot.with_free(names), or no parameters.",
         )
+    if {*arguments} != {*plan.arguments}:
+        raise ArgumentError(
+            f"arguments are given for {', '.join(map(str, arguments)) or 'nothing'}.",
+            expected=", ".join(f"{name} {shape}" for name, shape in plan.arguments.items()) or "no arguments",
+        )
+    for name, shape in plan.arguments.items():
+        held[name] = flat_per_member(f"argument '{name}'", arguments[name], shape)
     if law is not None:
         if law.memory:
             carried["memory"] = np.array(law.start, float).reshape(-1, law.memory)
@@ -192,6 +202,15 @@ def per_member(what: str, given: Any, size: int, owner: str) -> np.ndarray:
             expected="finite numbers, because all members share them",
         )
     return array.reshape(-1, size)
+
+
+def flat_per_member(what: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array of a shape, or one per member, as (1 or members, number of elements)."""
+    size, expected = math.prod(shape), f"{shape} or {('members', *shape)}".replace("'", "")
+    array = _numbers(what, given, expected)
+    if array.shape != shape and array.shape[1:] != shape:
+        raise ArgumentError(f"{what} has shape {array.shape}.", expected=expected)
+    return per_member(what, array.reshape(size if array.shape == shape else (-1, size)), size, "the rollout")
 
 
 def over_time(what: str, given: Any, names: Sequence[str], steps: int, owner: str) -> np.ndarray:
