@@ -166,7 +166,8 @@ class Function:
             Docstring, and the name of the system in messages.
         tangents : mapping of str to Tape
             Directions of arguments that are not a vector space; see `Function`. By default an argument that `body`
-            passes to a function of a robot inherits them, so that derivatives are along velocities.
+            passes to a function of a robot inherits them, so that derivatives are along velocities; with `subject`
+            nothing is inherited, because `body` does not run if its formula is in the cache.
         loops : bool
             Pass `body` one more argument, the last: `appell.algebra.loops.Loops`, whose loops are not unrolled.
         subject : str, optional
@@ -194,14 +195,14 @@ class Function:
             pairs = zip(values, shapes, strict=False)  # `loops` may follow
             given = [traced_array(value, f"argument {array.name} of {of}") for value, array in pairs]
             results = body(*given, *values[len(shapes) :])
-            if not tangents:
+            if not tangents and subject is None:
                 directions.update(inherited(of, given, shapes))
             graphs.extend(scalar.graph for value in given for scalar in np.ravel(value)[:1])
             return results
 
         directions, graphs = dict(tangents), list[Graph]()
         formula = cached_trace(subject, lambda: (roll if loops else trace)(name, shapes, on_arrays))
-        if not loops and any(graph.has_large_products for graph in graphs):
+        if subject is None and not loops and any(graph.has_large_products for graph in graphs):
             formula = roll(name, shapes, lambda *values: on_arrays(*values[: len(shapes)]))
         return cls(formula, doc, owner, directions)
 
