@@ -24,11 +24,11 @@ from appell_lab.references.oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 LINK = '[[link]]\nname = "arm"\njoint = "revolute"\nmass = 1\ninertia = [1, 1, 1]\n'
-FULL = Actuator(-62.5, 2e-4, Friction(5.8, 26.0, 30.0, 0.1, 0.01), -0.3, 97.6, 8.2, 8.0, 0.22, 40.0, -0.5)
+FULL = Actuator(-62.5, 2e-4, Friction(5.8, 26.0, 30.0, 0.1, 0.01), -0.3, 97.6, 8.2, 8.0, 0.22, 40.0, -0.5, 9.5)
 FLAT = (
     "gear = -62.5, rotor_inertia = 2e-4, viscous = 5.8, coulomb = 26, static = 30, stribeck = 0.1, width = 0.01, "
     "offset = -0.3, torque = 97.6, speed = 8.2, current = 8, torque_constant = 0.22, "
-    "stiffness = 40, rest = -0.5"
+    "no_load_speed = 9.5, stiffness = 40, rest = -0.5"
 )
 
 sizes = st.floats(0.0, 1e9, allow_subnormal=True)

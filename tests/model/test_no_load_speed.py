@@ -77,7 +77,7 @@ def test_a_controller_and_an_environment_limit_torques_by_the_speed():
         controller.reset()
         tau = controller(np.zeros(2), np.array([speed, 0.0]), target)
         assert tau[0] == pytest.approx(available(speed)[1])
-    env = ap.gym_env(robot, lambda q, v, tau: tau[0], reset=lambda rng: ([0.0, 0.0], [1.0, 0.0]), substeps=1)
+    env = ap.gym_env(robot, lambda t, q, v, tau: tau[0], reset=lambda rng: ([0.0, 0.0], [1.0, 0.0]), substeps=1)
     env.reset(seed=0)
     assert env.step(np.array([8.0]))[1] == pytest.approx(available(1.0)[1], rel=0.02)  # the speed changes in the step
 

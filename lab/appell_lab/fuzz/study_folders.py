@@ -203,7 +203,9 @@ def harmless(files: dict[str, str], edit: str) -> dict[str, str]:
 
 @contextmanager
 def imported(files: dict[str, str], directory: Path) -> Iterator[ModuleType]:
-    """Write a folder, import its study.py, and forget its modules afterwards."""
+    """Write a folder, import its study.py, and forget its modules afterwards; modules of the same names are set aside."""
+    names = {name.partition("/")[0].removesuffix(".py") for name in files}
+    aside = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}
     for name, text in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text, encoding="utf-8")
@@ -219,6 +221,7 @@ def imported(files: dict[str, str], directory: Path) -> Iterator[ModuleType]:
             name for name, module in sys.modules.items() if str(directory) in str(getattr(module, "__file__", ""))
         ]:
             del sys.modules[name]
+        sys.modules.update(aside)
 
 
 def outcome(files: dict[str, str], directory: Path) -> tuple[Any, dict[str, str]]:
