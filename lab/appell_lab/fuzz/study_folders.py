@@ -203,7 +203,10 @@ def harmless(files: dict[str, str], edit: str) -> dict[str, str]:
 
 @contextmanager
 def imported(files: dict[str, str], directory: Path) -> Iterator[ModuleType]:
-    """Write a folder, import its study.py, and forget its modules afterwards; modules of the same names are set aside."""
+    """Write a folder, import its study.py, and forget its modules afterwards.
+
+    Modules of the same names that are already imported are set aside.
+    """
     names = {name.partition("/")[0].removesuffix(".py") for name in files}
     aside = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}
     for name, text in files.items():
