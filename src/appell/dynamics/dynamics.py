@@ -451,9 +451,9 @@ class Dynamics:
 
     def equations_with(self, parameters: Vector = (), prescribed: Vector = ()) -> Equations:
         """Return the equations with scalars for the inertial parameters of free bodies and for prescribed motions."""
-        if not (parameters or prescribed):
+        if not (len(parameters) or len(prescribed)):  # lists or arrays
             return self.equations
-        return self._make(inertias_of(self.free_bodies, parameters) if parameters else {}, prescribed)
+        return self._make(inertias_of(self.free_bodies, parameters) if len(parameters) else {}, prescribed)
 
     @property
     def free_bodies(self) -> list[str]:
