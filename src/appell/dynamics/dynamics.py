@@ -402,7 +402,8 @@ class Dynamics:
         Parameters
         ----------
         **contacts : Touch or Sole
-            Frames that may touch, by names of your choice: a point (three rows) or a sole (six rows).
+            Frames that may touch, by names of your choice: a point (three rows) or a sole (six rows), in the world
+            or, with `on`, on another link.
 
         Returns
         -------
