@@ -22,6 +22,11 @@ An inactive row is a row of the identity, so that its force is exactly zero, and
 contacts. Footholds enter the right-hand side only. Rows that depend on others are dropped (`algebra.semidefinite`); the
 flag reports it. Forces are returned in the axes of the footholds, in which friction cones are constant: λ_b = Tᵀλ.
 
+Impulses f = -(1 + e) A⁻¹J v⁻ change the velocity by M⁻¹Jᵀf. Inverse dynamics of a free base solves the six rows of its
+motion for the forces of least norm, in N and N m:
+
+    J_baseᵀ λ = (M a + h)_base             λ = J_base (J_baseᵀJ_base)⁻¹ (M a + h)_base                              (5)
+
 A contact on another link has its foothold in the axes of a frame on that link, and pose, u, w and their rates in (2)
 are relative to that frame. With the twists v_a of frame a and v_b of the other link, their rates a_a and a_b, all in
 the axes and at the origin of a, × the cross product of twists:
@@ -31,11 +36,6 @@ the axes and at the origin of a, × the cross product of twists:
 They depend on the joints between the two links only, so that twists are relative to the nearest common link of both.
 λ acts at the origin of a on its link, and -λ on the other link, at the same point: the momentum of the robot is
 unchanged.
-
-Impulses f = -(1 + e) A⁻¹J v⁻ change the velocity by M⁻¹Jᵀf. Inverse dynamics of a free base solves the six rows of its
-motion for the forces of least norm, in N and N m:
-
-    J_baseᵀ λ = (M a + h)_base             λ = J_base (J_baseᵀJ_base)⁻¹ (M a + h)_base                              (5)
 """
 
 from __future__ import annotations

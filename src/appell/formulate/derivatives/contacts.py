@@ -22,8 +22,8 @@ parent of the joint, × the cross product of twists. Inward from c to the world,
     three rows: add  w × V_q.lin + V_q.ang × u  to A_q,   w × S.lin + S.ang × u  to A_v                              (4)
     E.lin = S.lin + gap × S.ang            E.ang = ½ (tr Tᵀ 1 - T) S.ang                                             (5)
 
-A contact on another link b (6) has the chains a and b from the nearest common link to both. With (3) of each chain, at
-the contact frame, D = S for joints of a and D = -S for those of b:
+A contact on another link b has the chains a and b from the nearest common link to both: (6) of `formulate.contacts`.
+With (3) of each chain, at the contact frame, D = S for joints of a and D = -S for those of b:
 
     V_q = V_qᵃ - V_qᵇ - v_b × D            A_v = A_vᵃ - A_vᵇ + S_a × v_b + v_a × S_b                                 (6)
     A_q = A_qᵃ - A_qᵇ - a_b × D + V_qᵃ × v_b + v_a × (V_qᵇ + v_b × D)
@@ -145,7 +145,7 @@ def _chain_columns(tree: Tree, chain: Chain, q_rates: tuple[Vector, Vector]) -> 
 
 def _relative_columns(tree: Tree, motion: ContactMotion, q_rates: tuple[Vector, Vector]) -> Iterator[Column]:
     """The same of a contact on another link, by (6); S is its column of J."""
-    (a, b), zero = motion.chains, REST
+    a, b = motion.chains
     for name, S, V_q, A_q, A_v in _chain_columns(tree, a, q_rates):
         moved = cross(b.velocity, S)
         turned = sum_of(cross(V_q, b.velocity), cross(a.velocity, moved))
@@ -154,7 +154,7 @@ def _relative_columns(tree: Tree, motion: ContactMotion, q_rates: tuple[Vector, 
     for name, S, V_q, A_q, A_v in _chain_columns(tree, b, q_rates):
         V_q = difference(V_q, cross(b.velocity, S))
         A_q = sum_of(difference(cross(b.acceleration, S), A_q), cross(a.velocity, V_q))
-        yield name, difference(zero, S), difference(zero, V_q), A_q, difference(cross(a.velocity, S), A_v)
+        yield name, difference(REST, S), difference(REST, V_q), A_q, difference(cross(a.velocity, S), A_v)
 
 
 def _force_derivatives(tree: Tree, motion: ContactMotion, forces: Vector) -> Matrix:
@@ -186,11 +186,11 @@ def motion_columns(
     rows_v: Matrix = []
     forces_q = inverse.by_q
     stance = solution.stance
-    for contact, motion, foot, rows in zip(contacts, motions, stance.footholds, stance.rows, strict=True):
+    for contact, motion, foot, span in zip(contacts, motions, stance.footholds, stance.rows, strict=True):
         by_q, by_v = row_derivatives(tree, contact, motion, foot, (v, solution.a), gains)
         rows_q, rows_v = rows_q + by_q, rows_v + by_v
         if contact.on is not None:
-            changes = _force_derivatives(tree, motion, [solution.forces[k] for k in rows])
+            changes = _force_derivatives(tree, motion, [solution.forces[k] for k in span])
             pairs = zip(forces_q, changes, strict=True)
             forces_q = [[x - y for x, y in zip(*each, strict=True)] for each in pairs]
     turned = _turned(tree, contacts, motions, solution)
