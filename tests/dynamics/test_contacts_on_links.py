@@ -56,7 +56,9 @@ def test_points_that_are_held_on_a_link_agree_with_pinocchio():
 
 
 def test_laws_of_mechanics_hold_with_contacts_between_links():
-    con = ap.Dynamics(robot("go2")).contacts(**FEET)
+    tree = random_tree(2, 4, base="floating", kinds=("revolute", "spherical"))
+    links = [link.name for link in tree.links]
+    con = ap.Dynamics(tree).contacts(hold=ap.Touch(links[-1], on=links[-2]), stand=ap.Sole("base"))
     errors = violations(con, *random_states(con, np.random.default_rng(3), 200))
     assert all(np.all(error <= LAWS[law]) for law, error in errors.items()), errors
 
@@ -121,11 +123,11 @@ def test_derivatives_agree_with_differences_of_equations_in_world_axes():
         close(ours, (4.0 * second - first) / 3.0, 1e-8)
 
 
-@pytest.mark.parametrize(("seed", "kind"), [(1, ap.Touch), (3, ap.Sole)])
+@pytest.mark.parametrize(("seed", "kind"), [(29, ap.Touch), (1, ap.Sole)])  # mimic, planar, spherical
 def test_derivatives_of_trees_with_joints_of_all_kinds_agree_with_those_of_the_tape(seed, kind):
-    tree = random_tree(seed, 6).with_free("link1")
-    ends = [ap.Frame(f"end{k}", f"link{k}", ap.Pose.from_rpy((0.3, -0.5, 0.7), (0.1, k, -0.3))) for k in (4, 5)]
-    con = ap.Dynamics(tree.with_frames(ends)).contacts(hold=kind("end4", on="end5"))
+    tree = random_tree(seed, 4).with_free("link1")
+    ends = [ap.Frame(f"end{k}", f"link{k}", ap.Pose.from_rpy((0.3, -0.5, 0.7), (0.1, k, -0.3))) for k in (2, 3)]
+    con = ap.Dynamics(tree.with_frames(ends)).contacts(hold=kind("end2", on="end3"))
     parameters, wrt = tree.links[1].body.parameters, ("q", "v", "tau", "footholds", "parameters")
     states = one_state(con, seed)
     a, force, flag, *derivatives = interpreted(con.derivatives(*wrt), *states, parameters)
