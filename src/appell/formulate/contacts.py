@@ -86,7 +86,7 @@ def difference(x: Partial, y: Partial) -> Partial:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ContactChain:
     """Links outboard of a base, nearest to the contact first, and their motion relative to it, at the contact frame."""
 
     links: list[TreeLink]
@@ -97,7 +97,7 @@ class Chain:
     @staticmethod
     def of(
         tree: Tree, links: list[TreeLink], partials: dict[str, list[Partial]], rates: tuple[Vector, Vector]
-    ) -> Chain:
+    ) -> ContactChain:
         """Carry the motion outward from a base at rest; `rates` are the velocities and accelerations of the tree."""
         velocity = acceleration = REST
         for link in reversed(links):
@@ -107,7 +107,7 @@ class Chain:
             velocity = sum_of(velocity, joint)
             changed = Partial(combine(angular, second), combine(linear, second))
             acceleration = sum_of(sum_of(acceleration, changed), cross(velocity, joint))
-        return Chain(links, partials, velocity, acceleration)
+        return ContactChain(links, partials, velocity, acceleration)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class ContactMotion:
     velocity: Partial  # w, u
     acceleration: Partial  # the rates of w and u
     J: Matrix  # `size` rows, along the velocities of the tree
-    chains: tuple[Chain, ...]  # from the world to the frame, or from the nearest common link to both frames
+    chains: tuple[ContactChain, ...]  # from the world to the frame, or from the nearest common link to both frames
 
     @property
     def rate(self) -> list[Scalar]:
@@ -156,7 +156,7 @@ def contact_motions(
         total = inverse @ (motion.acc + motion.W @ frame.pose.translation) + pose.rotation.T @ tree.gravity
         acceleration = Partial(inverse @ motion.alpha, total - omega.cross(u))
         velocity = Partial(omega, u)
-        chain = Chain(path, partials, velocity, acceleration)
+        chain = ContactChain(path, partials, velocity, acceleration)
         motions.append(ContactMotion(contact.size, pose, partials, velocity, acceleration, J[: contact.size], (chain,)))
     return motions
 
@@ -174,7 +174,7 @@ def _motion_on_link(
     )
     pose = base.inverse @ pose
     of_b = {name: [at_pose(pose, p) for p in partials] for name, partials in of_b.items()}
-    chains = Chain.of(tree, paths[0], of_a, rates), Chain.of(tree, paths[1], of_b, rates)
+    chains = ContactChain.of(tree, paths[0], of_a, rates), ContactChain.of(tree, paths[1], of_b, rates)
     v_a, v_b = (chain.velocity for chain in chains)
     acceleration = sum_of(difference(*(chain.acceleration for chain in chains)), cross(v_a, v_b))
     partials = of_a | {name: [difference(REST, p) for p in each] for name, each in of_b.items()}

@@ -56,7 +56,7 @@ from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_number
 from appell.algebra.vector import UNITS, Vec3
 from appell.formulate.contacts import (
     REST,
-    Chain,
+    ContactChain,
     Contacted,
     ContactMotion,
     ContactRows,
@@ -121,7 +121,7 @@ def row_derivatives(
     return tree.gather_columns(by_q, rows=size), tree.gather_columns(by_v, rows=size)
 
 
-def _chain_columns(tree: Tree, chain: Chain, q_rates: tuple[Vector, Vector]) -> Iterator[Column]:
+def _chain_columns(tree: Tree, chain: ContactChain, q_rates: tuple[Vector, Vector]) -> Iterator[Column]:
     """Link, S, V_q, A_q and A_v of every partial of a chain, by (2) and (3)."""
     v, a = q_rates
     at_frame, speed, acceleration = chain.velocity, chain.velocity, chain.acceleration
