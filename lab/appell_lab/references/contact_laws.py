@@ -4,7 +4,8 @@
     rows          J a + drift + k_d J v + k_p gap = 0 of active contacts
     power         the power of the contact forces is λ·J v
     inactive      forces of inactive contacts are exactly zero
-    momentum      the rate of centroidal momentum is gravity plus the contact wrenches about the centre of mass
+    momentum      the rate of centroidal momentum is gravity plus the wrenches of contacts with the world about the
+                  centre of mass; contacts on another link of the robot add nothing
 
 Everything except a and λ is computed by other functions of appell: frames, inverse dynamics and momentum.
 
@@ -45,12 +46,13 @@ def violations(con: ContactSet, q, v, tau, footholds, active, gains) -> dict[str
     forces, moments = force[..., :3], force[..., 3:]
     world = np.einsum("ncij,ncj->nci", footholds[..., :3], forces)
     local = [np.einsum("ncji,ncj->nci", poses[..., :3], world)]
-    total = world.sum(1)
-    about = np.cross(poses[..., 3] - com[:, None], world).sum(1)
+    outer = [row.on is None for row in con.rows]
+    total = world[:, outer].sum(1)
+    about = np.cross(poses[..., 3] - com[:, None], world)[:, outer].sum(1)
     if moments.size:
         turned = np.einsum("ncij,ncj->nci", footholds[..., :3], moments)
         local.append(np.einsum("ncji,ncj->nci", poses[..., :3], turned))
-        about = about + turned.sum(1)
+        about = about + turned[:, outer].sum(1)
     both = np.concatenate(local, -1)
     rows = np.concatenate([both[:, k, :size] for k, size in enumerate(sizes)], -1)
     pulled = np.einsum("nij,ni->nj", J, rows)

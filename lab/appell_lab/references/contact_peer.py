@@ -1,7 +1,9 @@
 """Contacts in Pinocchio: `constraintDynamics` and its derivatives for footholds and an active set, as in appell.
 
 The robot of appell is converted from Pinocchio's model, so that q and v agree. Rows are LOCAL, as those of appell; the
-forces of Pinocchio are in the axes of the contact frames and are turned to foothold axes here.
+forces of Pinocchio are in the axes of the contact frames and are turned to foothold axes here. For a contact on another
+link, Pinocchio's rows of a point agree where the frame is at its foothold and at rest relative to it, those of a sole
+without the gain k_p everywhere.
 """
 
 from __future__ import annotations
@@ -74,9 +76,12 @@ class ContactPeer:
             if on:
                 frame = model.frames[model.getFrameId(contact.frame)]
                 kind = pin.ContactType.CONTACT_6D if contact.size == 6 else pin.ContactType.CONTACT_3D
-                target = pin.SE3(foot[:, :3], foot[:, 3])
+                joint, target = 0, pin.SE3(foot[:, :3], foot[:, 3])
+                if contact.on:
+                    base = model.frames[model.getFrameId(contact.on)]
+                    joint, target = base.parentJoint, base.placement * target
                 each = pin.RigidConstraintModel(
-                    kind, model, frame.parentJoint, frame.placement, 0, target, pin.ReferenceFrame.LOCAL
+                    kind, model, frame.parentJoint, frame.placement, joint, target, pin.ReferenceFrame.LOCAL
                 )
                 each.m_baumgarte_parameters.Kp, each.m_baumgarte_parameters.Kd = map(float, gains)
                 models.append(each)
@@ -117,7 +122,8 @@ class ContactPeer:
         blocks, start = np.zeros((len(self.frames), width, rows.shape[1])), 0
         for c, (contact, foot) in enumerate(zip(self.frames.values(), footholds, strict=True)):
             if active[c]:
-                turn = foot[:, :3].T @ data.oMf[self.model.getFrameId(contact.frame)].rotation
+                base = data.oMf[self.model.getFrameId(contact.on or "universe")].rotation
+                turn = (base @ foot[:, :3]).T @ data.oMf[self.model.getFrameId(contact.frame)].rotation
                 for k in range(0, contact.size, 3):
                     blocks[c, k : k + 3] = turn @ rows[start + k : start + k + 3]
                 start += contact.size

@@ -3,7 +3,8 @@
 Which frames may touch is structure and is compiled once. Where they touch and which of them do are arguments, so that a
 step, a new foothold or another set of contacts compiles nothing. Every function takes some of
 
-    footholds    (nc, 3, 4)    [R p] of each contact in the world, in the order of `con.names`; finite even if inactive
+    footholds    (nc, 3, 4)    [R p] of each contact in the world, or in the frame `on` of another link, in the order of
+                               `con.names`; finite even if inactive
     active       (nc,)         1 for each contact that touches, 0 for the others; `con.mask("left")`
     gains        (2,)          k_p (1/s²) and k_d (1/s) that return the frames to their footholds; (0, 0) holds rates
 
@@ -64,15 +65,15 @@ def forward_dynamics(contacts, equations, q, v, tau, footholds, active, gains) -
     q : coordinates, (..., nq), rad or m
     v : generalised velocities, (..., nv), rad/s or m/s
     tau : forces at the actuators, (..., nu), N m or N
-    footholds : [R p] of each contact in the world, (..., nc, 3, 4); p in m
+    footholds : [R p] of each contact in the world or in the frame `on`, (..., nc, 3, 4); p in m
     active : 1 for contacts that touch, 0 for others, (..., nc)
     gains : k_p (1/s²) and k_d (1/s), (..., 2)
 
     Returns
     -------
     a : generalised accelerations, (..., nv), rad/s² or m/s²
-    force : force (N) and moment (N m) on the robot at each contact frame, in foothold axes, (..., nc, 6); (..., nc, 3)
-        without soles; exactly zero for inactive contacts
+    force : force (N) and moment (N m) on the link of each contact frame, at its origin, in foothold axes, (..., nc, 6);
+        (..., nc, 3) without soles; exactly zero for inactive contacts. The link of `on` has the opposite wrench.
     flag : 0 regular, 1 redundant rows, 2 contradictory rows, 3 nearly singular rows; (...). If it is not 0, the forces
         of dependent rows are zero; `least_norm_dynamics` distributes them.
 
@@ -100,14 +101,14 @@ def impulse(contacts, equations, q, v, footholds, active, restitution) -> dict[s
     ----------
     q : coordinates, (..., nq), rad or m
     v : velocities before the impact, (..., nv), rad/s or m/s
-    footholds : [R p] of each contact in the world, (..., nc, 3, 4); only the axes R are used
+    footholds : [R p] of each contact in the world or in the frame `on`, (..., nc, 3, 4); only the axes R are used
     active : 1 for contacts that hit, 0 for others, (..., nc)
     restitution : coefficient e: the rates of all active rows become -e times those before, (...)
 
     Returns
     -------
     v_after : velocities after the impact, (..., nv), rad/s or m/s
-    impulse : impulses on the robot in foothold axes, as `force` of `forward_dynamics`, N s and N m s
+    impulse : impulses in foothold axes, as `force` of `forward_dynamics`, N s and N m s
     flag : as of `forward_dynamics`; redundant impulses have the least norm
     """
     stance = Stance.of(equations, contacts.rows, q, v, footholds, active)
@@ -123,13 +124,13 @@ def inverse_dynamics(contacts, equations, q, v, a, footholds, active) -> dict[st
     q : coordinates, (..., nq), rad or m
     v : generalised velocities, (..., nv), rad/s or m/s
     a : generalised accelerations, (..., nv), rad/s² or m/s²
-    footholds : [R p] of each contact in the world, (..., nc, 3, 4); only the axes R are used
+    footholds : [R p] of each contact in the world or in the frame `on`, (..., nc, 3, 4); only the axes R are used
     active : 1 for contacts that touch, 0 for others, (..., nc)
 
     Returns
     -------
     tau : generalised forces, (..., nv), N m or N; zero at the base
-    force : contact forces of least norm (in N and N m) in foothold axes, as of `forward_dynamics`
+    force : contact forces of least norm (in N and N m) in foothold axes, as of `forward_dynamics`; zero between links
     flag : 0 if the contacts can apply any wrench to the base; 1 if they cannot, but apply the required one; 2 if they
         cannot apply the required one, and tau has forces at the base; 3 if nearly so; (...)
     """
@@ -140,7 +141,10 @@ def inverse_dynamics(contacts, equations, q, v, a, footholds, active) -> dict[st
 
 
 def jacobian(contacts, equations, q) -> dict[str, Any]:
-    """J(q), the rows of all contacts, three or six each, (..., rows, nv): velocities in the axes of the frames."""
+    """J(q), the rows of all contacts, three or six each, (..., rows, nv): velocities in the axes of the frames.
+
+    They are relative to the world or to the frame `on`.
+    """
     rest = [0.0] * contacts.dyn.system.nv
     return {"J": stacked_jacobian(equations, contact_motions(equations, contacts.rows, q, rest, rest), q)}
 
@@ -148,7 +152,8 @@ def jacobian(contacts, equations, q) -> dict[str, Any]:
 def drift(contacts, equations, q, v) -> dict[str, Any]:
     """The accelerations of all rows of `jacobian` at a = 0, (..., rows), m/s² and rad/s².
 
-    Three rows are the acceleration of the frame's origin, six the rates of its velocities in its own axes.
+    Three rows are the acceleration of the frame's origin, six the rates of its velocities in its own axes, relative to
+    the world or to the frame `on`.
     """
     motions = contact_motions(equations, contacts.rows, q, v, [0.0] * len(v))
     return {"drift": [x for motion in motions for x in motion.drift]}
@@ -163,8 +168,10 @@ def gap(contacts, equations, q, footholds) -> dict[str, Any]:
 
 
 def poses(contacts, equations, q) -> dict[str, Any]:
-    """[R p] of all contact frames in the world, (..., nc, 3, 4): the footholds on which the robot stands at q."""
-    return {"footholds": [equations.pose(contact.frame, q).rows for contact in contacts.rows]}
+    """[R p] of all contact frames, (..., nc, 3, 4), in the world or in `on`: the footholds it stands on at q."""
+    poses = [equations.pose(contact.frame, q) for contact in contacts.rows]
+    bases = [contact.on and equations.pose(contact.on, q).inverse for contact in contacts.rows]
+    return {"footholds": [(base @ pose if base else pose).rows for base, pose in zip(bases, poses, strict=True)]}
 
 
 def friction(contacts, equations, force, mu, size) -> dict[str, Any]:
@@ -192,7 +199,7 @@ def friction(contacts, equations, force, mu, size) -> dict[str, Any]:
 
 
 def zero_moment_point(contacts, equations, force, footholds, height) -> dict[str, Any]:
-    """The point of a level plane about which the contact forces have no horizontal moment, (..., 2), m.
+    """The point of a level plane about which forces from the world have no horizontal moment, (..., 2), m.
 
     Parameters
     ----------
@@ -201,13 +208,17 @@ def zero_moment_point(contacts, equations, force, footholds, height) -> dict[str
     height : z of the plane, (...), m
     """
     forces, moments = [], []
-    for components, rows in zip(force, footholds, strict=True):
+    for contact, components, rows in zip(contacts.rows, force, footholds, strict=True):
+        if contact.on is not None:
+            continue
         R, p = Mat3.of(row[:3] for row in rows), Vec3.of(row[3] for row in rows)
         f = R @ Vec3.of(components[:3])
         forces.append(f)
         moments.append((p - Vec3(0.0, 0.0, height)).cross(f))
         if len(components) == 6:
             moments.append(R @ Vec3.of(components[3:]))
+    if not forces:
+        raise ModelError(f"zero_moment_point of {contacts.dyn.system.owner}: no contact touches the world.")
     inverse, moment = 1.0 / total(forces).z, total(moments)
     return {"point": [-moment.y * inverse, moment.x * inverse]}
 
@@ -287,7 +298,17 @@ class ContactSet:
                 f"contact '{name}' of {system.owner}: frame '{frame.name}' is fixed to the world and cannot touch it.",
                 expected="a frame on a moving link",
             )
-        return ContactRows(frame, contact.size)
+        if contact.on is None:
+            return ContactRows(frame, contact.size)
+        on = system.frame(contact.on)
+        if on.body in (None, frame.body):
+            problem = "the world" if on.body is None else f"the link '{on.body}' of frame '{frame.name}'"
+            raise ModelError(
+                f"contact '{name}' of {system.owner}: frame '{on.name}' in `on` is fixed to {problem}.",
+                expected="a frame on another moving link",
+                hint="" if on.body else "Omit `on`; footholds are then poses in the world.",
+            )
+        return ContactRows(frame, contact.size, on)
 
     def _check(self) -> None:
         dyn, system = self.dyn, self.dyn.system
@@ -444,6 +465,9 @@ class ContactSet:
             motions = contact_motions(equations, self.rows, q, v, a)
             feet = [Foothold.of(motion.pose, rows) for motion, rows in zip(motions, footholds, strict=True)]
             value = value - dot(t, row_residuals(motions, feet, gains))
+            for contact, motion, span in zip(self.rows, motions, spans(self.rows), strict=True):
+                if contact.on is not None:  # λ·J s
+                    value = value + dot([forces[k] for k in span], [dot(row, s) for row in motion.J])
             for foot, span, weights in zip(feet, spans(self.rows), of_force, strict=True):
                 value = value + dot(weights[: len(span)], foot.turned([forces[k] for k in span]))
             return {"total": value}
@@ -476,15 +500,15 @@ class ContactSet:
     def _rule(self) -> DerivativeRule:
         """Derivatives of inverse dynamics with wrenches on the contact frames."""
         system, choice = self.dyn.system, replace(self.dyn.choice, reference="LOCAL")
-        frames = tuple(dict.fromkeys(contact.frame for contact in self.rows))
+        frames = tuple(dict.fromkeys(contact.frame for contact in self.rows if contact.on is None))
         free = tuple(self.dyn.free_bodies)
         return DerivativeRule(system.tree, choice, "forward_dynamics", (), (), frames, free, self.dyn.tangents)
 
     def _wrenches(self, forces: Vector) -> dict[Frame, list[Scalar]]:
-        """Wrenches on the contact frames in their own axes."""
-        wrenches = {contact.frame: [0.0] * 6 for contact in self.rows}
+        """Wrenches of contacts with the world on the contact frames, in the axes of the frames."""
+        wrenches = {contact.frame: [0.0] * 6 for contact in self.rows if contact.on is None}
         for contact, rows in zip(self.rows, spans(self.rows), strict=True):
-            for i, k in enumerate(rows):
+            for i, k in enumerate(rows if contact.on is None else ()):
                 wrenches[contact.frame][i] = wrenches[contact.frame][i] + forces[k]
         return wrenches
 
@@ -512,7 +536,7 @@ class ContactSet:
         return np.array([float(name in names) for name in self.names])
 
     def footholds(self, poses) -> np.ndarray:
-        """Return footholds, (..., nc, 3, 4), from poses of the contacts in the world.
+        """Return footholds, (..., nc, 3, 4), from poses of the contacts in the world or in the frame `on`.
 
         Parameters
         ----------

@@ -402,7 +402,8 @@ class Dynamics:
         Parameters
         ----------
         **contacts : Touch or Sole
-            Frames that may touch, by names of your choice: a point (three rows) or a sole (six rows).
+            Frames that may touch, by names of your choice: a point (three rows) or a sole (six rows), in the world
+            or, with `on`, on another link.
 
         Returns
         -------
@@ -451,7 +452,7 @@ class Dynamics:
 
     def equations_with(self, parameters: Vector = (), prescribed: Vector = ()) -> Equations:
         """Return the equations with scalars for the inertial parameters of free bodies and for prescribed motions."""
-        if not len(parameters) and not len(prescribed):
+        if not (len(parameters) or len(prescribed)):  # lists or arrays
             return self.equations
         return self._make(inertias_of(self.free_bodies, parameters) if len(parameters) else {}, prescribed)
 

@@ -26,6 +26,16 @@ Impulses f = -(1 + e) A⁻¹J v⁻ change the velocity by M⁻¹Jᵀf. Inverse d
 motion for the forces of least norm, in N and N m:
 
     J_baseᵀ λ = (M a + h)_base             λ = J_base (J_baseᵀJ_base)⁻¹ (M a + h)_base                              (5)
+
+A contact on another link has its foothold in the axes of a frame on that link, and pose, u, w and their rates in (2)
+are relative to that frame. With the twists v_a of frame a and v_b of the other link, their rates a_a and a_b, all in
+the axes and at the origin of a, × the cross product of twists:
+
+    J = J_a - J_b          (u, w) = v_a - v_b          (u̇, ẇ) = a_a - a_b + v_a × v_b                               (6)
+
+They depend on the joints between the two links only, so that twists are relative to the nearest common link of both.
+λ acts at the origin of a on its link, and -λ on the other link, at the same point: the momentum of the robot is
+unchanged.
 """
 
 from __future__ import annotations
@@ -40,35 +50,77 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Matrix, Scalar, Vector, dot, select
 from appell.algebra.semidefinite import SemidefiniteLDL
 from appell.algebra.solve import LDL
-from appell.algebra.vector import Vec3
+from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.equations import Equations
-from appell.formulate.kinematics import partials_at_frame
-from appell.formulate.recursion import accelerations, link_transforms
+from appell.formulate.kinematics import at_pose, partials_at_frame
+from appell.formulate.recursion import LinkTransforms, accelerations, combine, link_transforms
+from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import Frame
 from appell.model.joints import Partial
 
 REGULAR, REDUNDANT, CONTRADICTORY, NEARLY_SINGULAR = range(4)  # values of the flag
 CONTRADICTION = 1e-12  # square of the residual of a dropped row, relative to 1 + |b|², above which rows contradict
+REST = Partial(ZERO, ZERO)
 
 
 @dataclass(frozen=True)
 class ContactRows:
-    """A frame that may touch, and its number of rows: 3 (position) or 6 (position and orientation)."""
+    """A frame that may touch, its number of rows, 3 (position) or 6 (position and orientation), and what it touches."""
 
     frame: Frame
     size: int
+    on: Frame | None = None  # on another link; None is the world
+
+
+def cross(x: Partial, y: Partial) -> Partial:
+    """Cross product of twists."""
+    return Partial(x.angular.cross(y.angular), x.angular.cross(y.linear) + x.linear.cross(y.angular))
+
+
+def sum_of(x: Partial, y: Partial) -> Partial:
+    return Partial(x.angular + y.angular, x.linear + y.linear)
+
+
+def difference(x: Partial, y: Partial) -> Partial:
+    return Partial(x.angular - y.angular, x.linear - y.linear)
+
+
+@dataclass(frozen=True)
+class ContactChain:
+    """Links outboard of a base, nearest to the contact first, and their motion relative to it, at the contact frame."""
+
+    links: list[TreeLink]
+    partials: dict[str, list[Partial]]
+    velocity: Partial
+    acceleration: Partial
+
+    @staticmethod
+    def of(
+        tree: Tree, links: list[TreeLink], partials: dict[str, list[Partial]], rates: tuple[Vector, Vector]
+    ) -> ContactChain:
+        """Carry the motion outward from a base at rest; `rates` are the velocities and accelerations of the tree."""
+        velocity = acceleration = REST
+        for link in reversed(links):
+            angular, linear = [p.angular for p in partials[link.name]], [p.linear for p in partials[link.name]]
+            speeds, second = (tree.velocity(link, x) for x in rates)
+            joint = Partial(combine(angular, speeds), combine(linear, speeds))
+            velocity = sum_of(velocity, joint)
+            changed = Partial(combine(angular, second), combine(linear, second))
+            acceleration = sum_of(sum_of(acceleration, changed), cross(velocity, joint))
+        return ContactChain(links, partials, velocity, acceleration)
 
 
 @dataclass(frozen=True)
 class ContactMotion:
-    """Motion of a contact frame, in its own axes; twists are `Partial`s."""
+    """Motion of a contact frame relative to the world or to the frame it touches, in its own axes, as twists."""
 
     size: int
-    pose: Pose  # in the world
+    pose: Pose  # in the world, or in the frame it touches
     partials: dict[str, list[Partial]]  # its velocity per unit of each velocity of the tree, by link
     velocity: Partial  # w, u
     acceleration: Partial  # the rates of w and u
     J: Matrix  # `size` rows, along the velocities of the tree
+    chains: tuple[ContactChain, ...]  # from the world to the frame, or from the nearest common link to both frames
 
     @property
     def rate(self) -> list[Scalar]:
@@ -92,8 +144,11 @@ def contact_motions(
     motion_of = accelerations(tree, transforms, w, w_dot)
     motions = []
     for contact in contacts:
-        frame, motion = contact.frame, motion_of[contact.frame.body]
-        partials, pose = partials_at_frame(list(tree.path(frame.body)), transforms, frame)
+        if contact.on is not None:
+            motions.append(_motion_on_link(tree, transforms, contact, contact.on, (w, w_dot)))
+            continue
+        frame, motion, path = contact.frame, motion_of[contact.frame.body], list(tree.path(contact.frame.body))
+        partials, pose = partials_at_frame(path, transforms, frame)
         columns = {name: [[*p.linear, *p.angular] for p in inboard] for name, inboard in partials.items()}
         J = tree.gather_columns(columns, rows=6)
         u, inverse = Vec3.of(dot(row, w) for row in J[:3]), frame.pose.rotation.T
@@ -101,8 +156,31 @@ def contact_motions(
         total = inverse @ (motion.acc + motion.W @ frame.pose.translation) + pose.rotation.T @ tree.gravity
         acceleration = Partial(inverse @ motion.alpha, total - omega.cross(u))
         velocity = Partial(omega, u)
-        motions.append(ContactMotion(contact.size, pose, partials, velocity, acceleration, J[: contact.size]))
+        chain = ContactChain(path, partials, velocity, acceleration)
+        motions.append(ContactMotion(contact.size, pose, partials, velocity, acceleration, J[: contact.size], (chain,)))
     return motions
+
+
+def _motion_on_link(
+    tree: Tree, transforms: LinkTransforms, contact: ContactRows, on: Frame, rates: tuple[Vector, Vector]
+) -> ContactMotion:
+    """Motion of a contact frame relative to a frame on another link, by (6)."""
+    ends = contact.frame, on
+    paths = [list(tree.path(end.body)) for end in ends]
+    common = {link.name for link in paths[0]} & {link.name for link in paths[1]}
+    paths = [[link for link in path if link.name not in common] for path in paths]
+    (of_a, pose), (of_b, base) = (
+        partials_at_frame(path, transforms, end) for path, end in zip(paths, ends, strict=True)
+    )
+    pose = base.inverse @ pose
+    of_b = {name: [at_pose(pose, p) for p in partials] for name, partials in of_b.items()}
+    chains = ContactChain.of(tree, paths[0], of_a, rates), ContactChain.of(tree, paths[1], of_b, rates)
+    v_a, v_b = (chain.velocity for chain in chains)
+    acceleration = sum_of(difference(*(chain.acceleration for chain in chains)), cross(v_a, v_b))
+    partials = of_a | {name: [difference(REST, p) for p in each] for name, each in of_b.items()}
+    columns = {name: [[*p.linear, *p.angular] for p in each] for name, each in partials.items()}
+    J = tree.gather_columns(columns, rows=6)[: contact.size]
+    return ContactMotion(contact.size, pose, partials, difference(v_a, v_b), acceleration, J, chains)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[
     else:
         world = world_poses(tree, transforms)[frame.body] @ frame.pose
         carried = carried_partials(tree, transforms)[frame.body]
-        partials = {name: [_at_pose(frame.pose, p) for p in inboard] for name, inboard in carried.items()}
+        partials = {name: [at_pose(frame.pose, p) for p in inboard] for name, inboard in carried.items()}
     change = REFERENCES[reference]
     columns = {name: [_column(change(world, p)) for p in inboard] for name, inboard in partials.items()}
     return tree.gather_columns(columns, rows=6)
@@ -87,7 +87,7 @@ def partials_at_frame(
     """
     partials, pose = {}, frame.pose
     for link in path:
-        partials[link.name] = [_at_pose(pose, p) for p in link.partials]
+        partials[link.name] = [at_pose(pose, p) for p in link.partials]
         R, s = transforms[link.name].R, transforms[link.name].s
         pose = Pose(R @ pose.rotation, R @ pose.translation + s)
     return partials, pose
@@ -99,7 +99,7 @@ def frame_velocity(tree: Tree, frame: Frame, reference: str, q: Vector, v: Vecto
         return [0.0] * 6
     transforms = link_transforms(tree, q)
     link = velocities(tree, transforms, v)[frame.body]
-    at_frame = _at_pose(frame.pose, Partial(link.omega, link.linear))
+    at_frame = at_pose(frame.pose, Partial(link.omega, link.linear))
     if reference == "LOCAL":
         return _column(at_frame)
     return _column(REFERENCES[reference](world_poses(tree, transforms)[frame.body] @ frame.pose, at_frame))
@@ -117,7 +117,7 @@ def frame_wrench(tree: Tree, frame: Frame, reference: str, q: Vector, wrench: Ve
     return on_link, frame.pose.rotation @ moment + frame.pose.translation.cross(on_link)
 
 
-def _at_pose(pose: Pose, partial: Partial) -> Partial:
+def at_pose(pose: Pose, partial: Partial) -> Partial:
     """Transform a partial to the origin and the axes of a pose."""
     b, u = partial.angular, partial.linear
     inverse = pose.rotation.T

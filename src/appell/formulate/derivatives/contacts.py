@@ -22,6 +22,17 @@ parent of the joint, × the cross product of twists. Inward from c to the world,
     three rows: add  w × V_q.lin + V_q.ang × u  to A_q,   w × S.lin + S.ang × u  to A_v                              (4)
     E.lin = S.lin + gap × S.ang            E.ang = ½ (tr Tᵀ 1 - T) S.ang                                             (5)
 
+A contact on another link b has the chains a and b from the nearest common link to both: (6) of `formulate.contacts`.
+With (3) of each chain, at the contact frame, D = S for joints of a and D = -S for those of b:
+
+    V_q = V_qᵃ - V_qᵇ - v_b × D            A_v = A_vᵃ - A_vᵇ + S_a × v_b + v_a × S_b                                 (6)
+    A_q = A_qᵃ - A_qᵇ - a_b × D + V_qᵃ × v_b + v_a × (V_qᵇ + v_b × D)
+
+and its wrench on b is not constant in link axes, so that R₁ of q is that without this contact, less λ·∂Dᵢ/∂qₖ:
+
+    ∂Dᵢ/∂qₖ = Sᵢ × Sₖ for i, k in a, k outboard of i, and for i, k in b, k not outboard of i                         (7)
+              -Sᵢ × Sₖ for i in b, k in a;            0 for other pairs
+
 **Free base.** R₁ = R₁' + M own (`derivatives.inverse`); R₂' = R₂ - J own, and own is subtracted from ∂a.
 
 **Foothold axes.** ∂λ_b = Tᵀ(∂λ + (J_w ∂q) × λ), and λ_b × z for a turn z of the foothold.
@@ -34,7 +45,7 @@ their code, whichever limb they belong to.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -42,16 +53,26 @@ from typing import Any
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_number
-from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.formulate.contacts import Contacted, ContactMotion, ContactRows, Foothold
+from appell.algebra.vector import UNITS, Vec3
+from appell.formulate.contacts import (
+    REST,
+    ContactChain,
+    Contacted,
+    ContactMotion,
+    ContactRows,
+    Foothold,
+    cross,
+    difference,
+    sum_of,
+)
 from appell.formulate.derivatives.inverse import Derivatives
 from appell.formulate.recursion import combine
 from appell.formulate.tree import Tree
 from appell.model.joints import Partial
 
+Column = tuple[str, Partial, Partial, Partial, Partial]  # name of the link, S, V_q, A_q and A_v
 MAX_PADDING = 1.35  # a column may share the loop of columns with up to this many times its rows
 MAX_PART = 20  # columns of K per iteration; 20 rows of them, in registers of eight numbers, fit in 32 kB
-REST = Partial(ZERO, ZERO)
 
 
 @dataclass(frozen=True)
@@ -69,19 +90,6 @@ class ContactColumn:
         return [k for k, x in enumerate([*self.forces, *self.rows]) if not _is_zero(x)]
 
 
-def cross(x: Partial, y: Partial) -> Partial:
-    """Cross product of twists."""
-    return Partial(x.angular.cross(y.angular), x.angular.cross(y.linear) + x.linear.cross(y.angular))
-
-
-def sum_of(x: Partial, y: Partial) -> Partial:
-    return Partial(x.angular + y.angular, x.linear + y.linear)
-
-
-def difference(x: Partial, y: Partial) -> Partial:
-    return Partial(x.angular - y.angular, x.linear - y.linear)
-
-
 def row_derivatives(
     tree: Tree,
     contact: ContactRows,
@@ -91,16 +99,35 @@ def row_derivatives(
     gains: Vector,
 ) -> tuple[Matrix, Matrix]:
     """R₂ of the rows of one contact by q and by v, (size, nv) each; `q_rates` are v and a."""
-    v, a = q_rates
-    at_frame, speed, acceleration = motion.velocity, motion.velocity, motion.acceleration
-    w, u, size = at_frame.angular, at_frame.linear, contact.size
+    w, u, size = motion.velocity.angular, motion.velocity.linear, contact.size
     gap = Vec3.of(foot.gap(3))
     turning = 0.5 * (foot.turn.trace * IDENTITY - foot.turn.T) if size == 6 else None
-    by_q: dict[str, list[Vector]] = {}
-    by_v: dict[str, list[Vector]] = {}
-    for link in tree.path(contact.frame.body):
-        partials, inner_speed, inner_acceleration = motion.partials[link.name], REST, REST
-        if link.parent is not None:  # (2)
+    by_q: dict[str, list[Vector]] = {link.name: [] for chain in motion.chains for link in chain.links}
+    by_v: dict[str, list[Vector]] = {name: [] for name in by_q}
+    columns = _chain_columns(tree, motion.chains[0], q_rates)
+    for name, S, V_q, A_q, A_v in columns if len(motion.chains) == 1 else _relative_columns(tree, motion, q_rates):
+        of_q, of_v = A_q.linear, A_v.linear
+        if size == 3:  # (4)
+            of_q = of_q + w.cross(V_q.linear) + V_q.angular.cross(u)
+            of_v = of_v + w.cross(S.linear) + S.angular.cross(u)
+        E = S.linear + gap.cross(S.angular)  # (5)
+        column_q = [*(of_q + gains[1] * V_q.linear + gains[0] * E)]
+        column_v = [*(of_v + gains[1] * S.linear)]
+        if turning is not None:
+            column_q += A_q.angular + gains[1] * V_q.angular + gains[0] * (turning @ S.angular)
+            column_v += A_v.angular + gains[1] * S.angular
+        by_q[name].append(column_q)
+        by_v[name].append(column_v)
+    return tree.gather_columns(by_q, rows=size), tree.gather_columns(by_v, rows=size)
+
+
+def _chain_columns(tree: Tree, chain: ContactChain, q_rates: tuple[Vector, Vector]) -> Iterator[Column]:
+    """Link, S, V_q, A_q and A_v of every partial of a chain, by (2) and (3)."""
+    v, a = q_rates
+    at_frame, speed, acceleration = chain.velocity, chain.velocity, chain.acceleration
+    for link in chain.links:
+        partials, inner_speed, inner_acceleration = chain.partials[link.name], REST, REST
+        if link is not chain.links[-1]:  # (2)
             angular, linear = [p.angular for p in partials], [p.linear for p in partials]
             rates, second = tree.velocity(link, v), tree.velocity(link, a)
             joint = Partial(combine(angular, rates), combine(linear, rates))
@@ -109,24 +136,40 @@ def row_derivatives(
             inner_acceleration = difference(difference(acceleration, changed), cross(speed, joint))
         relative = difference(at_frame, inner_speed)
         both = difference(sum_of(inner_speed, speed), at_frame)
-        by_q[link.name], by_v[link.name] = [], []
         for S in partials:
             V_q, A_v = cross(inner_speed, S), cross(both, S)  # (3)
             A_q = sum_of(cross(inner_acceleration, S), cross(V_q, relative))
-            of_q, of_v = A_q.linear, A_v.linear
-            if size == 3:  # (4)
-                of_q = of_q + w.cross(V_q.linear) + V_q.angular.cross(u)
-                of_v = of_v + w.cross(S.linear) + S.angular.cross(u)
-            E = S.linear + gap.cross(S.angular)  # (5)
-            column_q = [*(of_q + gains[1] * V_q.linear + gains[0] * E)]
-            column_v = [*(of_v + gains[1] * S.linear)]
-            if turning is not None:
-                column_q += A_q.angular + gains[1] * V_q.angular + gains[0] * (turning @ S.angular)
-                column_v += A_v.angular + gains[1] * S.angular
-            by_q[link.name].append(column_q)
-            by_v[link.name].append(column_v)
+            yield link.name, S, V_q, A_q, A_v
         speed, acceleration = inner_speed, inner_acceleration
-    return tree.gather_columns(by_q, rows=size), tree.gather_columns(by_v, rows=size)
+
+
+def _relative_columns(tree: Tree, motion: ContactMotion, q_rates: tuple[Vector, Vector]) -> Iterator[Column]:
+    """The same of a contact on another link, by (6); S is its column of J."""
+    a, b = motion.chains
+    for name, S, V_q, A_q, A_v in _chain_columns(tree, a, q_rates):
+        moved = cross(b.velocity, S)
+        turned = sum_of(cross(V_q, b.velocity), cross(a.velocity, moved))
+        A_q = sum_of(difference(A_q, cross(b.acceleration, S)), turned)
+        yield name, S, difference(V_q, moved), A_q, sum_of(A_v, cross(S, b.velocity))
+    for name, S, V_q, A_q, A_v in _chain_columns(tree, b, q_rates):
+        V_q = difference(V_q, cross(b.velocity, S))
+        A_q = sum_of(difference(cross(b.acceleration, S), A_q), cross(a.velocity, V_q))
+        yield name, difference(REST, S), difference(REST, V_q), A_q, difference(cross(a.velocity, S), A_v)
+
+
+def _force_derivatives(tree: Tree, motion: ContactMotion, forces: Vector) -> Matrix:
+    """∂(Jᵀλ)/∂q of a contact on another link at fixed λ, (nv, nv), by (7)."""
+    f, n = Vec3.of(forces[:3]), Vec3.of([*forces[3:], 0.0, 0.0, 0.0][:3])
+    a, b = ([(link.name, chain.partials[link.name]) for link in chain.links] for chain in motion.chains)
+
+    def block(first: Sequence[Partial], second: Sequence[Partial], sign: float) -> Matrix:
+        pairs = [[cross(x, y) for y in second] for x in first]
+        return [[sign * (f.dot(each.linear) + n.dot(each.angular)) for each in row] for row in pairs]
+
+    blocks = {(i, k): block(x, y, 1.0) for j, (i, x) in enumerate(a) for k, y in a[:j]}
+    blocks |= {(i, k): block(x, y, -1.0) for i, x in b for k, y in a}
+    blocks |= {(i, k): block(x, y, 1.0) for j, (i, x) in enumerate(b) for k, y in b[j:]}
+    return tree.gather_matrix(blocks)
 
 
 def motion_columns(
@@ -141,13 +184,19 @@ def motion_columns(
     """Columns of q and v, from the derivatives of inverse dynamics and the motion of the contacts at the computed a."""
     rows_q: Matrix = []
     rows_v: Matrix = []
-    for contact, motion, foot in zip(contacts, motions, solution.stance.footholds, strict=True):
+    forces_q = inverse.by_q
+    stance = solution.stance
+    for contact, motion, foot, span in zip(contacts, motions, stance.footholds, stance.rows, strict=True):
         by_q, by_v = row_derivatives(tree, contact, motion, foot, (v, solution.a), gains)
         rows_q, rows_v = rows_q + by_q, rows_v + by_v
+        if contact.on is not None:
+            changes = _force_derivatives(tree, motion, [solution.forces[k] for k in span])
+            pairs = zip(forces_q, changes, strict=True)
+            forces_q = [[x - y for x, y in zip(*each, strict=True)] for each in pairs]
     turned = _turned(tree, contacts, motions, solution)
-    J, n = solution.stance.J, len(v)
+    J, n = stance.J, len(v)
     columns: dict[str, list[ContactColumn]] = {"q": [], "v": []}
-    terms = (("q", inverse.by_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
+    terms = (("q", forces_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
     for name, forces, rows, apart in terms:
         for k in range(n):
             separate = {i: apart[i][k] for i in range(n) if not _is_zero(apart[i][k])} if apart else {}
