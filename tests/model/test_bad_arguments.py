@@ -85,3 +85,5 @@ def test_integers_beyond_the_range_of_floats_are_refused_by_name(call, message, 
 def test_imaginary_parts_are_not_dropped():
     with pytest.raises(ap.DescriptionError, match="the centre of mass"):
         ap.from_dh([ap.DH(mass=1.0, com=np.array([1.0 + 1.0j, 0.0, 0.0]), inertia=(1.0, 1.0, 1.0))])
+    with pytest.raises(ap.ModelError, match="has upper limit"):
+        pendulum(limits=ap.Limits(-1.0, np.complex128(1.0 + 1.0j)))

@@ -28,7 +28,7 @@ def is_number(x: Scalar) -> bool:
 
 def plain(x: Scalar) -> Scalar:
     """Return a NumPy number as a Python float, so that nothing is computed in single precision; others unchanged."""
-    return float(x) if isinstance(x, np.number) else x
+    return float(x) if isinstance(x, (np.floating, np.integer)) else x
 
 
 def real_array(values: Any) -> np.ndarray:
