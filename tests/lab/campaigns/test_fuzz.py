@@ -297,9 +297,12 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatc
 
 @pytest.mark.slow
 @posix
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", sorted(set(TARGETS) - {"kills"}))
 def test_a_short_campaign_has_no_findings(name):
-    """Fixed seeds, less than a minute in total; a finding is printed with the command that repeats it."""
+    """Fixed seeds, less than a minute in total; a finding is printed with the command that repeats it.
+
+    A case of "kills" takes half a minute; tests/sweeps and tests/control kill processes in the same way.
+    """
     (findings,) = run(chosen(name), Bounds(seconds=SECONDS / len(TARGETS), seed=SEED))
     assert findings.cases > 0
     assert [(finding.problem, finding.command, finding.case) for finding in findings.broken] == []
