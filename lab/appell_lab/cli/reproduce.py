@@ -34,7 +34,7 @@ def reproduce(
     json: options.Json = False,
 ) -> None:
     """Compute the published results of the papers and show them beside the printed values."""
-    from appell_lab.papers.closing import end_papers, end_section
+    from appell_lab.papers.closing import end_papers, end_section, measures_of
     from appell_lab.papers.index import write_index
     from appell_lab.papers.page import Page
     from appell_lab.papers.run_files import check_folder, store_run, stored_runs
@@ -63,7 +63,7 @@ def reproduce(
         )  # after each section, so that an interrupted run has an index
     if papers := _papers(chosen):
         page.console.rule("[bold]printed items and verdicts", align="left")
-        end_papers(page.console, papers)
+        end_papers(page.console, papers, measures_of(runs))
     _conclude(page.console, runs, output)
     for path in stored_runs(output)[1]:
         out.say(f"{path} was written by another version and is left out of the index; run its section again.")

@@ -63,6 +63,8 @@ def _formulations(page: Page, wrist: Dynamics, explicit: Dynamics) -> None:
         one, other = getattr(wrist, name), getattr(explicit, name)
         rows.append([name, float(np.abs(one(*arguments) - other(*arguments)).max()), _cost(one), _cost(other)])
     lowest = float(np.linalg.eigvalsh(explicit.mass_matrix(q)).min())
+    page.measure("largest difference of the explicit equations", max(row[1] for row in rows))
+    page.measure("smallest eigenvalue of M [kg m²]", lowest)
     page.table(
         "The paper's explicit equations against differentiated poses, 401 instants",
         ["", "largest difference", "differentiated, mul / add / trig", "explicit, mul / add / trig"],
@@ -78,6 +80,11 @@ def _cost(function) -> str:
 
 def _errors(page: Page, verification: Verification) -> None:
     position, velocity, acceleration = (float(x) for x in verification.kinematic_errors)
+    page.measure("difference of joint positions [rad]", position)
+    page.measure("difference of joint velocities [rad/s]", velocity)
+    page.measure("difference of joint accelerations [rad/s²]", acceleration)
+    page.measure("difference of motor torques [N m]", verification.torque_error)
+    page.measure("largest gap of the loops, relative to the radius", verification.gap)
     page.table(
         "Closed form against the simulator (Figures 6 and 7)",
         ["", "appell", "paper, order of"],

@@ -37,6 +37,10 @@ def run(page: Page) -> None:
     q, v = rng.uniform(-1.0, 1.0, (2, robot.nv))
     parts = branch_equations(tree, q.tolist(), v.tolist())
     _table(page, robot, parts)
+    dyn = Dynamics(robot)
+    pairs = (assembled_matrix(tree, parts), dyn.mass_matrix(q)), (assembled_vector(tree, parts), -dyn.bias(q, v))
+    off = [np.abs(np.abs(one) - np.abs(other)).max() / np.abs(other).max() for one, other in pairs]
+    page.measure("relative difference of the assembled from the tree's equations", max(off))
     page.figure("shafei_figures_2_3", lambda figure: _draw_branches(figure, robot, parts[:1], crossed=True))
     page.figure("shafei_figures_5_6", lambda figure: _draw_branches(figure, robot, parts))
     page.figure("shafei_figures_7_8", lambda figure: _draw_assembled(figure, robot, tree, parts))
@@ -171,6 +175,7 @@ def _agreement(page: Page) -> None:
                 one, other = (np.array(way(tree, *arguments), float) for way in (methods["shafei"], method))
                 worst = max(worst, float(np.abs(one - other).max() / max(1.0, np.abs(other).max())))
             rows.append([kind, name, f"{worst:.1e}"])
+    page.measure("largest difference of the Appendix on random trees", max(float(row[2]) for row in rows))
     page.table(
         f"The Appendix against the other formulations on {TREES} random trees with joints of all kinds",
         ["", "formulation", "largest difference"],
@@ -200,6 +205,8 @@ def _missing_term(page: Page) -> None:
         moving, resting = (np.array(INVERSE_DYNAMICS["shafei"](tree, q, rate, still)) for rate in (v, still))
         missing = np.array(joint_forces(tree, step, moments))
         rows.append([name, f"{np.abs(moving - resting).max():.4g}", f"{np.abs(missing).max():.2g}"])
+        if name == "puma":
+            page.measure("largest torque of the term that (13) leaves out, PUMA [N m]", np.abs(missing).max())
     page.table(
         "What equation (13) leaves out: forces of ω × B₂ω at random velocities",
         ["", "largest velocity force, N m", "largest share of the missing term, N m"],

@@ -11,6 +11,7 @@ from appell_lab.counts.polynomial import Polynomial
 from appell_lab.papers.page import Page
 
 SIZES = range(2, 7)
+CURVE_TOLERANCE = 0.05  # relative, for four branches of four links
 
 
 def show_counts(page: Page) -> None:
@@ -27,6 +28,10 @@ def _steps(page: Page) -> None:
     printed = ROWS["Appendix, 3x3 and 4x4"][1]
     assert printed is not None
     lines = {**appendix_steps(), "printed in Table 1": printed}
+    mul, add = lines["all but (30)"]
+    page.measure("leading coefficient of the Appendix's multiplications", mul.coefficients[2])
+    page.measure("leading coefficient of the Appendix's additions", add.coefficients[2])
+    page.measure("additions of the Appendix over print, four links", add(4) / printed[1](4))
     page.table(
         "The Appendix step by step, as printed, for one branch of n links with full matrices",
         ["step", "M", "A", "n = 4, M", "n = 4, A"],
@@ -58,6 +63,7 @@ def _table(page: Page) -> None:
             ]
         )
     full = times(BRANCHES, appendix_steps()["all but (30)"])
+    _measures(page, full)
     rows.append(["Appendix, full matrices, without (30)", "", _pair(*full), "", _pair(*(int(p(4)) for p in full)), ""])
     page.table(
         "Shafei 2018, Table 1: inertia matrix and right side of a tree of n_b branches with n_m links",
@@ -67,6 +73,26 @@ def _table(page: Page) -> None:
         "for branches that meet in one point that moves in the plane. The Appendix is counted as printed, one branch "
         "after the other; 'one pass' is our own algorithm with such matrices, which visits every link once.",
     )
+
+
+def _measures(page: Page, full: tuple[Polynomial, Polynomial]) -> None:
+    """Measure what the ledger judges: our counts over the printed ones, and the ranking of the formulations."""
+    lines = {line.label: line for line in _published()}
+    sums = {label: sum(float(p(4)) for p in line.ours) for label, line in lines.items()}
+    for label, name in (("Lagrange, 4x4", "Lagrange with 4x4"), ("Gibbs-Appell, 3x3", "Gibbs-Appell with 3x3")):
+        printed = sum(float(p(4)) for p in lines[label].published or ())
+        page.measure(f"operations of {name} matrices over print, 4 x 4", sums[label] / printed)
+    appendix = sums["Appendix, 3x3 and 4x4"]
+    page.measure("operations of the Appendix over 3x3 matrices", appendix / sums["Gibbs-Appell, 3x3"])
+    page.measure("operations of 4x4 matrices over the Appendix", sums["Lagrange, 4x4"] / appendix)
+    agree = sum(
+        abs(float(ours[k](4)) / float(line.published[k](4)) - 1.0) <= CURVE_TOLERANCE
+        for label, line in lines.items()
+        for k in (0, 1)
+        if line.published is not None
+        for ours in (full if label.startswith("Appendix") else line.ours,)
+    )
+    page.measure("curves of Figures 12 and 13 (6) that agree", agree)
 
 
 def _pair(mul: object, add: object) -> str:

@@ -14,7 +14,7 @@ from appell_lab.papers.cabinet_run import cabinet_run, ramp, spline
 from appell_lab.papers.control_hardware import hardware
 from appell_lab.papers.control_laws import printed_form, table_4
 from appell_lab.papers.page import Page
-from appell_lab.papers.puma_lines import VALERA_LINE, draw_arm
+from appell_lab.papers.puma_lines import VALERA_LINE, distance_from_line, draw_arm
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
 
@@ -23,6 +23,10 @@ def run(page: Page) -> None:
     robot = load("puma")
     hardware(page, robot)
     line = straight_line(robot)
+    page.measure("largest distance of the tool from Valera's line [m]", distance_from_line(robot, VALERA_LINE, line))
+    motion = line(line.times())
+    one, other = (Dynamics(robot, name).inverse_dynamics(*motion) for name in ("gibbs-appell", "newton-euler"))
+    page.measure("difference of the torques from Newton-Euler's along Valera's line [N m]", np.abs(one - other).max())
     page.figure("valera_figure_3", lambda figure: _draw_arm(figure, robot, line))
     driven = cabinet_run(robot, "tracking-integral", lambda q: line, start=line(0.0)[0])
     page.figure("valera_figure_4", lambda figure: _draw_torques(figure, robot, line, driven))
@@ -41,11 +45,13 @@ def straight_line(robot) -> CartesianLine:
 
 
 def _following(page: Page, runs: dict[str, Record]) -> None:
-    rows = []
+    rows, largest = [], {}
     for name, log in runs.items():
         span = last_motion(log)
         error = np.abs(log["q"][span] - log["qd"][span]).max(axis=0)
+        largest[name] = 1e3 * error.max()
         rows.append([name, *(f"{1e3 * x:.2f}" for x in error)])
+    page.measure("largest following error of ramp and spline [mrad]", max(largest["ramp"], largest["spline"]))
     page.table(
         "Largest following error on the simulated cabinet, mrad",
         ["reference", *(f"joint {k + 1}" for k in range(6))],

@@ -5,6 +5,8 @@ Provenzano and Mata 2002 quote from the literature that O(n) methods win only be
 
 from __future__ import annotations
 
+import numpy as np
+
 from appell.progress import counted
 from appell.show.plot.style import COLORS, INK, label, legend_below
 from appell_lab.counts.clock import nanoseconds
@@ -23,6 +25,9 @@ def show(page: Page) -> None:
     """Show the table and the figure."""
     written, simple = crossover(as_written), crossover(simplified)
     times = _times()
+    for other, cubic in (("composite bodies", "CRBA, Featherstone"), ("Gibbs-Appell", "Gibbs-Appell")):
+        first = written.first("ABA, link coordinates", cubic)
+        page.measure(f"crossover of ABA and {other}, as written [joints]", np.inf if first is None else first)
     rows = []
     for linear in LINEAR:
         for cubic in CUBIC:

@@ -67,6 +67,8 @@ def _survey(page: Page) -> None:
         cells = [str(counted_growth.mul), str(counted_growth.add), f"{products(count)} + {count.add}"]
         rows.append([authors, principle, variables, resolution, *cells])
     ratio = six["Hollerbach 1980"] / six["Luh, Walker, Paul 1980"]
+    page.measure("algorithms of the survey that are run", len({name for *_, name in SURVEY if name}))
+    page.measure("operations of Hollerbach over Luh, Walker and Paul", ratio)
     page.table(
         "Valera 2003, Table 1: the algorithms that can be run here, counted on the same symbolic arm",
         ["", "principle", "variables", "resolution", "M", "A", "n = 6"],
@@ -81,6 +83,9 @@ def _survey(page: Page) -> None:
 def _one_algorithm(page: Page) -> None:
     ours = growth(as_written, INVERSE_DYNAMICS["newton-euler"], INVERSE)
     counted = {**COUNTED_BY, "appell, as written": (ours.mul, ours.add)}
+    page.measure(
+        "different counts of one algorithm in print", len({(str(mul), str(add)) for mul, add in COUNTED_BY.values()})
+    )
     page.table(
         "One algorithm, many counts: Luh, Walker and Paul's, by different authors",
         ["counted by", "M", "A", "n = 6"],
@@ -92,6 +97,10 @@ def _one_algorithm(page: Page) -> None:
 
 def _steps(page: Page) -> None:
     together, apart = step_costs(TOGETHER), step_costs(SEPARATE)
+    page.measure(
+        "largest difference of the slopes of the steps 2, 4 and 5",
+        max(_differences(PUBLISHED[k], together[k], 1) for k in (2, 4, 5)),
+    )
     page.table(
         "Valera 2003, Table 2: the six steps as written, Craig's frames",
         ["step", "published M", "A", "α - β as one, M", "A", "α and β separate, M", "A"],
@@ -109,6 +118,8 @@ def _steps(page: Page) -> None:
 
 def _paul(page: Page) -> None:
     apart, together = step_costs(PAUL), step_costs(TOGETHER)
+    page.measure("difference of the slopes in Paul's convention", _differences(PUBLISHED_PAUL, total(apart), 1))
+    page.measure("difference of the constants in Paul's convention", _differences(PUBLISHED_PAUL, total(apart), 0))
     page.table(
         "Valera 2003: the same in Paul's convention, α and β separate",
         ["step", "published M", "A", "ours, M", "A"],
@@ -134,6 +145,8 @@ def _shares(page: Page) -> None:
     M, h = dyn.mass_matrix(q), dyn.bias(q, v)
     difference = max(np.abs(unit.sum(axis=1) - M).max(), np.abs(moving.sum(axis=0) - h).max())
     diagonal = np.einsum("kpk->pk", unit)
+    page.measure("largest share of B_j in M_jj", np.abs(diagonal[1] / np.diag(M)).max())
+    page.measure("largest share of A_j in the bias", np.abs(moving[0] / h).max())
     page.table(
         "Valera 2003, A_j and B_j: shares of the PUMA's inertia matrix and bias in one state",
         ["", "M_jj", "from A_j", "from B_j", "bias", "from A_j", "from B_j"],
@@ -160,6 +173,12 @@ def _parts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndar
         symbols += [cosine, sine, *placement.translation, body.mass, *body.com, *body.inertia.upper]
     parts = evaluate(tape(SEPARATE, robot.nv, lambda _, steps: [steps.A, steps.B]), np.array(symbols), q, v, a)[0]
     return np.asarray(parts, float)
+
+
+def _differences(one: Cost, other: Cost, order: int) -> float:
+    """Return the largest difference of the coefficients of this order in M and A."""
+    pairs = [(*p.coefficients, 0, 0)[order] - (*q.coefficients, 0, 0)[order] for p, q in zip(one, other, strict=True)]
+    return float(max(map(abs, pairs)))
 
 
 def _text(cost: Cost) -> list[str]:

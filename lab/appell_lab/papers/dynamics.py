@@ -114,6 +114,8 @@ def _draw_two_body(figure, degrees, condition, error) -> None:
 def _tree(page: Page) -> None:
     robot = load_tree("tree10")
     kinetic, potential = Dynamics(robot).energy(robot.start, np.zeros(robot.nv))
+    page.measure("energy of the tree robot at its start [J]", float(kinetic + potential))
+    page.measure("degrees of freedom of the tree robot", robot.nv)
     page.compare("The tree robot of Shafei 2018 at its start", [("energy, J", float(kinetic + potential), "18.66")])
     page.figure("tree10", lambda figure: _draw_tree(figure, robot))
 

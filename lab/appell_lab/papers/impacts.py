@@ -45,6 +45,7 @@ def run(page: Page) -> None:
     )
     show_printed_digits(page, dyn, motion)
     points = Contacts(dyn, wall)
+    _measures(page, motion, points)
     for number, quantity, component, title in (
         (14, "position", 0, label("X₁ of the points", "m")),
         (15, "velocity", 0, label("velocity along X₁", "m/s")),
@@ -81,6 +82,34 @@ def _table(page: Page, motion: Record) -> None:
         "print.",
         against="Shafei 2018",
     )
+
+
+def _measures(page: Page, motion: Record, points: Contacts) -> None:
+    """Measure what the ledger judges."""
+    events = motion.impacts
+    page.measure(
+        "impacts with the printed points", sum(e.points == row[-1] for e, row in zip(events, TABLE_3, strict=True))
+    )
+    differences = []
+    for event, row in zip(events, TABLE_3, strict=True):
+        numbers = (event.time, event.angles[0], 2.0 * event.normal_speeds[0], event.impulses[0])
+        differences += [abs(x - float(p)) / (float(p) or 90.0) for x, p in zip(numbers, row[:4], strict=True)]
+    page.measure("largest relative difference from Table 3", max(differences))
+    page.measure("angle of attack of the first impact [°]", events[0].angles[0])
+    page.measure("time of the impact of O2 and O4 [s]", events[1].time)
+    page.measure(
+        "relative velocity of the third impact over that of the second",
+        events[2].normal_speeds[0] / events[1].normal_speeds[0],
+    )
+    page.measure("impulse of the second impact over that of the third", events[1].impulses[0] / events[2].impulses[0])
+    page.measure("energy at the end [J]", motion.energy[-1])
+    page.measure("range of the energy [J]", np.ptp(motion.energy))
+    position = [array.name for array in points.motion.outputs].index("position")
+    x = points.motion(*motion(np.linspace(0.0, UNTIL, 301)))[position]
+    names = [frame.name for frame in points.frames]
+    pairs = [(names.index(one), names.index(other)) for one, other in TWINS.items()]
+    mirrored = max(float(np.abs(x[:, i, :2] - x[:, j, :2] * (-1.0, 1.0)).max()) for i, j in pairs)
+    page.measure("largest asymmetry of symmetric points [m]", mirrored)
 
 
 def _draw_points(figure, motion: Record, points: Contacts, quantity: str, component: int, title: str) -> None:

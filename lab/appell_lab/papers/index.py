@@ -16,7 +16,7 @@ from rich.text import Text
 from appell.files import write_text
 from appell.show.page.document import document, html_table
 from appell_lab.papers import PAPERS, SECTIONS
-from appell_lab.papers.closing import COLOURS
+from appell_lab.papers.closing import COLOURS, measures_of
 from appell_lab.papers.ledger import LEDGERS, Item, Ledger, Ruling
 from appell_lab.papers.shown import Listed, Remark, SectionRun, Shown, ShownFigure, ShownTable
 
@@ -87,7 +87,7 @@ def _machine(run: SectionRun) -> list[str]:
 def _contents(runs: Runs) -> Iterator[str]:
     yield '<nav aria-label="Contents"><a href="#summary">Summary</a><b>Papers</b><ul>'
     for book in LEDGERS:
-        yield f'<li><a href="#{_anchor(book.paper)}">{escape(book.paper)}</a>: {_tally(book)}</li>'
+        yield f'<li><a href="#{_anchor(book.paper)}">{escape(book.paper)}</a>: {_tally(book, runs)}</li>'
     yield "</ul><b>Sections</b><ul>"
     for name, section in SECTIONS.items():
         if name in runs:
@@ -119,12 +119,14 @@ def _summary(runs: Runs) -> Iterator[str]:
 
 def _paper(book: Ledger, runs: Runs, folder: Path) -> Iterator[str]:
     yield f'<h3 id="{_anchor(book.paper)}">{escape(book.paper)}</h3>'
-    yield f'<p class="note">{escape(PAPERS[book.paper])}</p><p>{len(book.items)} printed items: {_tally(book)}.</p>'
-    rows, pictures = [], []
+    yield f'<p class="note">{escape(PAPERS[book.paper])}</p>'
+    yield f"<p>{len(book.items)} printed items: {_tally(book, runs)}.</p>"
+    rows, pictures, measures = [], [], measures_of(runs)
     for item in book.items:
         targets = _targets(item, runs)
-        reason = f'<span class="reason">{escape(item.reason)}</span>' if item.reason else ""
-        verdict = f'<span class="{COLOURS[item.verdict]}">{item.verdict}</span>'
+        evidence, ruling = item.evidence(measures), item.verdict(measures)
+        reason = f'<span class="reason">{escape(evidence)}</span>' if evidence else ""
+        verdict = f'<span class="{COLOURS[ruling]}">{ruling}</span>'
         links = [f'<a href="#{anchor}">{_title(one)}</a>' for anchor, one in targets] or [escape(item.section)]
         rows.append((escape(item.name), escape(item.prints) + reason, verdict, ", ".join(links)))
         pictures += [(anchor, one) for anchor, one in targets if isinstance(one, ShownFigure)]
@@ -137,8 +139,9 @@ def _paper(book: Ledger, runs: Runs, folder: Path) -> Iterator[str]:
         yield "</div>"
 
 
-def _tally(book: Ledger) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict in Ruling if (count := book.tally()[verdict]))
+def _tally(book: Ledger, runs: Runs) -> str:
+    tally = book.tally(measures_of(runs))
+    return ", ".join(f"{count} {verdict}" for verdict in Ruling if (count := tally[verdict]))
 
 
 def _targets(item: Item, runs: Runs) -> list[tuple[str, ShownTable | ShownFigure]]:

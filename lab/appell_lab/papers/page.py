@@ -30,13 +30,20 @@ class Page:
         self.tally = Tally()
         self.shown: list[Shown] = []
         self.titles: list[str] = []  # of all tables and figures of this section, drawn or not
+        self.measures: dict[str, float] = {}  # quantities that the ledgers judge
 
     def title(self, text: str) -> None:
-        """Start a section: print its heading and reset tally and contents."""
+        """Start a section: print its heading and reset tally, contents and measures."""
         self.tally = Tally()
-        self.shown, self.titles = [], []
+        self.shown, self.titles, self.measures = [], [], {}
         self.console.rule(f"[bold]{text}", align="left")
         self.console.print()
+
+    def measure(self, quantity: str, value: float) -> None:
+        """Record a quantity by which the ledgers judge items of the papers."""
+        if quantity in self.measures:
+            raise ArgumentError(f"the quantity '{quantity}' is measured twice.")
+        self.measures[quantity] = float(value)
 
     def note(self, text: str) -> None:
         """Show a remark, for example why a printed number is not reproduced."""
@@ -82,6 +89,7 @@ class Page:
             draw(figure)
             wrong = flaws(figure)
             path = save(figure, self.folder / f"{name}.png", overwrite=True)
+        self.measure(f"figure {name}", 1.0)
         width, height = (round(DPI * inches) for inches in figure.get_size_inches())
         self._picture(ShownFigure(name, path.name, (width, height)), path)
         for flaw in wrong:

@@ -14,7 +14,15 @@ from appell.model.robot import Robot
 from appell.motion import CartesianLine, time_optimal, zyz
 from appell.show.plot.style import GRID_COLOR, label, legend_beside
 from appell_lab.papers.page import Page
-from appell_lab.papers.puma_lines import LINES, MATA_LINE, PROVENZANO_LINE, VALERA_LINE, PaperLine, draw_arm
+from appell_lab.papers.puma_lines import (
+    LINES,
+    MATA_LINE,
+    PROVENZANO_LINE,
+    VALERA_LINE,
+    PaperLine,
+    distance_from_line,
+    draw_arm,
+)
 from appell_lab.papers.puma_open_loop import table_2, tables_6_and_7
 
 EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])  # N m, chosen here: no paper prints the torque limits
@@ -61,6 +69,7 @@ def _data(page: Page, robot: Robot) -> None:
     difference = np.abs(
         Dynamics(printed_arm(-1.0)).inverse_dynamics(q, v, a) - Dynamics(robot).inverse_dynamics(q, v, a)
     )
+    page.measure("largest difference of the torques of the printed arm [N m]", difference.max())
     page.table(
         "Tables 5 to 7 of Valera 2003: the arm, a PUMA 600",
         ["joint", "α", "a, m", "d, m", "mass, kg", "centre of mass, m", "inertia about it, kg m²"],
@@ -86,6 +95,9 @@ def _lines(page: Page, robot: Robot, lines: dict[PaperLine, CartesianLine]) -> N
         q, v, a = line(line.times())
         tau = inverse_dynamics(q, v, a)
         length = float(np.linalg.norm(np.subtract(paper.end, paper.start)))
+        author = paper.paper.split()[0]
+        page.measure(f"speed on {author}'s line [m/s]", length / paper.duration)
+        page.measure(f"largest distance of the tool from {author}'s line [m]", distance_from_line(robot, paper, line))
         rows.append(
             [
                 paper.paper,

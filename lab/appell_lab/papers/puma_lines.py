@@ -44,6 +44,13 @@ def skeleton(robot, q: np.ndarray) -> np.ndarray:
     return np.array([(0.0, 0.0, -0.4), shoulder[:3, 3], beside, elbow[:3, 3], wrist[:3, 3], hand])
 
 
+def distance_from_line(robot, paper: PaperLine, line: CartesianLine) -> float:
+    """Return the largest distance of the tool from the printed line along a motion, m."""
+    t = line.times()
+    wanted = np.outer(1.0 - t / line.duration, paper.start) + np.outer(t / line.duration, paper.end)
+    return float(np.linalg.norm(Dynamics(robot).pose("tool")(line(t)[0])[:, :3, 3] - wanted, axis=1).max())
+
+
 def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
     """Draw the arm at the start, in the middle and at the end of its line, on 3-D axes."""
     for part, colour, name in ((0.0, GREY, "start"), (0.5, RED, "middle"), (1.0, BLUE, "end")):

@@ -49,6 +49,7 @@ def tables_6_and_7(page: Page, robot, line: CartesianLine) -> None:
     """Show the same quantities along Mata's line, whose printed numbers are not available."""
     replays = {method: replay(line, robot, method, samples=SAMPLES) for method in METHODS}
     q, v, a = replays["GA"].joint_errors
+    page.measure("Mata's line, largest difference of the methods [rad]", _largest_difference(replays))
     page.table(
         "Table 6 of Mata 2002: mean joint errors along its line",
         ["", "rad", "rad/s", "rad/s²"],
@@ -63,6 +64,14 @@ def tables_6_and_7(page: Page, robot, line: CartesianLine) -> None:
 
 
 def _errors(page: Page, replays: Mapping[str, Replay]) -> None:
+    page.measure("Provenzano's line, largest difference of the methods [rad]", _largest_difference(replays))
+    page.measure("Table 2, largest position error [m]", _sizes(replays["GA"].modulus_errors)[0][0])
+    ranked = [
+        float(PRINTED["ABA"][k][j]) < float(PRINTED["GA"][k][j]) < float(PRINTED["CRBA"][k][j])
+        for k in range(3)
+        for j in range(2)
+    ]
+    page.measure("rows of 6 in the printed Table 2 with ABM < GAH < CRBM", sum(ranked))
     rows = []
     for k, name in enumerate(QUANTITIES):
         for j, kind in enumerate(("largest", "mean")):
@@ -125,6 +134,13 @@ def _ratios(page: Page, intervals: Replay, one_go: Replay, left: tuple[np.ndarra
         "small error": _sizes(left),
         "distances": _sizes(intervals.tool_errors),
     }
+    (p, v, a), print_ = sources["intervals"], sources["print"]
+    page.measure("Table 2, velocity to position [1/s]", v[0] / p[0])
+    page.measure("Table 2, acceleration to position [1/s²]", a[0] / p[0])
+    shares = [
+        (ours[1] / ours[0]) / (theirs[1] / theirs[0]) - 1.0 for ours, theirs in zip((p, v, a), print_, strict=True)
+    ]
+    page.measure("Table 2, largest relative difference of mean to largest", max(map(abs, shares)))
     rows = [
         ["velocity to position, 1/s", *(f"{v[0] / p[0]:.2f}" for p, v, _ in sources.values())],
         ["acceleration to position, 1/s²", *(f"{a[0] / p[0]:.2f}" for p, _, a in sources.values())],

@@ -29,7 +29,7 @@ def check_folder(output: Path) -> None:
 def store_run(page: Page, name: str, seconds: float) -> SectionRun:
     """Write the content of a section, replacing an earlier run of it."""
     finished = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
-    run = SectionRun(name, tuple(page.shown), page.tally, seconds, finished, machine(), versions())
+    run = SectionRun(name, tuple(page.shown), page.tally, page.measures, seconds, finished, machine(), versions())
     text = json.dumps(run.to_json(), indent=1, ensure_ascii=False) + "\n"
     write_text(page.folder / FOLDER / f"{name}.json", text, "the results of the section")
     return run

@@ -60,6 +60,7 @@ class SectionRun:
     name: str
     shown: tuple[Shown, ...]
     tally: Tally
+    measures: dict[str, float]  # quantities that the ledgers judge
     seconds: float
     finished: str  # UTC
     machine: dict[str, Any] = field(default_factory=dict)

@@ -90,9 +90,56 @@ def run(page: Page) -> None:
         f"{exact[0, 0]:.3f} and {exact[0, 1]:.3f} rad/s².",
     )
     page.note(_verdict(accelerations, exact))
+    _measures(page, accelerations, exact, condition)
+    _solvers(page, exact)
     page.figure("mata-figure-1", _draw_bodies)
     page.figure("mata-figure-2", lambda figure: _draw(figure, exact, condition, accelerations))
     _robots(page)
+
+
+def _errors(accelerations: dict[str, np.ndarray], exact: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return the largest and the mean |Δ| of joint 2 by method."""
+    changes = {name: np.abs(exact[:, 1] - single[:, 1].astype(float)) for name, single in accelerations.items()}
+    return {name: (float(x.max()), float(x.mean())) for name, x in changes.items()}
+
+
+def _measures(page: Page, accelerations: dict[str, np.ndarray], exact: np.ndarray, condition: np.ndarray) -> None:
+    """Measure what the ledger of Mata 2002 judges."""
+    errors = _errors(accelerations, exact)
+    for name, (largest, _) in PRINTED.items():
+        page.measure(f"largest error over print, {name.partition(',')[0]}", errors[name][0] / largest)
+    for k, kind in enumerate(("largest", "mean")):
+        ratio = errors["CRBA, Walker-Orin"][k] / errors["GA, Mata"][k]
+        page.measure(f"{kind} error of CRBA over that of GA, Gauss-Jordan", ratio)
+    for frame in ("base", "link"):
+        ratio = errors["GA, Mata"][0] / errors[f"ABA, {frame} coordinates"][0]
+        page.measure(f"largest error of GA over that of ABA in {frame} coordinates", ratio)
+    page.measure("lowest condition number", condition.min())
+    page.measure("highest condition number", condition.max())
+    page.measure("length of the second body over that of the first", LENGTHS[1] / LENGTHS[0])
+
+
+def _solvers(page: Page, exact: np.ndarray) -> None:
+    """Compare GA with CRBA for other solvers of the linear system, which the claim of the paper does not exclude."""
+    robot, q, rest = load_tree("two-body"), positions().astype(np.float32), np.zeros(2, np.float32)
+    rows = []
+    for title, solver in (("Gauss-Jordan", "gauss-jordan"), ("Cholesky", "cholesky"), ("LDLᵀ", "ldl")):
+        methods = {
+            "CRBA": forward_method(solver, INVERSE_DYNAMICS["newton-euler"], MASS_MATRIX["walker-orin"]),
+            "GA": forward_method(solver, INVERSE_DYNAMICS["gibbs-appell"], MASS_MATRIX["hessian-loops"]),
+        }
+        single = {name: kernel(robot, method, FORWARD, plain=True)(q, rest, rest) for name, method in methods.items()}
+        errors = _errors(single, exact)
+        rows.append([title, *(f"{errors[name][k]:.3g}" for k in (0, 1) for name in methods)])
+        if title != "Gauss-Jordan":
+            for k, kind in enumerate(("largest", "mean")):
+                page.measure(f"{kind} error of CRBA over that of GA, {title}", errors["CRBA"][k] / errors["GA"][k])
+    page.table(
+        "Is GA more stable than CRBA with other solvers? Errors of joint 2 in float32, rad/s²",
+        ["solver", "max |Δ|, CRBA", "GA", "mean |Δ|, CRBA", "GA"],
+        rows,
+        note="The paper uses Gauss-Jordan elimination. CRBA is Walker and Orin's.",
+    )
 
 
 def _verdict(accelerations: dict[str, np.ndarray], exact: np.ndarray) -> str:

@@ -60,6 +60,7 @@ def show_passivity(page: Page, wrist: Mechanism) -> None:
         "the paper's, (47) in halves": passivity(dyn, halves(wrist)),
     }
     reference = matrices["ours, differentiated"].force
+    page.measure("growth of ½ xᵀM x, (47) in halves [1/s]", matrices["the paper's, (47) in halves"].growth.max())
     page.table(
         "The Coriolis matrix of (47) in halves, as printed, beside ours, 401 instants",
         [

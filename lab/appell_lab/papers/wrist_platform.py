@@ -44,6 +44,7 @@ def plate(branches: tuple[int, ...]) -> tuple[Mechanism, str]:
 def show_platform(page: Page) -> None:
     t = np.linspace(0.0, 4.0, 101)
     motion = paper_trajectory(t)
+    page.measure("largest possible distance of the platform's centre of mass [m]", farthest())
     rows, warning = [], ""
     for branches in product((1, -1), repeat=3):
         wrist, warning = plate(branches)

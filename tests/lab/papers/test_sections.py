@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -11,12 +12,19 @@ import pytest
 from rich.console import Console
 
 from appell_lab.papers import SECTIONS
-from appell_lab.papers.closing import end_section, unshown
+from appell_lab.papers.closing import end_section, unmeasured, unshown
+from appell_lab.papers.ledger import LEDGERS
 from appell_lab.papers.page import Page
 from appell_lab.papers.shown import Remark, ShownFigure
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images" / "papers"  # the gallery
 
+MEASURES = json.loads((IMAGES.parents[1] / "paper_measures.json").read_text(encoding="utf-8"))
+MACHINE_DEPENDENT = (  # quantities that depend on the clock, or on roundings of float32 by the machine's instructions
+    "time of Gibbs-Appell, compiled, over the shortest of CRBA and ABA, PUMA",
+    "mean error of CRBA over that of GA, Cholesky",
+    "mean error of CRBA over that of GA, LDLᵀ",
+)
 EXPECTED_TEXTS = {  # printed numbers and results that a section must show
     "branch-by-branch": ("146n²+643n+165", "253.5n²+815.5n+297", "rod1, rod2, rod5", "1014n²+3262n+1188"),
     "impacts": ("33.12", "31.42", "57.46", "30.14", "18.66", "2.49971", "5.37", "16 of 20"),
@@ -32,6 +40,11 @@ def test_a_section_shows_all_items_without_warnings_or_flaws(name, tmp_path):
         warnings.simplefilter("error", RuntimeWarning)
         import_module(SECTIONS[name].module).run(page)
     assert unshown(page, name) == []
+    assert unmeasured(page, name) == []
+    for book in LEDGERS:
+        for item in book.items:
+            if item.section == name and not any(check.quantity in MACHINE_DEPENDENT for check in item.checks):
+                assert item.verdict({name: page.measures}) is item.verdict(MEASURES), (book.paper, item.name)
     end_section(page, name)
     text = " ".join(page.console.file.getvalue().split())
     assert [one.text for one in page.shown if isinstance(one, Remark) and "[red]" in one.text] == []

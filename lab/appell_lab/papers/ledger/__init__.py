@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from appell_lab.papers.ledger.abedloo import ABEDLOO
-from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, Ruling
+from appell_lab.papers.ledger.item import Assumption, Check, Erratum, Item, ItemKind, Ledger, Measures, Ruling
 from appell_lab.papers.ledger.mata import MATA
 from appell_lab.papers.ledger.provenzano import PROVENZANO
 from appell_lab.papers.ledger.shafei import SHAFEI
@@ -11,4 +11,4 @@ from appell_lab.papers.ledger.valera import VALERA
 
 LEDGERS: tuple[Ledger, ...] = (PROVENZANO, MATA, VALERA, ABEDLOO, SHAFEI)
 
-__all__ = ["LEDGERS", "Assumption", "Erratum", "Item", "ItemKind", "Ledger", "Ruling"]
+__all__ = ["LEDGERS", "Assumption", "Check", "Erratum", "Item", "ItemKind", "Ledger", "Measures", "Ruling"]

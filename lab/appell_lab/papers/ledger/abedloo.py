@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, Ruling
+from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, at_least, at_most, drawn
 
 ABEDLOO = Ledger(
     "Abedloo 2014",
@@ -11,98 +11,117 @@ ABEDLOO = Ledger(
             ItemKind.FIGURE,
             "1",
             "a schematic of the wrist",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "agile_wrist_structure",
-            "As lines: links are arcs without thickness.",
+            (drawn("agile_wrist_structure"),),
+            reason="As lines: links are arcs without thickness.",
         ),
-        Item(ItemKind.FIGURE, "2", "a rigid body and its frame", Ruling.NOT_DYNAMICS, reason="A drawing."),
+        Item(
+            ItemKind.FIGURE,
+            "2",
+            "a rigid body and its frame",
+            reason="A drawing.",
+        ),
         Item(
             ItemKind.FIGURE,
             "3",
             "kinematic structure of the wrist",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "agile_wrist_structure",
-            "With the computed axes u, w and v of a pose.",
+            (
+                drawn("agile_wrist_structure"),
+                at_most("largest gap of the loops, relative to the radius", 1e-06),
+            ),
+            reason="With the computed axes u, w and v of a pose.",
         ),
         Item(
             ItemKind.FIGURE,
             "4",
             "block diagram of simulator and controller",
-            Ruling.NOT_DYNAMICS,
             "agile-wrist",
             "Closed form against the simulator",
-            "A diagram; the simulator of the section follows it.",
+            reason="A diagram; the simulator of the section follows it.",
         ),
         Item(
             ItemKind.FIGURE,
             "5",
             "trajectories of simulator and model",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "agile_wrist_trajectory",
+            (
+                drawn("agile_wrist_trajectory"),
+                at_most("difference of joint positions [rad]", 1e-06),
+            ),
         ),
         Item(
             ItemKind.FIGURE,
             "6",
             "torques of simulator and model, difference of order 1e-5 N m",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "agile_wrist_torques",
+            (
+                drawn("agile_wrist_torques"),
+                at_most("difference of motor torques [N m]", 0.0001),
+            ),
         ),
         Item(
             ItemKind.FIGURE,
             "7",
             "differences of the joints, of order 1e-7, 1e-6 and 1e-5",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "agile_wrist_errors",
+            (
+                drawn("agile_wrist_errors"),
+                at_most("difference of joint positions [rad]", 1e-06),
+                at_most("difference of joint velocities [rad/s]", 1e-05),
+                at_most("difference of joint accelerations [rad/s²]", 0.0001),
+            ),
+            reason="Not larger than the printed orders.",
         ),
         Item(
             ItemKind.CLAIM,
             "§II",
             "M, C and G of a spherical robot in closed form, without symbolic differentiation",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "The paper's explicit equations",
+            (at_most("largest difference of the explicit equations", 1e-12),),
         ),
         Item(
             ItemKind.CLAIM,
             "§V",
             "traditional methods lead to models that are not cost efficient",
-            Ruling.NOT_REACHABLE,
             "agile-wrist",
             "The paper's explicit equations",
-            "No operation counts are printed. The explicit equations need more products than differentiated poses.",
+            missing="No operation counts are printed. The explicit equations need more products than differentiated "
+            "poses.",
         ),
         Item(
             ItemKind.CLAIM,
             "§II",
             "M is positive definite",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "The paper's explicit equations",
+            (at_least("smallest eigenvalue of M [kg m²]", 1e-09),),
         ),
         Item(
             ItemKind.CLAIM,
             "§II",
             "the rate of the Jacobian is J̇ = ∂α/∂q̇, (24), split in halves where a term contains two rates, (47)",
-            Ruling.REFUTED,
             "agile-wrist",
             "The Coriolis matrix of (47) in halves",
-            "Assigning half of ψ̇ θ̇ (c × z) to each rate gives the correct C v, but not the rate of J: Ṁ - 2C is not "
-            "skew, and C is not passive. Assigning the full term to ψ̇ makes it passive.",
+            (at_most("growth of ½ xᵀM x, (47) in halves [1/s]", 1e-09),),
+            reason="Assigning half of ψ̇ θ̇ (c × z) to each rate gives the correct C v, but not the rate of J: Ṁ - "
+            "2C is not skew, and C is not passive. Assigning the full term to ψ̇ makes it passive.",
         ),
         Item(
             ItemKind.CLAIM,
             "§IV",
             "a platform of 1.351 kg and diag(38.29, 38.29, 4.5) kg cm²",
-            Ruling.REPRODUCED,
             "agile-wrist",
             "The platform as a flat plate",
-            "Possible if its centre of mass is within 0.0516 m of the centre; at that distance it is a flat plate, to "
-            "the printed digits.",
+            (at_least("largest possible distance of the platform's centre of mass [m]", 0.001),),
+            reason="Possible if its centre of mass is within this distance of the centre; at that distance it is a "
+            "flat plate.",
         ),
     ),
     assumptions=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from appell_lab.papers import PAPERS
-from appell_lab.papers.ledger import LEDGERS, Assumption, Erratum, Ledger, Ruling
+from appell_lab.papers.ledger import LEDGERS, Assumption, Erratum, Ledger, Measures, Ruling
 from appell_lab.papers.ledger.classics import CHOICES, CLASSICS
 
 HEAD = """# What the papers print: verdicts, assumptions, errata
@@ -13,34 +13,39 @@ HEAD = """# What the papers print: verdicts, assumptions, errata
 Every numbered table and figure and every main claim of the five papers that `appell reproduce` computes, with a verdict
 and the section that shows it:
 
-- *reproduced*: the computed result agrees, by the measure in the last column if one is named;
-- *refuted*: the computed result contradicts the paper, for the reason given;
-- *not reachable*: the result cannot be computed from what is printed;
+- *reproduced*: every quantity in the last column is in its required interval;
+- *refuted*: a quantity is outside, so that the computed result contradicts the paper;
+- *not reachable*: a quantity is outside or absent because the paper does not print what is needed;
 - *not dynamics*: a drawing or a diagram.
 
-The verdicts are entered by hand after inspecting a run. Assumptions are our choices where a paper is silent.
-`python docs/errata.py` generates this page from `appell_lab.papers.ledger`; a test compares the two.
+The verdicts follow from the quantities that a run of `appell reproduce` measured (`docs/paper_measures.json`); tests
+measure them again. Assumptions are our choices where a paper is silent. `python docs/errata.py FOLDER` generates this
+page from the sections that were run into a folder.
 """
 
 
-def markdown() -> str:
-    """Return the page."""
-    papers = (line for book in LEDGERS for line in _paper(book))
-    return "\n".join([HEAD, *_summary(), *papers, *_classics()])
+def markdown(measures: Measures) -> str:
+    """Return the page for the quantities measured by a run of all sections."""
+    papers = (line for book in LEDGERS for line in _paper(book, measures))
+    return "\n".join([HEAD, *_summary(measures), *papers, *_classics()])
 
 
-def _summary() -> Iterator[str]:
+def _summary(measures: Measures) -> Iterator[str]:
+    rulings = [ruling for ruling in Ruling if ruling is not Ruling.NOT_RUN]
     yield from _table(
-        ("paper", "printed items", *Ruling),
-        ((book.paper, len(book.items), *(book.tally()[verdict] for verdict in Ruling)) for book in LEDGERS),
+        ("paper", "printed items", *rulings),
+        ((book.paper, len(book.items), *(book.tally(measures)[ruling] for ruling in rulings)) for book in LEDGERS),
     )
 
 
-def _paper(book: Ledger) -> Iterator[str]:
+def _paper(book: Ledger, measures: Measures) -> Iterator[str]:
     yield from (f"## {book.paper}", "", PAPERS[book.paper], "")
     yield from _table(
-        ("item", "content", "verdict", "section", "measure or reason"),
-        ((item.name, item.prints, item.verdict, item.section, item.reason) for item in book.items),
+        ("item", "content", "verdict", "section", "measured quantities and reasons"),
+        (
+            (item.name, item.prints, item.verdict(measures), item.section, item.evidence(measures))
+            for item in book.items
+        ),
     )
     yield from _ending(book.assumptions, book.errata)
 
