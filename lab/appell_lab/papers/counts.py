@@ -50,26 +50,19 @@ RULE = (
 def run(page: Page) -> None:
     page.note(RULE)
     for table in TABLES:
-        rows, remarks = [], []
+        polynomials: list[list[object]] = []
+        numbers: list[list[object]] = []
+        remarks: list[str] = []
         for row in counted(table.rows, table.title, "rows"):
             written, simple = growth(as_written, row.method, row.quantity), growth(simplified, row.method, row.quantity)
-            rows.append(_cells(row, written, simple))
+            polynomials += _polynomials(row, written, simple)
+            numbers.append(_numbers(row, written, simple))
             remarks += _remarks(row, written)
+        page.table(table.title, ["", "", "published", "as written", "simplified"], polynomials)
         page.table(
-            table.title,
-            [
-                "M over A",
-                "published",
-                "as written",
-                "simplified",
-                "n = 6",
-                "written",
-                "simplified",
-                "ratio",
-                "PUMA",
-                "ns",
-            ],
-            rows,
+            f"{table.title}, M + A of six joints",
+            ["", "published", "as written", "simplified", "ratio", "PUMA", "ns"],
+            numbers,
             note="\n".join(dict.fromkeys(remarks)),
         )
     _printed_numbers(page)
@@ -79,21 +72,25 @@ def run(page: Page) -> None:
     counts_crossover.show(page)
 
 
-def _cells(row: PublishedCount, written: Growth, simple: Growth) -> list[object]:
+def _polynomials(row: PublishedCount, written: Growth, simple: Growth) -> list[list[object]]:
+    """Return the counts as polynomials in n, one row for M and one for A."""
+    published = [str(p) if p.coefficients else "" for p in (row.mul, row.add)]
+    return [
+        [row.label, "M", published[0], str(written.mul), str(simple.mul)],
+        ["", "A", published[1], str(written.add), str(simple.add)],
+    ]
+
+
+def _numbers(row: PublishedCount, written: Growth, simple: Growth) -> list[object]:
+    """Return the counts of six joints, the ratio of published to ours, and the count and time of the PUMA."""
     puma = kernel(load_tree("puma"), row.method, row.quantity)
-    printed = bool(row.mul.coefficients)
-    six = _n6(row.mul), _n6(row.add)
-    ours = written.counts[JOINTS]
-    ratio = f"{sum(six) / (products(ours) + ours.add):.2f}" if printed else ""
+    printed, ours = _n6(row.mul) + _n6(row.add), written.counts[JOINTS]
     return [
         row.label,
-        _pair(row.mul, row.add) if printed else "",
-        _pair(written.mul, written.add),
-        _pair(simple.mul, simple.add),
-        _pair(*six) if printed else "",
+        f"{_n6(row.mul)} + {_n6(row.add)}" if printed else "",
         _count(ours),
         _count(simple.counts[JOINTS]),
-        ratio,
+        f"{printed / (products(ours) + ours.add):.2f}" if printed else "",
         _count(puma.count()),
         f"{nanoseconds(puma):.0f}",
     ]
@@ -103,12 +100,8 @@ def _n6(published) -> int:
     return int(published(JOINTS))
 
 
-def _pair(mul: object, add: object) -> str:
-    return f"{mul}\n{add}"
-
-
 def _count(count: OpCount) -> str:
-    return _pair(products(count), count.add)
+    return f"{products(count)} + {count.add}"
 
 
 def _remarks(row: PublishedCount, written: Growth) -> list[str]:
@@ -233,7 +226,7 @@ def _as_printed(row: PublishedCount) -> int:
 
 def _conclusions(page: Page) -> None:
     limit = next(row for row in MATA_1.rows if row.method.name == "balafoutis-patel")
-    rows = []
+    rows: list[list[object]] = []
     for name in ("gibbs-appell", "gibbs-appell-vector", "gibbs-gradient", "gibbs-appell-4x4"):
         counted_growth = growth(simplified, INVERSE_DYNAMICS[name], limit.quantity)
         within = all(
@@ -241,11 +234,13 @@ def _conclusions(page: Page) -> None:
             for n, count in counted_growth.counts.items()
             if n > 1
         )
-        ours, published = _pair(counted_growth.mul, counted_growth.add), _pair(limit.mul, limit.add)
-        rows.append([name, ours, published, "yes" if within else "no"])
+        rows += [
+            [name, "M", str(counted_growth.mul), str(limit.mul), "yes" if within else "no"],
+            ["", "A", str(counted_growth.add), str(limit.add), ""],
+        ]
     page.table(
         "Gibbs-Appell after the simplifier against Balafoutis and Patel as published",
-        ["M over A", "simplified", "Balafoutis, Patel", "no more, n = 2..12"],
+        ["", "", "simplified", "Balafoutis, Patel", "no more, n = 2..12"],
         rows,
         note="The tensor form and the gradient of S reduce to the same operations. The form with 4x4 matrices moves "
         "every body in world coordinates (T, T', T'' with 12 numbers per link), which folding cannot undo.",

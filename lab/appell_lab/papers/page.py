@@ -18,6 +18,7 @@ from appell_lab.papers.shown import Listed, Remark, Shown, ShownFigure, ShownTab
 from appell_lab.references.figure_flaws import flaws
 
 AGREES = "agrees"
+TEXT_CELL = 40  # characters; columns with longer cells are text
 Row = tuple[str, float, str]  # label, computed number, printed number as text
 
 
@@ -58,7 +59,8 @@ class Page:
         self.shown.append(ShownTable(title, tuple(columns), cells, note))
         table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
         for k, column in enumerate(columns):
-            table.add_column(column, justify="left" if k == 0 else "right", overflow="fold")
+            left = k == 0 or any(len(row[k]) > TEXT_CELL for row in cells)
+            table.add_column(column, justify="left" if left else "right", overflow="fold")
         for row in cells:
             table.add_row(*row)
         self.console.print(table)
