@@ -70,6 +70,18 @@ def contents(mechanism: Mechanism) -> list:
     return [*facts, mechanism.bodies, mechanism.actuators, mechanism.description, mechanism.reference]
 
 
+def test_dimensions_of_a_mechanism_of_the_zoo_are_arguments_of_load():
+    wide, usual = load("agile-wrist", radius=0.2), load("agile-wrist")
+    mass = {wrist: sum(body.mass for body in wrist.bodies.values() if body) for wrist in (wide, usual)}
+    assert mass[wide] > mass[usual]
+    with pytest.raises(DescriptionError, match=r"has no dimension 'raduis'\. Did you mean 'radius'\?"):
+        load("agile-wrist", raduis=0.2)
+    with pytest.raises(DescriptionError, match="radius of 'agile-wrist' is nan"):
+        load("agile-wrist", radius=float("nan"))
+    with pytest.raises(DescriptionError, match="radius= does not apply to robot 'puma'"):
+        load("puma", radius=0.2)
+
+
 def test_a_mechanism_of_the_zoo_is_loaded_by_name():
     assert contents(load("slider")) == contents(slider())
     assert load("slider").source == "the zoo's slider"

@@ -15,6 +15,7 @@ from appell.show.plot.style import COLORS, GREY, RED, label, legend_beside
 from appell.show.stage.shape import Shape
 from appell.simulation import Circle, Contact, simulate
 from appell.simulation.contact.contact import Contacts
+from appell.simulation.options import IMPACT_LAWS
 from appell_lab.papers.impact_times import TABLE_3, TIGHT, WALL
 from appell_lab.papers.page import Page
 from appell_lab.papers.printed_digits import show_printed_digits
@@ -23,6 +24,7 @@ UNTIL = 1.5  # s
 TWINS = {"O5": "O1", "O4": "O2", "O10": "O7", "O11": "O8"}  # pairs of symmetric points: dashed over solid
 ENERGY = "18.66"
 CPU_HOURS = 40.0
+FRICTION = 0.3  # chosen here; the wall of the paper is smooth
 
 
 def run(page: Page) -> None:
@@ -46,6 +48,7 @@ def run(page: Page) -> None:
     show_printed_digits(page, dyn, motion)
     points = Contacts(dyn, wall)
     _measures(page, motion, points)
+    _laws(page, dyn)
     for number, quantity, component, title in (
         (14, "position", 0, label("X₁ of the points", "m")),
         (15, "velocity", 0, label("velocity along X₁", "m/s")),
@@ -110,6 +113,25 @@ def _measures(page: Page, motion: Record, points: Contacts) -> None:
     pairs = [(names.index(one), names.index(other)) for one, other in TWINS.items()]
     mirrored = max(float(np.abs(x[:, i, :2] - x[:, j, :2] * (-1.0, 1.0)).max()) for i, j in pairs)
     page.measure("largest asymmetry of symmetric points [m]", mirrored)
+
+
+def _laws(page: Page, dyn: Dynamics) -> None:
+    """Compare the impact laws on this motion, without and with friction at the wall."""
+    rows = []
+    for friction in (0.0, FRICTION):
+        for law in IMPACT_LAWS:
+            wall = Contact("all", Circle(WALL), restitution=1.0, friction=friction)
+            motion = simulate(dyn, until=UNTIL, contacts=wall, impact_law=law, **TIGHT)
+            second, last = motion.impacts[1], motion.impacts[-1]
+            cells = [f"{second.time:.6f}", f"{second.impulses[0]:.4f}", f"{last.time:.6f}", f"{motion.energy[-1]:.6f}"]
+            rows.append([law, f"{friction:g}", str(len(motion.impacts)), *cells])
+    page.table(
+        "The same motion under other impact laws",
+        ["law", "μ", "impacts", "second, s", "impulse, N s", "last, s", "energy at the end, J"],
+        rows,
+        note="The paper has Newton's law without friction. Without friction all laws agree. With friction they "
+        "differ in when friction acts during an impact, and energy is lost although e = 1.",
+    )
 
 
 def _draw_points(figure, motion: Record, points: Contacts, quantity: str, component: int, title: str) -> None:

@@ -45,34 +45,26 @@ def show_platform(page: Page) -> None:
     t = np.linspace(0.0, 4.0, 101)
     motion = paper_trajectory(t)
     page.measure("largest possible distance of the platform's centre of mass [m]", farthest())
-    rows, warning = [], ""
+    rows, warning, problem = [], "", ""
     for branches in product((1, -1), repeat=3):
         wrist, warning = plate(branches)
         dyn = Dynamics(wrist)
         torques = dyn.inverse_dynamics(*motion)
         explicit = Dynamics(wrist, "explicit").inverse_dynamics(*motion)
-        rows.append(
-            [
-                " ".join(f"{b:+d}" for b in branches),
-                float(np.abs(torques).max()),
-                f"{np.abs(torques - explicit).max():.1e}",
-                _from_pinocchio(wrist, dyn, motion, torques),
-            ]
-        )
+        cells = [" ".join(f"{b:+d}" for b in branches), float(np.abs(torques).max())]
+        rows.append([*cells, f"{np.abs(torques - explicit).max():.1e}"])
+        try:
+            loops = LoopPeer(wrist).motor_torques(dyn, *motion)
+        except AppellError as error:
+            problem = f" The comparison with loops in Pinocchio is left out: {str(error).splitlines()[0]}"
+        else:
+            rows[-1].append(f"{np.abs(torques - loops).max():.1e}")
     page.table(
         f"The platform as a flat plate, centre of mass {PLATE_DISTANCE} m above the centre, in every branch of the "
         "legs",
-        ["branches", "largest torque, N m", "difference, explicit", "difference, loops in Pinocchio"],
+        ["branches", "largest torque, N m", "difference, explicit", "difference, loops in Pinocchio"][: len(rows[0])],
         rows,
         note=f"The printed mass and inertia allow centres of mass up to {farthest():.6f} m from the centre. Rounded to "
         f"{PLATE_DISTANCE} m it exceeds the bound slightly and is accepted as a rounded number: '{warning}' "
-        "101 instants of the paper's trajectory.",
+        f"101 instants of the paper's trajectory.{problem}",
     )
-
-
-def _from_pinocchio(wrist: Mechanism, dyn: Dynamics, motion, torques: np.ndarray) -> str:
-    try:
-        peer = LoopPeer(wrist)
-    except AppellError as error:
-        return str(error).splitlines()[0]
-    return f"{np.abs(torques - peer.motor_torques(dyn, *motion)).max():.1e}"

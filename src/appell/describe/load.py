@@ -20,7 +20,7 @@ from appell.describe.files import (
     read_text,
 )
 from appell.describe.robot_packages import example, examples, file_of_named_package, makers
-from appell.describe.toml.mechanism import check_tree_options
+from appell.describe.toml.mechanism import check_tree_options, dimensions_of
 from appell.describe.toml.read import read_toml
 from appell.describe.urdf.read import read_urdf
 from appell.describe.urdf.srdf import with_posture
@@ -66,6 +66,7 @@ def load(
     without: Iterable[str] = (),
     arguments: Mapping[str, str] | None = None,
     package_dirs: Iterable[str | Path] = (),
+    **dimensions: Any,
 ) -> System:
     """Load a robot or mechanism.
 
@@ -87,8 +88,8 @@ def load(
     without : kinds of parts to leave out of an MJCF instead of rejecting it, such as "tendon" or "fluid"
     arguments : arguments of a xacro file
     package_dirs : folders in which mesh files and package:// names are searched first, before the folders of ROS and
-    the
-        folders that contain the robot's file
+        those that contain the robot's file
+    **dimensions : arguments of a mechanism of the zoo, such as `radius=0.2` of "agile-wrist"
 
     Returns
     -------
@@ -117,7 +118,8 @@ def load(
     system: Any
     if isinstance(source, str) and source in makers():
         check_tree_options(source, **options)
-        system = makers()[source](physical=physical).labelled(source=f"the zoo's {source}")
+        mechanism = makers()[source](**dimensions_of(source, dimensions), physical=physical)
+        system, dimensions = mechanism.labelled(source=f"the zoo's {source}"), {}
     elif isinstance(source, str) and (file := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
         system = load_text(file.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)
     elif isinstance(source, str) and (format := format_of_text(source)):
@@ -127,6 +129,9 @@ def load(
         system = _load_file(source, path or _path(source, options["files"]), arguments, options)
         if path is not None and path in examples().values() and isinstance(system, Robot):
             system = with_posture(system, path)
+    if dimensions:
+        problem = f"{', '.join(f'{key}=' for key in dimensions)} does not apply to {system.owner}."
+        raise DescriptionError(problem, expected="the arguments of load, or a mechanism of the zoo with dimensions")
     return _with_loops(system if name is None else _renamed(system, name), tuple(loops))
 
 

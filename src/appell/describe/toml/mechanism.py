@@ -27,6 +27,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from appell.describe.actuator_table import actuator_from_table
 from appell.describe.robot_packages import makers
 from appell.describe.toml.tables import Tables
@@ -56,6 +58,19 @@ def check_tree_options(name: str, source: str = "", *, base: str, mimic: bool, *
 
 
 # ---- reading
+
+
+def dimensions_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checked arguments of the function that makes a mechanism of the zoo."""
+    for key, value in given.items():
+        if key not in _dimension_names(name):
+            raise DescriptionError(unknown_name("dimension", key, _dimension_names(name), f"mechanism '{name}'"))
+        _check_numbers(value.tolist() if isinstance(value, np.ndarray) else value, f"{key} of '{name}'", "")
+    return dict(given)
+
+
+def _dimension_names(name: str) -> list[str]:
+    return [key for key in inspect.signature(makers()[name]).parameters if key != "physical"]
 
 
 def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
@@ -104,7 +119,7 @@ def _checked_options(tables: Tables, name: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         errors.add(tables.error(f"options is {shortened(given)}.", ("options",), "a table [options]"))
         return {}
-    known = [key for key in inspect.signature(makers()[name]).parameters if key != "physical"]
+    known = _dimension_names(name)
     for key, value in given.items():
         key_path = ("options", key)
         if key not in known:
@@ -116,7 +131,7 @@ def _checked_options(tables: Tables, name: str, given: Any) -> dict[str, Any]:
 
 
 def _check_numbers(value: Any, what: str, where: str) -> Any:
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_check_numbers(item, what, where) for item in value]
     number(value, what, where)
     return value
