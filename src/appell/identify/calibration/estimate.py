@@ -1,0 +1,439 @@
+"""Kinematic calibration: estimate geometric parameters from measurements of a target.
+
+    minimise  Σ ρ(rᵢ / σᵢ)        r = predicted - measured, as in `measurement`                                     (1)
+
+over the identifiable parameters, by the method of Levenberg and Marquardt with the compiled Jacobian J of the
+kinematics; ρ is the square, or Huber's function. First only base and tool are estimated, from a closed-form start,
+which gives the error of the described robot; then all parameters. Unless σ is given, it is estimated from the
+residuals, for poses separately for positions and orientations (variance components, each with its share of the degrees
+of freedom). Then
+
+    C = (Jᵀ W J)⁻¹           θ ± t C^½, t the 97.5 % quantile of Student's distribution                             (2)
+    eᵢ = (1 - Hᵢᵢ)⁻¹ rᵢ       H = J C Jᵀ W: the error at pose i of a fit without pose i                             (3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.errors import ArgumentError, Hint, rows_text
+from appell.identify.calibration.geometry import SIX, Geometry, geometric_parameters
+from appell.identify.calibration.measurement import check_lengths, checked, first_estimate, residuals
+from appell.identify.estimators.blas_threads import limit_blas_threads
+from appell.identify.identified import write_system
+from appell.model.robot import Joint, Link, Robot
+from appell.model.system import System
+
+MAX_STEPS = 50  # of Levenberg and Marquardt
+STEP_TOLERANCE = 1e-12  # m and rad: smaller steps end the iteration
+MAX_REWEIGHTINGS = 20
+SIGMA_TOLERANCE = 1e-3  # relative change of σ that ends the iteration
+HUBER = 1.345  # in units of σ; 95 % efficient for normal errors
+CONCERNED = 1e-3  # smallest component of an undetermined combination, of unit length, that is listed
+DETERMINED = 1e-7  # smallest relative singular value of J, in m and rad, that counts as determined
+MAX_RELATIVE_ERROR = 0.01  # of the spread of the tool positions: a larger error contradicts the model
+MAX_ANGLE_ERROR = 0.05  # rad, likewise
+OUTLIER = 4.0  # in units of σ
+POOR_INTERVAL = 0.02  # m, rad or relative: parameters of joints with a wider interval are listed as poorly determined
+DEGREES = 180.0 / np.pi
+DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (1e3, "mrad"), "1": (1e6, "ppm")}
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Result of `calibrate`: the estimated parameters with their covariance, residuals, and the calibrated robot."""
+
+    geometry: Geometry
+    parameters: np.ndarray  # θ, all of them
+    columns: tuple[int, ...]  # the estimated ones
+    covariance: np.ndarray  # of the estimated ones
+    q: np.ndarray
+    residuals: np.ndarray  # predicted minus measured, (n, rows), m and rad
+    validation: np.ndarray  # errors (3) of fits without the pose, (n, rows)
+    described: np.ndarray  # residuals of the described robot with the best base and tool, (n, rows)
+    sigma: tuple[float, ...]  # standard deviation of the measurements: of lengths, m, and of orientations, rad
+    freedom: int  # degrees of freedom of the residuals
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the estimated parameters."""
+        return tuple(self.geometry.names[k] for k in self.columns)
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviations of the estimated parameters, (len(names),)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @cached_property
+    def intervals(self) -> np.ndarray:
+        """95 % confidence intervals of the estimated parameters, (len(names), 2)."""
+        from scipy.stats import t
+
+        half = t.ppf(0.975, self.freedom) * self.std
+        estimate = self.parameters[list(self.columns)]
+        return np.column_stack([estimate - half, estimate + half])
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The calibrated robot, on whose joint placements the corrections and offsets have been applied.
+
+        Its coordinates are the measured ones; those of a joint with an estimated gear ratio must be multiplied by
+        1 + gear, and the ratio of its actuator is divided by it.
+        """
+        values = dict(zip(self.geometry.names, self.parameters.tolist(), strict=True))
+        robot = self.geometry.robot
+        return replace(robot, links=tuple(replace(link, joint=self._joint(link, values)) for link in robot.links))
+
+    def _joint(self, link: Link, values: dict[str, float]) -> Joint:
+        joint, name = link.joint, link.joint.name
+        changed = {values.get(f"{name}.{kind}", 0.0) for kind in (*SIX, "offset", "gear")} != {0.0}
+        if not changed:
+            return joint
+        placement = self.geometry.corrected(joint, values) if f"{name}.x" in values else joint.placement
+        placement = placement @ joint.motion.pose([values.get(f"{name}.offset", 0.0)])
+        gear = joint.actuator.gear / (1.0 + values.get(f"{name}.gear", 0.0))
+        return replace(joint, placement=placement, actuator=replace(joint.actuator, gear=gear))
+
+    def predict(self, q) -> np.ndarray:
+        """Return the poses (..., 4, 4) of the target in the measuring system for configurations (..., nq)."""
+        return np.asarray(self.geometry.pose(np.asarray(q, float), self.parameters))
+
+    @property
+    def remarks(self) -> list[str]:
+        """Outliers and poorly determined parameters, as sentences."""
+        lines = []
+        scale = np.repeat(self.sigma, 3)[: self.residuals.shape[1]]
+        standardised = np.sqrt(np.abs(self.residuals * self.validation)) / scale  # r / (σ √(1 - h))
+        far = np.flatnonzero(standardised.max(axis=1) > OUTLIER)
+        if len(far):
+            lines.append(f"{rows_text(far)}: errors above {OUTLIER:g} standard deviations; check these measurements")
+        half = 0.5 * np.ptp(self.intervals, axis=1)
+        poor = [
+            f"{name} (±{h:.2g} {self.geometry.parameters[k].unit})"
+            for name, h, k in zip(self.names, half, self.columns, strict=True)
+            if h > POOR_INTERVAL and self.geometry.parameters[k].owner not in ("base", "tool")
+        ]
+        if poor:
+            lines.append(f"poorly determined: {', '.join(poor)}; measure more poses, or declare them as known")
+        return lines
+
+    def facts(self) -> dict[str, Any]:
+        """Return the result as plain data in SI units."""
+        parts = {"described": self.described, "residual": self.residuals, "validation": self.validation}
+        rows = zip(self.names, self.columns, self.std, self.intervals, strict=True)
+        return {
+            "frame": self.geometry.frame,
+            "measure": self.geometry.measure,
+            "poses": len(self.q),
+            "rms": {name: _rms(part) for name, part in parts.items()},
+            "max": {name: float(_sizes(part[:, :3]).max()) for name, part in parts.items()},
+            "sigma": self.sigma,
+            "parameters": [
+                {
+                    "name": name,
+                    "value": self.parameters[k],
+                    "std": std,
+                    "interval": interval,
+                    "unit": self.geometry.parameters[k].unit,
+                }
+                for name, k, std, interval in rows
+            ],
+            "remarks": self.remarks,
+        }
+
+    def tables(self) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+        """Return title, heading and rows of the tables of the report: errors, and parameters with 95 % intervals."""
+        errors, facts = [], self.facts()
+        rows = {"described": "described", "residual": "calibrated", "validation": "calibrated, at left-out poses"}
+        for key, title in rows.items():
+            cells = [1e3 * facts["rms"][key][0], 1e3 * facts["max"][key], *(1e3 * x for x in facts["rms"][key][1:])]
+            errors.append((title, *(f"{x:.4g}" for x in cells)))
+        heading = ("robot", "rms, mm", "largest, mm", "rms, mrad")[: len(errors[0])]
+        parameters = []
+        for row in facts["parameters"]:
+            scale, unit = DISPLAY_UNITS[row["unit"]]
+            value, low, high = (f"{scale * x:.4f}" for x in (row["value"], *row["interval"]))
+            parameters.append((row["name"], value, f"{low} to {high}", unit))
+        return [
+            ("Errors of the target", heading, errors),
+            ("Estimated parameters", ("parameter", "value", "95 % interval", "unit"), parameters),
+        ]
+
+    def to_markdown(self) -> str:
+        """Return the report: errors before and after, parameters with 95 % intervals, and remarks."""
+        lines = [f"# Calibration of {self.geometry.robot.owner}", ""]
+        lines += [f"{len(self.q)} measurements ({self.geometry.measure}) of frame '{self.geometry.frame}'.", ""]
+        for title, heading, rows in self.tables():
+            lines += [f"## {title}", ""]
+            lines += [f"| {' | '.join(cells)} |" for cells in (heading, ["---"] * len(heading), *rows)] + [""]
+        return "\n".join([*lines, *(f"- {remark}" for remark in self.remarks)]).rstrip() + "\n"
+
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Robot:
+        """Write the calibrated robot to a .urdf or .toml file and return it.
+
+        The .urdf file of a robot that was read from a .urdf file is that file with changed numbers: comments, meshes
+        and plugins stay.
+        """
+        write_system(self.robot, path, overwrite)
+        return self.robot
+
+
+@limit_blas_threads
+def calibrate(
+    robot: System | Geometry,
+    q,
+    measured=None,
+    *,
+    sigma: float | Sequence[float] | None = None,
+    robust: bool = False,
+    tolerance: float | None = None,
+    **options: Any,
+) -> Calibration:
+    """Estimate the geometric parameters of a robot from measurements of a target.
+
+    Parameters
+    ----------
+    robot : Robot or Geometry
+        The described robot, or the result of `geometric_parameters`.
+    q : array (n, nq)
+        Measured configurations, rad or m.
+    measured : array
+        Positions (n, 3); poses (n, 4, 4), or (n, 7) as x, y, z and quaternion x, y, z, w; distances (n,); or heights
+        above the plane (n,), zero by default. Lengths in m.
+    sigma : float or pair of floats, optional
+        Standard deviation of the measured lengths, m, and of the orientations, rad; by default estimated.
+    robust : bool
+        Whether to reduce the weight of outliers (Huber's function).
+    tolerance : float, optional
+        Largest rms error after calibration, m, above which the measurements contradict the model; by default 1 % of
+        the spread of the tool positions.
+    **options
+        `frame`, `measure`, `gears`, `known`, `base` and `tool`, as in `geometric_parameters`.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    ArgumentError
+        If there are too few or unsuitable poses (the undetermined parameters are named), or if the measurements contain
+        NaN, are in other units, or contradict the model.
+
+    Examples
+    --------
+    >>> import numpy as np, appell as ap
+    >>> geometry = ap.identify.geometric_parameters(ap.load("puma"), tool=(0.1, 0.05, 0.1))
+    >>> plan = ap.identify.plan_poses(geometry, 40)
+    >>> theta = geometry.nominal + 1e-3 * np.random.default_rng(0).normal(size=len(geometry.names))
+    >>> points = geometry.pose(plan.q, theta)[:, :3, 3]
+    >>> fit = ap.identify.calibrate(geometry, plan.q, points)
+    >>> bool(np.abs(fit.residuals).max() < 1e-9)
+    True
+    """
+    geometry = robot if isinstance(robot, Geometry) else geometric_parameters(robot, **options)
+    q, values = checked(geometry, q, measured)
+    spread = np.asarray(geometry.pose(q, geometry.nominal))[:, :3, 3]
+    if len(q) > 3:
+        check_lengths(geometry, spread, values)
+    weights = _given_weights(geometry, sigma)
+    theta = first_estimate(geometry, q, values) if len(q) > 3 else geometry.nominal.copy()
+    outer = [k for k in geometry.unknown if geometry.parameters[k].owner in ("base", "tool")]
+    problem = _Problem(geometry, q, values, robust, sigma is None)
+    theta = problem.solved(theta, problem.independent(theta, outer), weights)[0]
+    described = problem.residuals(theta)
+    columns = _determined(geometry, q, theta)
+    theta, weights = problem.solved(theta, columns, weights)
+    return _result(problem, theta, columns, weights, described, tolerance, spread)
+
+
+def _given_weights(geometry: Geometry, sigma: float | Sequence[float] | None) -> np.ndarray:
+    """Return σ of every row of one measurement, 1 where it is to be estimated."""
+    count = 2 if geometry.measure == "pose" else 1
+    given = np.ones(count) if sigma is None else np.atleast_1d(np.asarray(sigma, float))
+    if given.shape != (count,) or not np.all(np.isfinite(given) & (given > 0.0)):
+        expected = "two positive numbers, in m and rad" if count == 2 else "a positive number, in m"
+        raise ArgumentError(f"sigma is {sigma!r}.", expected=expected)
+    return given
+
+
+def _determined(geometry: Geometry, q: np.ndarray, theta: np.ndarray) -> list[int]:
+    """Return the identifiable parameters, or raise an error that names those that the poses do not determine."""
+    combinations = geometry.combinations(theta)
+    columns = [geometry.unknown[k] for k in combinations.columns]
+    if not columns:
+        raise ArgumentError(
+            f"no parameter of {geometry.robot.owner} is to be estimated.", hint="Declare fewer as known."
+        )
+    J = geometry.rows(q, theta, columns).reshape(-1, len(columns))
+    _, s, Vt = np.linalg.svd(J)
+    rank = int(np.sum(s > DETERMINED * s[0]))
+    if rank == len(columns) < len(J):
+        return columns
+    concerned = np.abs(Vt[rank:]).max(axis=0, initial=0.0) > CONCERNED
+    names = [geometry.names[k] for k, is_concerned in zip(columns, concerned, strict=True) if is_concerned]
+    least = len(columns) // (len(J) // len(q)) + 1
+    raise ArgumentError(
+        f"{len(q)} poses determine {rank} of {len(columns)} identifiable parameters of {geometry.robot.owner}"
+        + (f". Undetermined are combinations of: {', '.join(names)}." if names else ", but not the noise."),
+        expected=f"at least {least} poses, in general position; two or three times as many reduce the effect of noise",
+        hint=Hint("Measure more poses, for example those of a plan, or declare parameters as {known}.", known=...),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The sum of squares (1)."""
+
+    geometry: Geometry
+    q: np.ndarray
+    measured: np.ndarray
+    robust: bool
+    estimates_sigma: bool
+
+    def residuals(self, theta: np.ndarray) -> np.ndarray:
+        return residuals(self.geometry.measure, np.asarray(self.geometry.pose(self.q, theta)), self.measured)
+
+    def independent(self, theta: np.ndarray, columns: Sequence[int]) -> list[int]:
+        """Return those of the columns that the measurements distinguish, by pivoting."""
+        from scipy.linalg import qr
+
+        if not len(columns):
+            return []
+        J = self.geometry.rows(self.q, theta, columns).reshape(-1, len(columns))
+        R, order = qr(J, mode="r", pivoting=True)
+        sizes = np.abs(np.diag(R))
+        return [columns[k] for k in order[: int(np.sum(sizes > 1e-6 * sizes.max(initial=0.0)))]]
+
+    def scaled(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals and Jacobian divided by `scale`, (n, rows), as a vector and a matrix."""
+        J = self.geometry.rows(self.q, theta, columns) / scale[..., None]
+        return (self.residuals(theta) / scale).ravel(), J.reshape(-1, len(columns))
+
+    def solved(self, theta: np.ndarray, columns: Sequence[int], sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return θ with the smallest sum (1), and σ of every row."""
+        shape = (len(self.q), self.residuals(theta).shape[1])
+        scale = np.broadcast_to(np.repeat(sigma, 3)[: shape[1]], shape)
+        if not columns:
+            return theta, scale
+        for _ in range(MAX_REWEIGHTINGS if self.robust or (self.estimates_sigma and len(sigma) > 1) else 1):
+            theta = self._levenberg_marquardt(theta, columns, scale)
+            base = self.noise(theta, columns, scale) if self.estimates_sigma else sigma
+            per_row = np.broadcast_to(np.repeat(base, 3)[: shape[1]], shape)
+            before, scale = scale, per_row
+            if self.robust:
+                size = np.abs(self.residuals(theta)) / per_row
+                scale = per_row * np.sqrt(np.maximum(size / HUBER, 1.0))
+            if np.abs(scale / before - 1.0).max() < SIGMA_TOLERANCE:
+                break
+        return theta, scale
+
+    def noise(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray) -> np.ndarray:
+        """Return σ of lengths and orientations from the residuals and their degrees of freedom."""
+        J = self.scaled(theta, columns, scale)[1]
+        Q = np.linalg.qr(J)[0]
+        freedom = (1.0 - np.sum(Q**2, axis=1)).reshape(scale.shape)
+        error = self.residuals(theta)
+        if self.robust:  # the median is insensitive to outliers; 0.6745 is the quartile of the normal distribution
+            share = np.sqrt(freedom.mean())
+            return np.array(
+                [np.median(np.abs(error[:, k : k + 3])) / 0.6745 / share for k in range(0, error.shape[1], 3)]
+            )
+        blocks = [slice(k, k + 3) for k in range(0, error.shape[1], 3)]
+        return np.array([np.sqrt(np.sum(error[:, b] ** 2) / max(freedom[:, b].sum(), 1e-9)) + 1e-15 for b in blocks])
+
+    def _levenberg_marquardt(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray) -> np.ndarray:
+        damping, index = 1e-3, list(columns)
+        r, J = self.scaled(theta, columns, scale)
+        for _ in range(MAX_STEPS):
+            size = np.maximum(np.linalg.norm(J, axis=0), 1e-12 * np.abs(J).max())
+            A = np.vstack([J, np.diag(np.sqrt(damping) * size)])
+            step = np.linalg.lstsq(A, np.concatenate([-r, np.zeros(len(index))]), rcond=None)[0]
+            moved = theta.copy()
+            moved[index] += step
+            r_moved, J_moved = self.scaled(moved, columns, scale)
+            if r_moved @ r_moved <= r @ r:
+                theta, r, J, damping = moved, r_moved, J_moved, max(0.1 * damping, 1e-14)
+            else:
+                damping *= 10.0
+            if np.abs(step).max() < STEP_TOLERANCE or damping > 1e10:
+                break
+        return theta
+
+
+def _result(
+    problem: _Problem,
+    theta: np.ndarray,
+    columns: list[int],
+    scale: np.ndarray,
+    described: np.ndarray,
+    tolerance: float | None,
+    positions: np.ndarray,
+) -> Calibration:
+    geometry = problem.geometry
+    error = problem.residuals(theta)
+    _check_agreement(geometry, error, described, tolerance, positions)
+    _, J = problem.scaled(theta, columns, scale)
+    covariance = np.linalg.inv(J.T @ J)
+    n, rows = error.shape
+    blocks = J.reshape(n, rows, -1)
+    H = blocks @ covariance @ np.swapaxes(blocks, 1, 2)
+    left_out = np.linalg.solve(np.eye(rows) - H + 1e-12 * np.eye(rows), (error / scale)[..., None])[..., 0] * scale
+    sigma = problem.noise(theta, columns, scale) if problem.estimates_sigma else scale.min(axis=0)[::3]
+    order = np.argsort(columns)
+    return Calibration(
+        geometry,
+        theta,
+        tuple(columns[k] for k in order),
+        covariance[np.ix_(order, order)],
+        problem.q,
+        error,
+        left_out,
+        described,
+        tuple(map(float, sigma)),
+        error.size - len(columns),
+    )
+
+
+def _check_agreement(
+    geometry: Geometry, error: np.ndarray, described: np.ndarray, tolerance: float | None, positions: np.ndarray
+) -> None:
+    """Raise an error if the calibrated robot does not reproduce the measurements."""
+    limit = (
+        MAX_RELATIVE_ERROR * float(_sizes(positions - positions.mean(axis=0)).mean())
+        if tolerance is None
+        else tolerance
+    )
+    length, *angle = _rms(error)
+    if length <= limit and not (angle and angle[0] > MAX_ANGLE_ERROR):
+        return
+    worst = int(np.argmax(_sizes(error[:, :3])))
+    orientation = f" and {DEGREES * angle[0]:.3g}°" if angle else ""
+    raise ArgumentError(
+        f"the measurements contradict {geometry.robot.owner}: after calibration the error of frame '{geometry.frame}' "
+        f"is {1e3 * length:.4g} mm{orientation} rms, before {1e3 * _rms(described)[0]:.4g} mm; largest in row {worst}.",
+        expected=f"at most {1e3 * limit:.4g} mm" + (f" and {DEGREES * MAX_ANGLE_ERROR:.3g}°" if angle else ""),
+        hint=[
+            "Check the frame, the order and the signs of the coordinates, and the units.",
+            Hint(
+                "Pass {robust} if a few rows are wrong, or {tolerance} to accept larger errors.",
+                robust=True,
+                tolerance=...,
+            ),
+        ],
+    )
+
+
+def _sizes(rows: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(rows, axis=1)
+
+
+def _rms(rows: np.ndarray) -> list[float]:
+    """Return the root mean square length of the errors of positions, m, and of orientations, rad."""
+    return [float(np.sqrt(np.mean(np.sum(rows[:, k : k + 3] ** 2, axis=1)))) for k in range(0, rows.shape[1], 3)]
