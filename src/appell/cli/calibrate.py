@@ -20,7 +20,7 @@ app = new_app()
 
 @app.command(
     rich_help_panel=IDENTIFY,
-    epilog="Examples: [bold]appell calibrate puma --plan 40 --output poses.csv[/], and after the measurement "
+    epilog="Examples: [bold]appell calibrate puma --plan 40 --output plan.csv[/], and after the measurement "
     "[bold]appell calibrate arm.urdf poses.csv --output calibrated.urdf[/].",
 )
 def calibrate(

@@ -27,7 +27,7 @@ from appell.identify.calibration.geometry import SIX, Geometry, geometric_parame
 from appell.identify.calibration.measurement import check_lengths, checked, first_estimate, residuals
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.identified import write_system
-from appell.model.robot import Joint, Link, Robot
+from appell.model.robot import Joint, Robot
 from appell.model.system import System
 
 MAX_STEPS = 50  # of Levenberg and Marquardt
@@ -88,17 +88,18 @@ class Calibration:
         """
         values = dict(zip(self.geometry.names, self.parameters.tolist(), strict=True))
         robot = self.geometry.robot
-        return replace(robot, links=tuple(replace(link, joint=self._joint(link, values)) for link in robot.links))
+        return replace(robot, links=tuple(replace(link, joint=self._joint(link.joint, values)) for link in robot.links))
 
-    def _joint(self, link: Link, values: dict[str, float]) -> Joint:
-        joint, name = link.joint, link.joint.name
-        changed = {values.get(f"{name}.{kind}", 0.0) for kind in (*SIX, "offset", "gear")} != {0.0}
-        if not changed:
-            return joint
-        placement = self.geometry.corrected(joint, values) if f"{name}.x" in values else joint.placement
-        placement = placement @ joint.motion.pose([values.get(f"{name}.offset", 0.0)])
-        gear = joint.actuator.gear / (1.0 + values.get(f"{name}.gear", 0.0))
-        return replace(joint, placement=placement, actuator=replace(joint.actuator, gear=gear))
+    def _joint(self, joint: Joint, values: dict[str, float]) -> Joint:
+        leader = joint.mimic.leader if joint.mimic else joint.name
+        offset, gear = joint.scale * values.get(f"{leader}.offset", 0.0), values.get(f"{joint.name}.gear", 0.0)
+        placement = joint.placement
+        if any(values.get(f"{joint.name}.{kind}") for kind in SIX):
+            placement = self.geometry.corrected(joint, values)
+        if offset:
+            placement = placement @ joint.motion.pose([offset])
+        actuator = replace(joint.actuator, gear=joint.actuator.gear / (1.0 + gear))
+        return replace(joint, placement=placement, actuator=actuator)
 
     def predict(self, q) -> np.ndarray:
         """Return the poses (..., 4, 4) of the target in the measuring system for configurations (..., nq)."""

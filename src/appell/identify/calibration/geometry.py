@@ -175,10 +175,11 @@ class Geometry:
     def sample(self, count: int, rng: np.random.Generator, margin: float = 0.0) -> np.ndarray:
         """Return random configurations (count, nq) within the limits, with a fraction of every range kept free."""
         q = np.array([self.robot.random_configuration(rng) for _ in range(count)])
-        lower, upper = (np.array(side) for side in zip(*self.robot.ranges, strict=True))
-        finite = np.isfinite(upper - lower)
-        middle = np.where(finite, 0.5 * (lower + upper), 0.0)
-        return np.where(finite, middle + (1.0 - 2.0 * margin) * (q - middle), q)
+        ranges = np.array(self.robot.ranges)
+        limited = np.isfinite(ranges).all(axis=1)
+        middle = ranges[limited].mean(axis=1)
+        q[:, limited] = middle + (1.0 - 2.0 * margin) * (q[:, limited] - middle)
+        return q
 
     def configurations(
         self, count: int, theta: np.ndarray, rng: np.random.Generator, margin: float = 0.0
