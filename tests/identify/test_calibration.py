@@ -184,6 +184,19 @@ def test_measurements_without_noise_are_reproduced_exactly(measure):
     np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-8)
 
 
+def test_targets_at_two_heights_above_a_plane_show_the_scale_of_the_robot():
+    model, rng = geometry("plane"), np.random.default_rng(2)
+    theta = true_parameters(model, rng)
+    theta[:6] = model.generic(np.where(np.arange(len(theta)) < 6, 0.0, theta))[:6]
+    raised = theta - 0.2 * np.eye(len(theta))[2]  # the plane z = 0 of `raised` is 0.2 m above that of θ
+    q = np.concatenate([model.configurations(40, x, rng) for x in (theta, raised)])
+    fit = identify.calibrate(model, q, np.repeat([0.0, 0.2], 40))
+    assert len(fit.columns) == 24
+    assert np.abs(fit.residuals).max() < 1e-10
+    one = model.configurations(50, theta, rng)
+    assert len(identify.calibrate(model, one).columns) == 23
+
+
 def test_gear_ratios_are_estimated_and_written_to_the_transmission(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(CHAIN, encoding="utf-8")

@@ -99,7 +99,7 @@ def plan(name: str) -> PosePlan:
     """Return the planned poses of an arm."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        robot = load(example(name), mimic=False)
+        robot = load(f"example-robot-data:{name}", mimic=False)
     return identify.plan_poses(robot, POSES, frame=ARMS[name], tool=TARGET)
 
 

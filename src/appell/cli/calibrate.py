@@ -96,8 +96,10 @@ def calibrate(
     check_target(output, force, RECORDS if poses is None else (".urdf", ".toml"))
     check_target(report, force, (".md",))
     ident, out = ap.identify, Printer(json)
-    given = {"measure": measure, "gears": gears, "known": known or (), "tool": numbers_if_given(tool, "--tool", 3)}
-    geometry = ident.geometric_parameters(read_tree(robot), frame, **given)
+    target = numbers_if_given(tool, "--tool", 3)
+    geometry = ident.geometric_parameters(
+        read_tree(robot), frame, measure=measure, gears=gears, known=known or (), tool=target
+    )
     if poses is None:
         assert plan is not None
         _plan(out, ident.plan_poses(geometry, plan, candidates=candidates, margin=margin, seed=seed), output)

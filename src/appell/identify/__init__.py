@@ -8,11 +8,14 @@ data = identify.process(record)                                 filtered and dif
 fit = identify.LeastSquares(parameters).fit_record(data)        estimated parameters: fit.parameters_
 verdict = identify.judge(fit, held_out)                         validation on held-out motion: verdict.to_markdown()
 identify.export(verdict, "identified.toml")                     robot with the identified parameters
+
+plan = identify.plan_poses(robot, 40)                           kinematic calibration: poses to measure
+fit = identify.calibrate(robot, plan.q, positions)              corrected joint placements: fit.robot, fit.to_markdown()
 """
 
 from appell.identify.base.reduce import BaseParameters, base_parameters
 from appell.identify.calibration.estimate import Calibration, calibrate
-from appell.identify.calibration.geometry import Geometry, geometric_parameters
+from appell.identify.calibration.geometry import GeometricModel, geometric_parameters
 from appell.identify.calibration.measurement import read_poses
 from appell.identify.calibration.plan import PosePlan, plan_poses
 from appell.identify.estimators.instruments import InstrumentalVariables
@@ -36,7 +39,7 @@ __all__ = [
     "Calibration",
     "Described",
     "Excitation",
-    "Geometry",
+    "GeometricModel",
     "InstrumentalVariables",
     "Judgement",
     "LeastSquares",

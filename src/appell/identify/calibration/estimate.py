@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, Hint, rows_text
-from appell.identify.calibration.geometry import SIX, Geometry, geometric_parameters
+from appell.identify.calibration.geometry import SIX, GeometricModel, geometric_parameters
 from appell.identify.calibration.measurement import check_lengths, checked, first_estimate, residuals
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.identified import write_system
@@ -35,6 +35,7 @@ STEP_TOLERANCE = 1e-12  # m and rad: smaller steps end the iteration
 MAX_REWEIGHTINGS = 20
 SIGMA_TOLERANCE = 1e-3  # relative change of σ that ends the iteration
 HUBER = 1.345  # in units of σ; 95 % efficient for normal errors
+MIN_BLOCK_M = 0.02  # a larger difference of heights above the plane is not noise and shows the scale of the robot
 CONCERNED = 1e-3  # smallest component of an undetermined combination, of unit length, that is listed
 DETERMINED = 1e-7  # smallest relative singular value of J, in m and rad, that counts as determined
 MAX_RELATIVE_ERROR = 0.01  # of the spread of the tool positions: a larger error contradicts the model
@@ -49,7 +50,7 @@ DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (1e3, "mrad"), "1": (1e6, "ppm")}
 class Calibration:
     """Result of `calibrate`: the estimated parameters with their covariance, residuals, and the calibrated robot."""
 
-    geometry: Geometry
+    geometry: GeometricModel
     parameters: np.ndarray  # θ, all of them
     columns: tuple[int, ...]  # the estimated ones
     covariance: np.ndarray  # of the estimated ones
@@ -150,13 +151,14 @@ class Calibration:
 
     def tables(self) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
         """Return title, heading and rows of the tables of the report: errors, and parameters with 95 % intervals."""
-        errors, facts = [], self.facts()
+        errors: list[tuple[str, ...]] = []
+        facts = self.facts()
         rows = {"described": "described", "residual": "calibrated", "validation": "calibrated, at left-out poses"}
         for key, title in rows.items():
             cells = [1e3 * facts["rms"][key][0], 1e3 * facts["max"][key], *(1e3 * x for x in facts["rms"][key][1:])]
             errors.append((title, *(f"{x:.4g}" for x in cells)))
         heading = ("robot", "rms, mm", "largest, mm", "rms, mrad")[: len(errors[0])]
-        parameters = []
+        parameters: list[tuple[str, ...]] = []
         for row in facts["parameters"]:
             scale, unit = DISPLAY_UNITS[row["unit"]]
             value, low, high = (f"{scale * x:.4f}" for x in (row["value"], *row["interval"]))
@@ -187,11 +189,11 @@ class Calibration:
 
 @limit_blas_threads
 def calibrate(
-    robot: System | Geometry,
+    robot: System | GeometricModel,
     q,
     measured=None,
     *,
-    sigma: float | Sequence[float] | None = None,
+    sigma: float | Sequence[float] | np.ndarray | None = None,
     robust: bool = False,
     tolerance: float | None = None,
     **options: Any,
@@ -200,7 +202,7 @@ def calibrate(
 
     Parameters
     ----------
-    robot : Robot or Geometry
+    robot : Robot or GeometricModel
         The described robot, or the result of `geometric_parameters`.
     q : array (n, nq)
         Measured configurations, rad or m.
@@ -232,13 +234,14 @@ def calibrate(
     >>> import numpy as np, appell as ap
     >>> geometry = ap.identify.geometric_parameters(ap.load("puma"), tool=(0.1, 0.05, 0.1))
     >>> plan = ap.identify.plan_poses(geometry, 40)
-    >>> theta = geometry.nominal + 1e-3 * np.random.default_rng(0).normal(size=len(geometry.names))
+    >>> theta, unknown = geometry.nominal.copy(), list(geometry.unknown)
+    >>> theta[unknown] += 1e-3 * np.random.default_rng(0).normal(size=len(unknown))
     >>> points = geometry.pose(plan.q, theta)[:, :3, 3]
     >>> fit = ap.identify.calibrate(geometry, plan.q, points)
     >>> bool(np.abs(fit.residuals).max() < 1e-9)
     True
     """
-    geometry = robot if isinstance(robot, Geometry) else geometric_parameters(robot, **options)
+    geometry = robot if isinstance(robot, GeometricModel) else geometric_parameters(robot, **options)
     q, values = checked(geometry, q, measured)
     spread = np.asarray(geometry.pose(q, geometry.nominal))[:, :3, 3]
     if len(q) > 3:
@@ -249,12 +252,12 @@ def calibrate(
     problem = _Problem(geometry, q, values, robust, sigma is None)
     theta = problem.solved(theta, problem.independent(theta, outer), weights)[0]
     described = problem.residuals(theta)
-    columns = _determined(geometry, q, theta)
+    columns = _determined(problem, theta)
     theta, weights = problem.solved(theta, columns, weights)
     return _result(problem, theta, columns, weights, described, tolerance, spread)
 
 
-def _given_weights(geometry: Geometry, sigma: float | Sequence[float] | None) -> np.ndarray:
+def _given_weights(geometry: GeometricModel, sigma: Any) -> np.ndarray:
     """Return σ of every row of one measurement, 1 where it is to be estimated."""
     count = 2 if geometry.measure == "pose" else 1
     given = np.ones(count) if sigma is None else np.atleast_1d(np.asarray(sigma, float))
@@ -264,9 +267,10 @@ def _given_weights(geometry: Geometry, sigma: float | Sequence[float] | None) ->
     return given
 
 
-def _determined(geometry: Geometry, q: np.ndarray, theta: np.ndarray) -> list[int]:
+def _determined(problem: _Problem, theta: np.ndarray) -> list[int]:
     """Return the identifiable parameters, or raise an error that names those that the poses do not determine."""
-    combinations = geometry.combinations(theta)
+    geometry, q = problem.geometry, problem.q
+    combinations = geometry.combinations(theta, geometry.measure == "plane" and np.ptp(problem.measured) > MIN_BLOCK_M)
     columns = [geometry.unknown[k] for k in combinations.columns]
     if not columns:
         raise ArgumentError(
@@ -292,7 +296,7 @@ def _determined(geometry: Geometry, q: np.ndarray, theta: np.ndarray) -> list[in
 class _Problem:
     """The sum of squares (1)."""
 
-    geometry: Geometry
+    geometry: GeometricModel
     q: np.ndarray
     measured: np.ndarray
     robust: bool
@@ -403,7 +407,7 @@ def _result(
 
 
 def _check_agreement(
-    geometry: Geometry, error: np.ndarray, described: np.ndarray, tolerance: float | None, positions: np.ndarray
+    geometry: GeometricModel, error: np.ndarray, described: np.ndarray, tolerance: float | None, positions: np.ndarray
 ) -> None:
     """Raise an error if the calibrated robot does not reproduce the measurements."""
     limit = (

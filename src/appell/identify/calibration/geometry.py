@@ -90,7 +90,7 @@ class Combinations:
 
 
 @dataclass(frozen=True, eq=False)
-class Geometry:
+class GeometricModel:
     """The geometric parameters of a robot and the measurement that shows them; made by `geometric_parameters`."""
 
     robot: Robot
@@ -146,10 +146,14 @@ class Geometry:
         return measurement_rows(self.measure, *self.linearised(q, theta, columns))
 
     @limit_blas_threads
-    def combinations(self, theta: np.ndarray | None = None, seed: int = 0) -> Combinations:
-        """Return the identifiable parameters near θ, by default the nominal one."""
-        theta = self.generic(self.nominal) if theta is None else theta
-        q = self.configurations(STRUCTURE_SAMPLES, theta, np.random.default_rng(seed))
+    def combinations(self, theta: np.ndarray | None = None, heights_differ: bool = False) -> Combinations:
+        """Return the identifiable parameters near θ, by default the nominal one.
+
+        With `heights_differ`, targets are not only on the plane but also at other known heights above it.
+        """
+        theta, rng = self.generic(self.nominal) if theta is None else theta, np.random.default_rng(0)
+        count = STRUCTURE_SAMPLES
+        q = self.sample(count, rng) if heights_differ else self.configurations(count, theta, rng)
         J = self.rows(q, theta, self.unknown).reshape(-1, len(self.unknown))
         null = regressor_kernel(J)
         some = tuple(self.parameters[k] for k in self.unknown)
@@ -227,7 +231,7 @@ def geometric_parameters(
     known: Iterable[str] = (),
     base: Any = None,
     tool: Any = None,
-) -> Geometry:
+) -> GeometricModel:
     """Return the geometric parameters of a robot that measurements of a target on one of its frames show.
 
     Parameters
@@ -250,7 +254,7 @@ def geometric_parameters(
 
     Returns
     -------
-    Geometry
+    GeometricModel
 
     Raises
     ------
@@ -290,7 +294,7 @@ def geometric_parameters(
     parameters += _six("tool")
     nominal = np.zeros(len(parameters))
     nominal[:6], nominal[-6:] = (six_of(as_pose(p, "a pose") if p is not None else IDENTITY_POSE) for p in (base, tool))
-    geometry = Geometry(robot, frame, measure, tuple(parameters), frozenset(), nominal)
+    geometry = GeometricModel(robot, frame, measure, tuple(parameters), frozenset(), nominal)
     return replace(geometry, known=_known(geometry, [*known, *(() if gears else ("gear",))]))
 
 
@@ -302,7 +306,7 @@ def _drive_units(motion: OneAxis) -> tuple[tuple[str, str], ...]:
     return ("offset", motion.unit), ("gear", "1")
 
 
-def _known(geometry: Geometry, words: Iterable[str]) -> frozenset[str]:
+def _known(geometry: GeometricModel, words: Iterable[str]) -> frozenset[str]:
     names: set[str] = set()
     for word in words:
         some = {p.name for p in geometry.parameters if word in (p.name, p.owner, p.kind)}
@@ -331,7 +335,7 @@ def six_of(pose: Pose) -> np.ndarray:
     return np.concatenate([list(pose.translation), SpatialRotation.from_matrix(R).as_rotvec()])
 
 
-def _target_pose(geometry: Geometry, q: list[Scalar], theta: list[Scalar]) -> Pose:
+def _target_pose(geometry: GeometricModel, q: list[Scalar], theta: list[Scalar]) -> Pose:
     """T of (1)."""
     robot, values = geometry.robot, dict(zip(geometry.names, theta, strict=True))
     for joint in (link.joint for link in robot.moving):

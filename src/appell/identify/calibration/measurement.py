@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation as SpatialRotation
 
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, as_rotation
+from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, DescriptionError, Hint, rows_text
-from appell.identify.calibration.geometry import Geometry, correction, six_of
+from appell.identify.calibration.geometry import GeometricModel, correction, six_of
 from appell.motion.measurement import in_units, matched
 from appell.motion.record_files import read_record
 from appell.motion.titles import titles
@@ -43,7 +44,7 @@ MAX_EXCESS = 0.1  # fraction of a joint's range by which a measured position may
 
 
 def read_poses(
-    path: str | Path, geometry: Geometry, units: dict[str, str] | None = None, columns: dict[str, str] | None = None
+    path: str | Path, geometry: GeometricModel, units: dict[str, str] | None = None, columns: dict[str, str] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Read measurements from a file with one row per configuration.
 
@@ -53,7 +54,7 @@ def read_poses(
         A .csv, .npz or .parquet file with columns q_<coordinate>, and x, y, z, then qx, qy, qz, qw for poses, or
         distance, or height (0 if a target touches the plane, and then optional). Coordinates that do not move the
         frame, and a column t, are optional.
-    geometry : Geometry
+    geometry : GeometricModel
     units : dict
         Units that are not SI: {"q": "deg", "position": "mm"}.
     columns : dict
@@ -93,13 +94,14 @@ def read_poses(
     return q, measured
 
 
-def checked(geometry: Geometry, q, measured) -> tuple[np.ndarray, np.ndarray]:
+def checked(geometry: GeometricModel, q, measured) -> tuple[np.ndarray, np.ndarray]:
     """Return configurations (n, nq) and measurements (n, 3), (n, 4, 4) or (n,) as arrays, or raise an error."""
     q = np.asarray(q, float)
     if q.ndim != 2 or q.shape[1] != geometry.robot.nq:
         raise ArgumentError(f"q has shape {q.shape}.", expected=f"(poses, {geometry.robot.nq})")
     values = np.zeros(len(q)) if measured is None and geometry.measure == "plane" else np.asarray(measured, float)
-    shapes = {"position": [(3,)], "pose": [(4, 4), (7,)]}.get(geometry.measure, [()])
+    allowed: dict[str, list[tuple[int, ...]]] = {"position": [(3,)], "pose": [(4, 4), (7,)]}
+    shapes = allowed.get(geometry.measure, [()])
     if values.shape not in [(len(q), *shape) for shape in shapes]:
         raise ArgumentError(
             f"the measurements have shape {values.shape}.",
@@ -132,12 +134,12 @@ def checked(geometry: Geometry, q, measured) -> tuple[np.ndarray, np.ndarray]:
     return q, values
 
 
-def check_lengths(geometry: Geometry, described: np.ndarray, measured: np.ndarray) -> None:
+def check_lengths(geometry: GeometricModel, described: np.ndarray, measured: np.ndarray) -> None:
     """Raise an error if measured lengths and those of the description differ by the ratio of two units.
 
     Parameters
     ----------
-    geometry : Geometry
+    geometry : GeometricModel
     described, measured : described positions of the frame (n, 3), and the measurements
     """
     if geometry.measure == "plane":
@@ -171,7 +173,7 @@ def residuals(measure: str, T: np.ndarray, measured: np.ndarray) -> np.ndarray:
     return np.concatenate([T[:, :3, 3] - measured[:, :3, 3], turn], axis=1)
 
 
-def first_estimate(geometry: Geometry, q: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def first_estimate(geometry: GeometricModel, q: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """Return θ with a base, and for poses a tool, that fit the measurements of the described robot."""
     theta, base, tool = geometry.nominal.copy(), geometry.span("base"), geometry.span("tool")
     if "base.x" in geometry.known or theta[base].any():
@@ -194,7 +196,9 @@ def first_estimate(geometry: Geometry, q: np.ndarray, measured: np.ndarray) -> n
         A = np.concatenate([R_base @ N[:, :3, :3], np.tile(np.eye(3), (len(q), 1, 1))], axis=2).reshape(-1, 6)
         solution = np.linalg.lstsq(A, (measured[:, :3, 3] - points @ R_base.T).ravel(), rcond=None)[0]
         theta[base] = _six(R_base, solution[3:])
-        theta[tool] = six_of(correction(theta[tool]) @ Pose(R_tool, solution[:3]))
+        theta[tool] = six_of(
+            correction(theta[tool].tolist()) @ Pose(as_rotation(R_tool, "the tool"), Vec3.of(solution[:3]))
+        )
     return theta
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, check_number
-from appell.identify.calibration.geometry import MEASURES, Geometry, geometric_parameters
+from appell.identify.calibration.geometry import MEASURES, GeometricModel, geometric_parameters
 from appell.identify.calibration.measurement import COLUMNS
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.model.system import System
@@ -32,7 +32,7 @@ REGULARISATION = 1e-9  # relative to the mean eigenvalue of M of all candidates,
 class PosePlan:
     """Configurations for the measurement, and how well they determine the parameters."""
 
-    geometry: Geometry
+    geometry: GeometricModel
     columns: tuple[int, ...]  # the identifiable parameters, as indices of `geometry.parameters`
     q: np.ndarray  # (n, nq)
     index: float  # O of (2)
@@ -49,7 +49,7 @@ class PosePlan:
 
 @limit_blas_threads
 def plan_poses(
-    robot: System | Geometry,
+    robot: System | GeometricModel,
     count: int = 40,
     *,
     candidates: int = 1000,
@@ -62,7 +62,7 @@ def plan_poses(
 
     Parameters
     ----------
-    robot : Robot or Geometry
+    robot : Robot or GeometricModel
     count : int
         Number of poses.
     candidates : int
@@ -92,7 +92,7 @@ def plan_poses(
     >>> plan.q.shape, plan.index > plan.random_index
     ((20, 6), True)
     """
-    geometry = robot if isinstance(robot, Geometry) else geometric_parameters(robot, **options)
+    geometry = robot if isinstance(robot, GeometricModel) else geometric_parameters(robot, **options)
     check_number("margin", margin, least=0.0, most=0.49)
     theta, rng = geometry.generic(geometry.nominal), np.random.default_rng(seed)
     combinations = geometry.combinations(theta)
