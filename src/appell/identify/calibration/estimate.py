@@ -21,19 +21,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
+from scipy.optimize import least_squares
 
 from appell.errors import ArgumentError, Hint, rows_text
-from appell.identify.calibration.geometry import SIX, GeometricModel, geometric_parameters
-from appell.identify.calibration.measurement import check_lengths, checked, first_estimate, residuals
+from appell.identify.calibration.geometry import MEASURES, SIX, GeometricModel, geometric_parameters
+from appell.identify.calibration.measurement import checked, first_estimate, residuals
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.identified import write_system
 from appell.model.robot import Joint, Robot
 from appell.model.system import System
 
-MAX_STEPS = 50  # of Levenberg and Marquardt
-STEP_TOLERANCE = 1e-12  # m and rad: smaller steps end the iteration
 MAX_REWEIGHTINGS = 20
-SIGMA_TOLERANCE = 1e-3  # relative change of σ that ends the iteration
+SIGMA_TOLERANCE = 1e-3  # relative change of the weights that ends the iteration
+MIN_SIGMA = 1e-15  # m and rad, of measurements without noise
+NORMAL_QUARTILE = 0.6745  # of the standard normal distribution
+OUTER_TOLERANCE = 1e-6  # relative size of a column of base or tool, less its dependence on others, that is kept
 HUBER = 1.345  # in units of σ; 95 % efficient for normal errors
 MIN_BLOCK_M = 0.02  # a larger difference of heights above the plane is not noise and shows the scale of the robot
 CONCERNED = 1e-3  # smallest component of an undetermined combination, of unit length, that is listed
@@ -243,22 +246,26 @@ def calibrate(
     """
     geometry = robot if isinstance(robot, GeometricModel) else geometric_parameters(robot, **options)
     q, values = checked(geometry, q, measured)
-    spread = np.asarray(geometry.pose(q, geometry.nominal))[:, :3, 3]
-    if len(q) > 3:
-        check_lengths(geometry, spread, values)
-    weights = _given_weights(geometry, sigma)
-    theta = first_estimate(geometry, q, values) if len(q) > 3 else geometry.nominal.copy()
-    outer = [k for k in geometry.unknown if geometry.parameters[k].owner in ("base", "tool")]
-    problem = _Problem(geometry, q, values, robust, sigma is None)
-    theta = problem.solved(theta, problem.independent(theta, outer), weights)[0]
+    theta = first_estimate(geometry, q, values)
+    problem = _Problem(geometry, q, values, robust, _deviations(geometry, sigma), sigma is None)
+    theta = problem.solved(theta, problem.outer_columns(theta))[0]
     described = problem.residuals(theta)
-    columns = _determined(problem, theta)
-    theta, weights = problem.solved(theta, columns, weights)
-    return _result(problem, theta, columns, weights, described, tolerance, spread)
+    columns = problem.determined_columns(theta)
+    theta, scale = problem.solved(theta, columns)
+    error = problem.residuals(theta)
+    _check_agreement(geometry, q, error, described, tolerance)
+    J = problem.jacobian(theta, columns, scale)
+    covariance = np.linalg.inv(J.T @ J)
+    blocks = J.reshape(*error.shape, -1)
+    H = blocks @ covariance @ np.swapaxes(blocks, 1, 2)
+    left_out = np.linalg.solve(np.eye(error.shape[1]) - H, (error / scale)[..., None])[..., 0] * scale
+    deviations = tuple(map(float, problem.noise(theta, columns, scale)))
+    freedom = error.size - len(columns)
+    return Calibration(geometry, theta, tuple(columns), covariance, q, error, left_out, described, deviations, freedom)
 
 
-def _given_weights(geometry: GeometricModel, sigma: Any) -> np.ndarray:
-    """Return σ of every row of one measurement, 1 where it is to be estimated."""
+def _deviations(geometry: GeometricModel, sigma: Any) -> np.ndarray:
+    """Return σ of lengths and orientations, 1 where it is to be estimated."""
     count = 2 if geometry.measure == "pose" else 1
     given = np.ones(count) if sigma is None else np.atleast_1d(np.asarray(sigma, float))
     if given.shape != (count,) or not np.all(np.isfinite(given) & (given > 0.0)):
@@ -267,170 +274,124 @@ def _given_weights(geometry: GeometricModel, sigma: Any) -> np.ndarray:
     return given
 
 
-def _determined(problem: _Problem, theta: np.ndarray) -> list[int]:
-    """Return the identifiable parameters, or raise an error that names those that the poses do not determine."""
-    geometry, q = problem.geometry, problem.q
-    combinations = geometry.combinations(theta, geometry.measure == "plane" and np.ptp(problem.measured) > MIN_BLOCK_M)
-    columns = [geometry.unknown[k] for k in combinations.columns]
-    if not columns:
-        raise ArgumentError(
-            f"no parameter of {geometry.robot.owner} is to be estimated.", hint="Declare fewer as known."
-        )
-    J = geometry.rows(q, theta, columns).reshape(-1, len(columns))
-    _, s, Vt = np.linalg.svd(J)
-    rank = int(np.sum(s > DETERMINED * s[0]))
-    if rank == len(columns) < len(J):
-        return columns
-    concerned = np.abs(Vt[rank:]).max(axis=0, initial=0.0) > CONCERNED
-    names = [geometry.names[k] for k, is_concerned in zip(columns, concerned, strict=True) if is_concerned]
-    least = len(columns) // (len(J) // len(q)) + 1
-    raise ArgumentError(
-        f"{len(q)} poses determine {rank} of {len(columns)} identifiable parameters of {geometry.robot.owner}"
-        + (f". Undetermined are combinations of: {', '.join(names)}." if names else ", but not the noise."),
-        expected=f"at least {least} poses, in general position; two or three times as many reduce the effect of noise",
-        hint=Hint("Measure more poses, for example those of a plan, or declare parameters as {known}.", known=...),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The sum of squares (1)."""
+    """The sum of squares (1); `sigma` are deviations of lengths and orientations, initial ones if estimated."""
 
     geometry: GeometricModel
     q: np.ndarray
     measured: np.ndarray
     robust: bool
+    sigma: np.ndarray
     estimates_sigma: bool
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
         return residuals(self.geometry.measure, np.asarray(self.geometry.pose(self.q, theta)), self.measured)
 
-    def independent(self, theta: np.ndarray, columns: Sequence[int]) -> list[int]:
-        """Return those of the columns that the measurements distinguish, by pivoting."""
-        from scipy.linalg import qr
+    def jacobian(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray | float = 1.0) -> np.ndarray:
+        """Return the derivatives of the residuals, divided by `scale` (n, rows), as a matrix."""
+        J = self.geometry.rows(self.q, theta, columns) / np.expand_dims(scale, -1)
+        return J.reshape(-1, len(columns))
 
-        if not len(columns):
-            return []
-        J = self.geometry.rows(self.q, theta, columns).reshape(-1, len(columns))
-        R, order = qr(J, mode="r", pivoting=True)
-        sizes = np.abs(np.diag(R))
-        return [columns[k] for k in order[: int(np.sum(sizes > 1e-6 * sizes.max(initial=0.0)))]]
-
-    def scaled(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return residuals and Jacobian divided by `scale`, (n, rows), as a vector and a matrix."""
-        J = self.geometry.rows(self.q, theta, columns) / scale[..., None]
-        return (self.residuals(theta) / scale).ravel(), J.reshape(-1, len(columns))
-
-    def solved(self, theta: np.ndarray, columns: Sequence[int], sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return θ with the smallest sum (1), and σ of every row."""
-        shape = (len(self.q), self.residuals(theta).shape[1])
-        scale = np.broadcast_to(np.repeat(sigma, 3)[: shape[1]], shape)
+    def outer_columns(self, theta: np.ndarray) -> list[int]:
+        """Return the unknown parameters of base and tool that the measurements distinguish, by pivoting."""
+        columns = [k for k in self.geometry.unknown if self.geometry.parameters[k].owner in ("base", "tool")]
         if not columns:
-            return theta, scale
-        for _ in range(MAX_REWEIGHTINGS if self.robust or (self.estimates_sigma and len(sigma) > 1) else 1):
-            theta = self._levenberg_marquardt(theta, columns, scale)
-            base = self.noise(theta, columns, scale) if self.estimates_sigma else sigma
-            per_row = np.broadcast_to(np.repeat(base, 3)[: shape[1]], shape)
-            before, scale = scale, per_row
+            return []
+        R, order = qr(self.jacobian(theta, columns), mode="r", pivoting=True)
+        sizes = np.abs(np.diag(R))
+        return [columns[k] for k in order[: int(np.sum(sizes > OUTER_TOLERANCE * sizes[0]))]]
+
+    def determined_columns(self, theta: np.ndarray) -> list[int]:
+        """Return the identifiable parameters, or raise an error that names those that the poses do not determine."""
+        geometry = self.geometry
+        heights_differ = geometry.measure == "plane" and np.ptp(self.measured) > MIN_BLOCK_M
+        columns = [geometry.unknown[k] for k in geometry.combinations(theta, heights_differ).columns]
+        if not columns:
+            problem = f"no parameter of {geometry.robot.owner} is to be estimated."
+            raise ArgumentError(problem, hint="Declare fewer parameters as known.")
+        J = self.jacobian(theta, columns)
+        _, s, Vt = np.linalg.svd(J)
+        rank = int(np.sum(s > DETERMINED * s[0]))
+        if rank == len(columns) < len(J):
+            return columns
+        concerned = np.flatnonzero(np.abs(Vt[rank:]).max(axis=0, initial=0.0) > CONCERNED)
+        names = ", ".join(geometry.names[columns[k]] for k in concerned)
+        least = len(columns) // MEASURES[geometry.measure] + 1
+        raise ArgumentError(
+            f"{len(self.q)} poses determine {rank} of {len(columns)} identifiable parameters of {geometry.robot.owner}"
+            + (f". Undetermined are combinations of: {names}." if names else ", but not the noise."),
+            expected=f"at least {least} poses, in general position; two or three times as many reduce the noise",
+            hint=Hint("Measure more poses, for example those of a plan, or declare parameters as {known}.", known=...),
+        )
+
+    def solved(self, theta: np.ndarray, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return θ with the smallest sum (1), and the σ of every residual, larger for outliers of a robust fit."""
+        error, index = self.residuals(theta), list(columns)
+        scale = self._spread(self.sigma, error)
+        for _ in range(MAX_REWEIGHTINGS if index else 0):
+            start, before = theta, scale
+
+            def moved(x: np.ndarray, start: np.ndarray = start) -> np.ndarray:
+                theta = start.copy()
+                theta[index] = x
+                return theta
+
+            solution = least_squares(
+                lambda x, scale=scale: (self.residuals(moved(x)) / scale).ravel(),
+                start[index],
+                lambda x, scale=scale: self.jacobian(moved(x), index, scale),
+                method="lm",
+                x_scale="jac",
+                **dict.fromkeys(("ftol", "xtol", "gtol"), 1e-15),
+            )
+            theta = moved(solution.x)
+            error, scale = self.residuals(theta), self._spread(self.noise(theta, index, scale), error)
             if self.robust:
-                size = np.abs(self.residuals(theta)) / per_row
-                scale = per_row * np.sqrt(np.maximum(size / HUBER, 1.0))
-            if np.abs(scale / before - 1.0).max() < SIGMA_TOLERANCE:
+                scale = scale * np.sqrt(np.maximum(np.abs(error) / (HUBER * scale), 1.0))
+            ratio = scale / before
+            if np.ptp(ratio) < SIGMA_TOLERANCE * ratio.max():  # a common factor does not change the solution
                 break
         return theta, scale
 
+    @staticmethod
+    def _spread(sigma: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Return σ of every residual, (n, rows)."""
+        return np.broadcast_to(np.repeat(sigma, 3)[: error.shape[1]], error.shape)
+
     def noise(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray) -> np.ndarray:
-        """Return σ of lengths and orientations from the residuals and their degrees of freedom."""
-        J = self.scaled(theta, columns, scale)[1]
-        Q = np.linalg.qr(J)[0]
-        freedom = (1.0 - np.sum(Q**2, axis=1)).reshape(scale.shape)
-        error = self.residuals(theta)
-        if self.robust:  # the median is insensitive to outliers; 0.6745 is the quartile of the normal distribution
-            share = np.sqrt(freedom.mean())
-            return np.array(
-                [np.median(np.abs(error[:, k : k + 3])) / 0.6745 / share for k in range(0, error.shape[1], 3)]
-            )
-        blocks = [slice(k, k + 3) for k in range(0, error.shape[1], 3)]
-        return np.array([np.sqrt(np.sum(error[:, b] ** 2) / max(freedom[:, b].sum(), 1e-9)) + 1e-15 for b in blocks])
-
-    def _levenberg_marquardt(self, theta: np.ndarray, columns: Sequence[int], scale: np.ndarray) -> np.ndarray:
-        damping, index = 1e-3, list(columns)
-        r, J = self.scaled(theta, columns, scale)
-        for _ in range(MAX_STEPS):
-            size = np.maximum(np.linalg.norm(J, axis=0), 1e-12 * np.abs(J).max())
-            A = np.vstack([J, np.diag(np.sqrt(damping) * size)])
-            step = np.linalg.lstsq(A, np.concatenate([-r, np.zeros(len(index))]), rcond=None)[0]
-            moved = theta.copy()
-            moved[index] += step
-            r_moved, J_moved = self.scaled(moved, columns, scale)
-            if r_moved @ r_moved <= r @ r:
-                theta, r, J, damping = moved, r_moved, J_moved, max(0.1 * damping, 1e-14)
+        """Return σ of lengths and orientations: the given ones, or from residuals and their degrees of freedom."""
+        if not self.estimates_sigma:
+            return self.sigma
+        Q = np.linalg.qr(self.jacobian(theta, columns, scale))[0]
+        freedom = np.maximum(1.0 - np.sum(Q**2, axis=1), 1e-9).reshape(scale.shape)
+        error, sigma = self.residuals(theta), []
+        for block in (slice(k, k + 3) for k in range(0, error.shape[1], 3)):
+            if self.robust:  # from the median, which outliers do not change
+                sigma.append(np.median(np.abs(error[:, block])) / (NORMAL_QUARTILE * np.sqrt(freedom.mean())))
             else:
-                damping *= 10.0
-            if np.abs(step).max() < STEP_TOLERANCE or damping > 1e10:
-                break
-        return theta
-
-
-def _result(
-    problem: _Problem,
-    theta: np.ndarray,
-    columns: list[int],
-    scale: np.ndarray,
-    described: np.ndarray,
-    tolerance: float | None,
-    positions: np.ndarray,
-) -> Calibration:
-    geometry = problem.geometry
-    error = problem.residuals(theta)
-    _check_agreement(geometry, error, described, tolerance, positions)
-    _, J = problem.scaled(theta, columns, scale)
-    covariance = np.linalg.inv(J.T @ J)
-    n, rows = error.shape
-    blocks = J.reshape(n, rows, -1)
-    H = blocks @ covariance @ np.swapaxes(blocks, 1, 2)
-    left_out = np.linalg.solve(np.eye(rows) - H + 1e-12 * np.eye(rows), (error / scale)[..., None])[..., 0] * scale
-    sigma = problem.noise(theta, columns, scale) if problem.estimates_sigma else scale.min(axis=0)[::3]
-    order = np.argsort(columns)
-    return Calibration(
-        geometry,
-        theta,
-        tuple(columns[k] for k in order),
-        covariance[np.ix_(order, order)],
-        problem.q,
-        error,
-        left_out,
-        described,
-        tuple(map(float, sigma)),
-        error.size - len(columns),
-    )
+                sigma.append(np.sqrt(np.sum(error[:, block] ** 2) / np.sum(freedom[:, block])))
+        return np.maximum(sigma, MIN_SIGMA)
 
 
 def _check_agreement(
-    geometry: GeometricModel, error: np.ndarray, described: np.ndarray, tolerance: float | None, positions: np.ndarray
+    geometry: GeometricModel, q: np.ndarray, error: np.ndarray, described: np.ndarray, tolerance: float | None
 ) -> None:
     """Raise an error if the calibrated robot does not reproduce the measurements."""
-    limit = (
-        MAX_RELATIVE_ERROR * float(_sizes(positions - positions.mean(axis=0)).mean())
-        if tolerance is None
-        else tolerance
-    )
+    points = np.asarray(geometry.pose(q, geometry.nominal))[:, :3, 3]
+    limit = MAX_RELATIVE_ERROR * float(_sizes(points - points.mean(axis=0)).mean()) if tolerance is None else tolerance
     length, *angle = _rms(error)
     if length <= limit and not (angle and angle[0] > MAX_ANGLE_ERROR):
         return
-    worst = int(np.argmax(_sizes(error[:, :3])))
     orientation = f" and {DEGREES * angle[0]:.3g}°" if angle else ""
     raise ArgumentError(
         f"the measurements contradict {geometry.robot.owner}: after calibration the error of frame '{geometry.frame}' "
-        f"is {1e3 * length:.4g} mm{orientation} rms, before {1e3 * _rms(described)[0]:.4g} mm; largest in row {worst}.",
+        f"is {1e3 * length:.4g} mm{orientation} rms, before {1e3 * _rms(described)[0]:.4g} mm; largest in row "
+        f"{np.argmax(_sizes(error[:, :3]))}.",
         expected=f"at most {1e3 * limit:.4g} mm" + (f" and {DEGREES * MAX_ANGLE_ERROR:.3g}°" if angle else ""),
         hint=[
             "Check the frame, the order and the signs of the coordinates, and the units.",
-            Hint(
-                "Pass {robust} if a few rows are wrong, or {tolerance} to accept larger errors.",
-                robust=True,
-                tolerance=...,
-            ),
+            Hint("Pass {robust} if a few rows are wrong, or a larger {tolerance}.", robust=True, tolerance=...),
         ],
     )
 

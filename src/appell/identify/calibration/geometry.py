@@ -137,13 +137,10 @@ class GeometricModel:
         """Return the placement of a joint with the correction D of (1), from values by name of parameter."""
         return joint.placement @ correction([values[f"{joint.name}.{kind}"] for kind in SIX])
 
-    def linearised(self, q: np.ndarray, theta: np.ndarray, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return T of (1), (n, 4, 4), and its derivatives by some parameters, (n, 4, 4, columns)."""
-        return self.pose(q, theta), self.pose.jacobian("parameters")(q, theta)[..., list(columns)]
-
     def rows(self, q: np.ndarray, theta: np.ndarray, columns: Sequence[int]) -> np.ndarray:
         """Return the derivatives of the measurements (2) by some parameters, (n, rows, columns)."""
-        return measurement_rows(self.measure, *self.linearised(q, theta, columns))
+        dT = self.pose.jacobian("parameters")(q, theta)[..., list(columns)]
+        return _measurement_rows(self.measure, np.asarray(self.pose(q, theta)), dT)
 
     @limit_blas_threads
     def combinations(self, theta: np.ndarray | None = None, heights_differ: bool = False) -> Combinations:
@@ -290,7 +287,8 @@ def geometric_parameters(
     for joint in joints:
         parameters += _six(joint.name) if any(link.joint is joint for link in path) else []
         if joint.name in moving and isinstance(joint.motion, OneAxis):
-            parameters += [GeometricParameter(joint.name, kind, u) for kind, u in _drive_units(joint.motion)]
+            drive = {"offset": joint.motion.unit, "gear": "1"}
+            parameters += [GeometricParameter(joint.name, kind, unit) for kind, unit in drive.items()]
     parameters += _six("tool")
     nominal = np.zeros(len(parameters))
     nominal[:6], nominal[-6:] = (six_of(as_pose(p, "a pose") if p is not None else IDENTITY_POSE) for p in (base, tool))
@@ -300,10 +298,6 @@ def geometric_parameters(
 
 def _six(owner: str) -> list[GeometricParameter]:
     return [GeometricParameter(owner, kind, "rad" if "r" in kind else "m") for kind in SIX]
-
-
-def _drive_units(motion: OneAxis) -> tuple[tuple[str, str], ...]:
-    return ("offset", motion.unit), ("gear", "1")
 
 
 def _known(geometry: GeometricModel, words: Iterable[str]) -> frozenset[str]:
@@ -351,7 +345,7 @@ def _target_pose(geometry: GeometricModel, q: list[Scalar], theta: list[Scalar])
     return poses[frame.body] @ frame.pose @ correction([values[f"tool.{kind}"] for kind in SIX])
 
 
-def measurement_rows(measure: str, T: np.ndarray, dT: np.ndarray) -> np.ndarray:
+def _measurement_rows(measure: str, T: np.ndarray, dT: np.ndarray) -> np.ndarray:
     """Return the derivatives of the measurement (2), (n, rows, columns), from those of T.
 
     The rows of an orientation are the rotation vector of the change, in the axes of the target.

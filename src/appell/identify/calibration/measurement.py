@@ -11,6 +11,7 @@ With N the described pose of the frame, T = B N X as in `geometry`, the pose B f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -40,11 +41,13 @@ UNIT_RATIOS = {
     "km": 1e-3,
 }  # lengths in these units, read as m, are so much larger
 RATIO_TOLERANCE = 1.25
+MIN_CHECKED = 4  # poses below which neither units nor the base can be inferred
+Titles = Mapping[str, str]
 MAX_EXCESS = 0.1  # fraction of a joint's range by which a measured position may be outside the limits
 
 
 def read_poses(
-    path: str | Path, geometry: GeometricModel, units: dict[str, str] | None = None, columns: dict[str, str] | None = None
+    path: str | Path, geometry: GeometricModel, units: Titles | None = None, columns: Titles | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Read measurements from a file with one row per configuration.
 
@@ -134,30 +137,19 @@ def checked(geometry: GeometricModel, q, measured) -> tuple[np.ndarray, np.ndarr
     return q, values
 
 
-def check_lengths(geometry: GeometricModel, described: np.ndarray, measured: np.ndarray) -> None:
-    """Raise an error if measured lengths and those of the description differ by the ratio of two units.
-
-    Parameters
-    ----------
-    geometry : GeometricModel
-    described, measured : described positions of the frame (n, 3), and the measurements
-    """
-    if geometry.measure == "plane":
-        return
+def _check_lengths(geometry: GeometricModel, described: np.ndarray, measured: np.ndarray) -> None:
+    """Raise an error if measured lengths differ from those of the described positions by the ratio of two units."""
     points = measured[:, :3, 3] if geometry.measure == "pose" else measured.reshape(len(measured), -1)
     spread = [float(np.sqrt(np.sum(x.var(axis=0)))) for x in (points, described)]
-    ratio = spread[0] / max(spread[1], 1e-12)
     least = 0.1 if geometry.measure == "distance" else 1.0 / RATIO_TOLERANCE  # distances vary less than positions
     for unit, factor in UNIT_RATIOS.items():
-        if factor * least < ratio < factor * RATIO_TOLERANCE:
+        if factor * least < spread[0] / max(spread[1], 1e-12) < factor * RATIO_TOLERANCE:
             key = "distance" if geometry.measure == "distance" else "position"
             raise ArgumentError(
                 f"the measurements vary by {spread[0]:.4g}, the described positions of frame '{geometry.frame}' by "
                 f"{spread[1]:.4g} m: the measurements seem to be in {unit}.",
                 expected="m",
-                hint=Hint("Pass {units} if the file has mm.", units={key: "mm"})
-                if unit == "mm"
-                else "Convert them to m.",
+                hint=Hint("Pass {units} if the file has mm.", units={key: "mm"}) if unit == "mm" else "Convert them.",
             )
 
 
@@ -174,12 +166,14 @@ def residuals(measure: str, T: np.ndarray, measured: np.ndarray) -> np.ndarray:
 
 
 def first_estimate(geometry: GeometricModel, q: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """Return θ with a base, and for poses a tool, that fit the measurements of the described robot."""
+    """Return θ with a base, and for poses a tool, that fit the described robot; check the units of lengths."""
     theta, base, tool = geometry.nominal.copy(), geometry.span("base"), geometry.span("tool")
-    if "base.x" in geometry.known or theta[base].any():
-        return theta
     N = np.asarray(geometry.pose(q, theta))
     points = N[:, :3, 3]
+    if geometry.measure != "plane" and len(q) >= MIN_CHECKED:
+        _check_lengths(geometry, points, measured)
+    if "base.x" in geometry.known or theta[base].any() or len(q) < MIN_CHECKED:
+        return theta
     if geometry.measure == "position":
         theta[base] = _six(*_rigid(points, measured))
     elif geometry.measure == "distance":
