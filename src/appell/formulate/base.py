@@ -229,20 +229,10 @@ INDEPENDENCE_TOLERANCE = 1e-5  # smallest part of a column, relative to its leng
 
 
 def base_columns(null: np.ndarray, system: System, parameters: Sequence[Parameter]) -> list[int]:
-    """Indices of the base columns of a regressor."""
-    return independent_columns(null, _preference(system, parameters))
-
-
-def independent_columns(null: np.ndarray, preference: Sequence[tuple[int, int]]) -> list[int]:
-    """Indices of independent columns: by preference, or by pivoting if that gives a wrong number of columns.
-
-    Parameters
-    ----------
-    null : orthonormal columns x with Y x = 0
-    preference : sort key of every column of Y; those with small keys are preferred
-    """
+    """Indices of the base columns: by preference, or by pivoting if that gives a wrong number of columns."""
     from scipy.linalg import qr
 
+    preference = _preference(system, parameters)
     rows = np.eye(len(null)) - null @ null.T  # row k: column k of Y in coordinates of its row space
     rank = len(null) - null.shape[1]
     basis = np.zeros((0, len(null)))

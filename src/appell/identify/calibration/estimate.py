@@ -391,6 +391,7 @@ def _check_agreement(
         expected=f"at most {1e3 * limit:.4g} mm" + (f" and {DEGREES * MAX_ANGLE_ERROR:.3g}°" if angle else ""),
         hint=[
             "Check the frame, the order and the signs of the coordinates, and the units.",
+            Hint("Pass the approximate position of the target in the frame as {tool}.", tool=...),
             Hint("Pass {robust} if a few rows are wrong, or a larger {tolerance}.", robust=True, tolerance=...),
         ],
     )

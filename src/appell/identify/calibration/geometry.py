@@ -17,8 +17,7 @@ With θ = 0 the target is the described frame in the described world. What is me
 
 A distance is measured from the origin of the measuring system, a height above its plane z = 0; the coordinates of B
 that have no effect on them are not identifiable. Parameters with dependent effects are found as for inertias: N spans
-the null space of the Jacobian of (2) at random configurations, and `formulate.base` chooses the columns and their
-combinations. With base and tool unknown, r revolute and p prismatic joints have 4r + 2p + 6 identifiable parameters for
+the null space of the Jacobian of (2) at random configurations, and `formulate.base` derives the combinations. With base and tool unknown, r revolute and p prismatic joints have 4r + 2p + 6 identifiable parameters for
 poses and 3 fewer for positions (Everett et al. 1987). The rank does not change near the described robot, so the
 identifiable parameters describe every robot near it exactly, not only to first order.
 """
@@ -38,7 +37,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.errors import ArgumentError, ModelError, unknown_name
-from appell.formulate.base import base_matrix, independent_columns, regressor_kernel
+from appell.formulate.base import base_matrix, regressor_kernel
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.kinematics.inverse.numerical_solver import default_frame
 from appell.model.frame import IDENTITY_POSE
@@ -50,6 +49,8 @@ MEASURES = {"position": 3, "pose": 6, "distance": 1, "plane": 1}  # rows per mea
 SIX = ("x", "y", "z", "rx", "ry", "rz")
 KINDS = (*SIX, "offset", "gear")
 STRUCTURE_SAMPLES = 60  # random configurations for the rank; more than enough for 6 + 8 n + 6 parameters
+MIN_INDEPENDENT_PART = 0.05  # of a parameter that is preferred; with less, estimates would be far from the truth
+TIE_TOLERANCE = 1e-6  # relative difference of independent parts that counts as rounding
 PLANE_STEPS = 50  # Newton steps to the plane
 PLANE_TOLERANCE_M = 1e-12
 
@@ -154,7 +155,7 @@ class GeometricModel:
         J = self.rows(q, theta, self.unknown).reshape(-1, len(self.unknown))
         null = regressor_kernel(J)
         some = tuple(self.parameters[k] for k in self.unknown)
-        return Combinations(some, *base_matrix(null, independent_columns(null, [_preference(p) for p in some])))
+        return Combinations(some, *base_matrix(null, _independent_columns(null, [_preference(p) for p in some])))
 
     def generic(self, theta: np.ndarray) -> np.ndarray:
         """Return θ with a measuring system in general position, if distances or heights are measured.
@@ -311,11 +312,30 @@ def _known(geometry: GeometricModel, words: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _preference(parameter: GeometricParameter) -> tuple[int, int]:
-    """Sort key: base and tool are not part of the robot and take up what the joints cannot be distinguished from."""
-    if parameter.owner in ("base", "tool"):
-        return 0, 0
-    return {"gear": 1, "offset": 2}.get(parameter.kind, 3), 0
+def _preference(parameter: GeometricParameter) -> int:
+    """Rank 0 to 3: base and tool are not part of the robot and take up what the joints cannot be distinguished from."""
+    return 0 if parameter.owner in ("base", "tool") else {"gear": 1, "offset": 2}.get(parameter.kind, 3)
+
+
+def _independent_columns(null: np.ndarray, preference: Sequence[int]) -> list[int]:
+    """Return the identifiable parameters: by preference, and among equals those with the largest independent parts.
+
+    Row k of 1 - N Nᵀ is the observable part of parameter k, in m and rad. Large independent parts make the coefficients
+    of the dropped parameters small, so that the estimates are as small as the errors of the robot.
+    """
+    rest = np.eye(len(null)) - null @ null.T
+    sizes, chosen = np.linalg.norm(rest, axis=1), list[int]()
+    for rank, least in [*((rank, MIN_INDEPENDENT_PART) for rank in range(4)), (None, 0.0)]:
+        candidates = np.array([rank in (None, other) for other in preference])
+        while len(chosen) < len(null) - null.shape[1]:
+            parts = np.where(candidates, np.linalg.norm(rest, axis=1), 0.0)
+            k = int(np.argmax(parts >= (1.0 - TIE_TOLERANCE) * parts.max()))  # the first of equal ones
+            if parts[k] <= max(least * sizes[k], 1e-8):
+                break
+            unit = rest[k] / parts[k]
+            rest = rest - np.outer(rest @ unit, unit)
+            chosen.append(k)
+    return sorted(chosen)
 
 
 def correction(six: Sequence[Scalar]) -> Pose:
