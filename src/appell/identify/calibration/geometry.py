@@ -17,9 +17,10 @@ With θ = 0 the target is the described frame in the described world. What is me
 
 A distance is measured from the origin of the measuring system, a height above its plane z = 0; the coordinates of B
 that have no effect on them are not identifiable. Parameters with dependent effects are found as for inertias: N spans
-the null space of the Jacobian of (2) at random configurations, and `formulate.base` derives the combinations. With base and tool unknown, r revolute and p prismatic joints have 4r + 2p + 6 identifiable parameters for
-poses and 3 fewer for positions (Everett et al. 1987). The rank does not change near the described robot, so the
-identifiable parameters describe every robot near it exactly, not only to first order.
+the null space of the Jacobian of (2) at random configurations, and `formulate.base` derives the combinations. With base
+and tool unknown, r revolute and p prismatic joints have 4r + 2p + 6 identifiable parameters for poses and 3 fewer for
+positions (Everett et al. 1987). The rank does not change near the described robot, so the identifiable parameters
+describe every robot near it exactly, not only to first order.
 """
 
 from __future__ import annotations
