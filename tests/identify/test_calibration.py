@@ -217,7 +217,7 @@ def test_gear_ratios_are_estimated_and_written_to_the_transmission(tmp_path):
     model = identify.geometric_parameters(robot, gears=True, measure="pose")
     theta = true_parameters(model, rng)
     gears = [k for k, name in enumerate(model.names) if name.endswith(".gear")]
-    theta[gears] = 0.01, -0.02
+    theta[gears] = 0.01, -0.02  # shoulder, which has no transmission, and elbow
     q = model.sample(40, rng)
     fit = identify.calibrate(model, q, measured(model, q, theta))
     np.testing.assert_allclose(fit.parameters[gears], theta[gears], atol=1e-9)
