@@ -8,6 +8,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -64,6 +65,11 @@ def files() -> None:
         "tau": puma.actuator_names,
     }
     ap.Record.of(moved.t, {"q": moved.q, "v": moved.v, "a": moved.a, "tau": tau}, names).write("log.csv")
+    geometry = ap.identify.geometric_parameters(ap.load("planar-2r"))
+    q = geometry.sample(20, np.random.default_rng(0))
+    blocks = {"q": q, "position": geometry.pose(q, geometry.nominal)[:, :3, 3]}
+    names = {"q": geometry.robot.coordinate_names, "position": "xyz"}
+    ap.Record.of(np.arange(20), blocks, names).write("poses.csv")
 
 
 COMMANDS = all_commands().values()

@@ -184,6 +184,25 @@ def identify(name, robot):
     assert [row["value"] for row in result["parameters"]] == as_data(estimator.base_parameters_)
 
 
+@checks("calibrate")
+def calibrate(name, robot):
+    frame = robot.link_names[5]
+    planned = answer("calibrate", name, "--frame", frame, "--plan", 15, "--candidates", 50, "--output", "poses.csv")
+    geometry = ap.identify.geometric_parameters(robot, frame)
+    plan = ap.identify.plan_poses(geometry, 15, candidates=50)
+    assert (planned["q"], planned["index"]) == (as_data(plan.q), plan.index)
+    record = ap.Record.read("poses.csv")
+    rng = np.random.default_rng(1)
+    points = geometry.pose(record.q, 1e-3 * rng.normal(size=len(geometry.names)))[:, :3, 3]
+    ap.Record.of(record.t, {"q": record.q, "position": points}, {"q": record.names("q"), "position": "xyz"}).write(
+        "p.csv"
+    )
+    result = answer("calibrate", name, "p.csv", "--frame", frame)
+    fit = ap.identify.calibrate(robot, record.q, points, frame=frame)
+    assert [row["value"] for row in result["parameters"]] == as_data(fit.parameters[list(fit.columns)])
+    assert [row["interval"] for row in result["parameters"]] == as_data(fit.intervals)
+
+
 @checks("control run")
 def control_run(name, robot):
     ramp(robot).record(51).write("ramp.csv")

@@ -19,11 +19,12 @@ from typing import Any, overload
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.scalar import Scalar, cos, is_number, level, real_array, sin, snap
+from appell.algebra.scalar import Scalar, cos, is_number, level, real_array, select, sin, snap, sqrt
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.errors import ArgumentError, value_text
 
 ORTHONORMAL_TOLERANCE = 1e-10  # largest entry of RᵀR - 1; a larger one causes a relative error of that size in torques
+SMALL_SQUARED_ANGLE = 1e-4  # rad²: below it, series of three terms are exact to rounding
 MAX_QUOTED = 80  # characters of an invalid argument in a message
 
 
@@ -76,6 +77,17 @@ def about_axis(axis: Vec3, angle: Scalar) -> Mat3:
     """Return the rotation by an angle about a constant unit axis u: u uᵀ + cos (1 - u uᵀ) + sin ũ."""
     along = Mat3.of([snap(x) for x in row] for row in outer(axis, axis).rows)
     return along + cos(angle) * (IDENTITY - along) + sin(angle) * skew(axis)
+
+
+def of_rotation_vector(r: Vec3) -> Mat3:
+    """Return the rotation by the angle t = |r| about r: 1 + (sin t / t) r̃ + ((1 - cos t) / t²) r̃², smooth at r = 0."""
+    square = r.dot(r)
+    large = square - SMALL_SQUARED_ANGLE
+    safe = select(large, square, 1.0)
+    t = sqrt(safe)
+    first = select(large, sin(t) / t, 1.0 - square * (1.0 / 6.0 - square / 120.0))
+    second = select(large, (1.0 - cos(t)) / safe, 0.5 - square * (1.0 / 24.0 - square / 720.0))
+    return IDENTITY + first * skew(r) + second * (skew(r) @ skew(r))
 
 
 def rotation_of_z_to(normal: Vec3) -> Mat3:

@@ -35,7 +35,7 @@ def to_urdf(
     robot : a tree without loops
     path : file to write
     like : URDF file from which the robot was read. Its text is kept, with visuals, comments and order, and only the
-        numbers of bodies and actuators that differ are changed.
+        numbers of bodies, joint placements and actuators that differ are changed.
     overwrite : whether to replace an existing file
 
     Returns
@@ -45,7 +45,8 @@ def to_urdf(
     Raises
     ------
     ModelError
-        If the system is not a tree, or differs from the file `like` in more than its bodies, friction and rotors.
+        If the system is not a tree, or differs from the file `like` in more than its bodies, joint placements,
+        friction, rotors and gears.
     ArgumentError
         If the file exists or cannot be written.
 
@@ -76,7 +77,7 @@ def to_urdf(
     text = edited_urdf(read_text(Path(like)), tree)
     if text is None:
         raise ModelError(
-            f"{tree.owner} differs from {like} in more than its bodies, friction and rotors.",
+            f"{tree.owner} differs from {like} in more than its bodies, joint placements, friction, rotors and gears.",
             hint="Call to_urdf without like= to write a new file.",
         )
     return _deliver(text.split("\n"), path, overwrite, end="")

@@ -8,9 +8,16 @@ data = identify.process(record)                                 filtered and dif
 fit = identify.LeastSquares(parameters).fit_record(data)        estimated parameters: fit.parameters_
 verdict = identify.judge(fit, held_out)                         validation on held-out motion: verdict.to_markdown()
 identify.export(verdict, "identified.toml")                     robot with the identified parameters
+
+plan = identify.plan_poses(robot, 40)                           kinematic calibration: poses to measure
+fit = identify.calibrate(robot, plan.q, positions)              corrected joint placements: fit.robot, fit.to_markdown()
 """
 
 from appell.identify.base.reduce import BaseParameters, base_parameters
+from appell.identify.calibration.estimate import Calibration, calibrate
+from appell.identify.calibration.geometry import GeometricModel, geometric_parameters
+from appell.identify.calibration.measurement import read_poses
+from appell.identify.calibration.plan import PosePlan, plan_poses
 from appell.identify.estimators.instruments import InstrumentalVariables
 from appell.identify.estimators.least_squares import Described, LeastSquares, Ridge, Robust, TotalLeastSquares
 from appell.identify.estimators.output_error import OutputError
@@ -29,8 +36,10 @@ from appell.identify.verdict import Assessment, Judgement, failure_reason, judge
 __all__ = [
     "Assessment",
     "BaseParameters",
+    "Calibration",
     "Described",
     "Excitation",
+    "GeometricModel",
     "InstrumentalVariables",
     "Judgement",
     "LeastSquares",
@@ -40,6 +49,7 @@ __all__ = [
     "ParameterSet",
     "Payload",
     "PhysicallyConsistent",
+    "PosePlan",
     "Ridge",
     "Robust",
     "SimulatedLoop",
@@ -47,6 +57,7 @@ __all__ = [
     "TrackingLaw",
     "TriangularFactors",
     "base_parameters",
+    "calibrate",
     "choose_band",
     "condition_number",
     "dead_zones",
@@ -54,10 +65,13 @@ __all__ = [
     "export",
     "failure_reason",
     "flaws",
+    "geometric_parameters",
     "identified_system",
     "judge",
     "negative_parameters",
+    "plan_poses",
     "process",
+    "read_poses",
     "select_parameters",
     "split",
     "torque_problems",

@@ -126,13 +126,19 @@ def export(
             )
         result = result.best.estimator
     system = identified_system(result, **options)
+    write_system(system, path, overwrite=True)
+    return system
+
+
+def write_system(system: System, path: str | Path, overwrite: bool = False) -> None:
+    """Write a system with changed numbers to a .toml or .urdf file; the text of its own .urdf file is kept."""
+    path = check_target(path, (".toml", ".urdf"), overwrite)
     if path.suffix.lower() == ".toml":
         to_toml(system, path, overwrite=True)
-    else:
-        source = getattr(system, "source", "")
-        original = source if source.lower().endswith(".urdf") and Path(source).is_file() else None
-        to_urdf(system, path, like=original, overwrite=True)
-    return system
+        return
+    source = getattr(system, "source", "")
+    original = source if source.lower().endswith(".urdf") and Path(source).is_file() else None
+    to_urdf(system, path, like=original, overwrite=True)
 
 
 def _nearest(estimator: Estimator, parameters: np.ndarray) -> np.ndarray:

@@ -249,8 +249,15 @@ def write_record(record: Record, path: str | FilePath, overwrite: bool) -> None:
         WRITERS[path.suffix.lower()](record, file)
 
 
-def read_record(path: FilePath, columns: Mapping[str, str]) -> Record:
-    """Return the record in a file; `columns` maps titles of the record to titles in the file."""
+def read_record(path: FilePath, columns: Mapping[str, str], with_time: bool = True) -> Record:
+    """Return the record in a file.
+
+    Parameters
+    ----------
+    path : the file
+    columns : titles in the file, by title in the record
+    with_time : whether the file must have a column t; otherwise t is the number of the row
+    """
     source, suffix = str(path), path.suffix.lower()
     if suffix not in READERS:
         raise DescriptionError(
@@ -265,6 +272,10 @@ def read_record(path: FilePath, columns: Mapping[str, str]) -> Record:
     if size > (limit := MAX_TEXT_BYTES if suffix == ".csv" else MAX_FILE_BYTES):
         raise DescriptionError(f"the file is larger than {limit // 10**6} MB.", source=source)
     content = READERS[suffix](path)
+    if not with_time:
+        others = [k for k, title in enumerate(content["columns"]) if title != "t"]
+        content["columns"] = ["t", *(content["columns"][k] for k in others)]
+        content["data"] = np.column_stack([np.arange(len(content["data"])), content["data"][:, others]])
     return Record(**content | _renamed(content, columns, source), source=source)
 
 

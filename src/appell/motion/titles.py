@@ -29,6 +29,8 @@ QUANTITIES = {
     "integral": "rad s or m s",
     "gap": "rad or m",
     "memory": "",  # of a law
+    "position": "m",  # of a measured target, with its orientation
+    "quaternion": "1",
     "impulse": "N s",
     "code": "1",
     "counts": "1",
@@ -37,7 +39,7 @@ QUANTITIES = {
     "volts": "V",
     "hot": "1",
 }
-SCALARS = {"t": "s", "energy": "J"}
+SCALARS = {"t": "s", "energy": "J", "distance": "m", "height": "m"}
 
 # unit -> its SI unit, and the factor
 SI = {

@@ -1,8 +1,9 @@
 """Update the numbers of a URDF file in place, for a robot that was read from it and changed.
 
-Bodies are written to the <inertial> of their links, in its axes; friction to <dynamics>; the rotor inertia to the
-<motorInertia> of a transmission if there is one, otherwise, like everything URDF cannot express, to <appell> in the
-joint. Everything else, including comments, order and white space, is left unchanged.
+Bodies are written to the <inertial> of their links, in its axes; placements to the <origin> of their joints; friction
+to <dynamics>; the gear ratio to the <mechanicalReduction> of a transmission, which is added if there is none; the rotor
+inertia to its <motorInertia> if there is one, otherwise, like everything URDF cannot express, to <appell> in the joint.
+Everything else, including comments, order and white space, is left unchanged.
 
 A moving link may carry other links on fixed joints; identification determines only the sum of their inertias. If the
 sum had the pseudo-inertia Σ and now has Σ', the symmetric matrix M with M Σ M = Σ' maps each part Σₖ to M Σₖ M. The new
@@ -22,9 +23,11 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import ZERO, Vec3
 from appell.describe.actuator_table import actuator_to_table
+from appell.describe.rpy import rpy_of
 from appell.describe.urdf.edit_xml import Editor, Tag
 from appell.describe.urdf.parts import APPELL_KEYS, DYNAMICS, GEARING, INERTIA, placement
 from appell.describe.urdf.read import read_urdf
+from appell.describe.urdf.write import transmission_lines
 from appell.describe.xml import Element, parse
 from appell.errors import ModelWarning
 from appell.model.body import Body, Inertia
@@ -36,17 +39,21 @@ READ_BACK_TOLERANCE = 1e-12  # relative error of the parameters that reading the
 
 
 def edited_urdf(text: str, robot: Robot) -> str | None:
-    """Return the text with the bodies and actuators of the robot; None if the robot differs in more than these."""
+    """Return the text with bodies, joint placements and actuators of the robot; None if it differs in more."""
     before = _read(text)
     if [(link.name, link.joint.name) for link in before.links] != [(k.name, k.joint.name) for k in robot.links]:
         return None
     editor = Editor(text)
     tags = {(tag.name, tag.attributes.get("name", "").strip()): tag for tag in editor.root.children}
-    groups = _groups(parse(text))
+    groups, parents = _groups(parse(text))
+    root = next(name for name in groups if name not in parents)
     for old, new in zip(before.links, robot.links, strict=True):
         if new.body is not None and new.body != old.body:
             for name, body in _distribute(groups[old.name], old.body, new.body).items():
                 _set_body(editor, tags["link", name], groups[old.name][name][1], body)
+        if new.joint.placement != old.joint.placement:
+            on_carrier = groups[old.parent or root][parents[old.name]][0]
+            _set_placement(editor, tags["joint", old.joint.name], on_carrier.inverse @ new.joint.placement)
         before_table, table = actuator_to_table(old.joint.actuator), actuator_to_table(new.joint.actuator)
         changed = {key: x for key, x in table.items() if x is not None and x != before_table[key]}
         if not _set_actuator(editor, tags["joint", old.joint.name], changed, old.joint.name):
@@ -68,6 +75,9 @@ def _same(read: Robot, robot: Robot) -> bool:
     for one, two in zip(read.links, robot.links, strict=True):
         if (one.body is None) != (two.body is None) or one.joint.actuator != two.joint.actuator:
             return False
+        first, second = (np.array(link.joint.placement.rows, float) for link in (one, two))
+        if np.abs(first - second).max() > READ_BACK_TOLERANCE * max(1.0, np.abs(second).max()):
+            return False
         if one.body is not None and two.body is not None:
             first, second = (np.array(body.parameters) for body in (one.body, two.body))
             if np.abs(first - second).max() > READ_BACK_TOLERANCE * np.abs(second).max():
@@ -80,8 +90,8 @@ def _same(read: Robot, robot: Robot) -> bool:
 Group = dict[str, tuple[Pose, Element]]  # pose on the moving link, and the <link>, by name
 
 
-def _groups(document: Element) -> dict[str, Group]:
-    """Return, for every moving link and the root, the link itself and the links fixed to it."""
+def _groups(document: Element) -> tuple[dict[str, Group], dict[str, str]]:
+    """Return, for every moving link and the root, the link itself and the links fixed to it; and parents by child."""
     links = {link.attributes["name"].strip(): link for link in document.all("link")}
     joints: dict[str, tuple[str, Pose, bool]] = {}  # parent, pose and whether fixed, by child
     for joint in document.all("joint"):
@@ -94,7 +104,7 @@ def _groups(document: Element) -> dict[str, Group]:
             carrier, joint_pose, _ = joints[carrier]
             pose = joint_pose @ pose
         groups.setdefault(carrier, {})[name] = pose, link
-    return groups
+    return groups, {child: parent for child, (parent, *_) in joints.items()}
 
 
 def _distribute(group: Group, old: Body | None, new: Body) -> dict[str, Body]:
@@ -181,6 +191,17 @@ def _numbers(values, threshold: float = 0.0) -> str:
     return " ".join(repr(float(x)) if abs(x) > threshold else "0.0" for x in values)
 
 
+def _set_placement(editor: Editor, joint: Tag, pose: Pose) -> None:
+    values = {"xyz": _numbers(pose.translation), "rpy": _numbers(rpy_of(pose.rotation))}
+    origin = joint.first("origin")
+    if origin is None:
+        editor.add(joint, [f'<origin xyz="{values["xyz"]}" rpy="{values["rpy"]}"/>'])
+        return
+    if "rotation" in origin.attributes:
+        values["rotation"] = _numbers(x for row in pose.rotation.rows for x in row)
+    editor.set(origin, values)
+
+
 # ---- actuators
 
 
@@ -188,8 +209,9 @@ def _set_actuator(editor: Editor, joint: Tag, changed: Mapping[str, float], name
     """Write the changed values of an actuator; return False if one of them cannot be written to the joint."""
     texts = {key: repr(float(x)) for key, x in changed.items()}
     dynamics = {DYNAMICS[key]: texts.pop(key) for key in list(texts) if key in DYNAMICS}
-    if "rotor_inertia" in texts and _set_rotor(editor, name, texts["rotor_inertia"]):
-        del texts["rotor_inertia"]
+    for key in ("rotor_inertia", "gear"):
+        if key in texts and _set_gearing(editor, name, key, texts[key]):
+            del texts[key]
     if any(key not in APPELL_KEYS for key in texts):
         return False
     added = []
@@ -204,15 +226,15 @@ def _set_actuator(editor: Editor, joint: Tag, changed: Mapping[str, float], name
     return True
 
 
-def _set_rotor(editor: Editor, joint: str, text: str) -> bool:
-    """Write the rotor inertia to the transmission of a joint; return False if no transmission contains it."""
+def _set_gearing(editor: Editor, joint: str, key: str, text: str) -> bool:
+    """Write a number to the transmission of a joint, which is added for a gear ratio; False if none contains it."""
     parents = [editor.root, *editor.root.all("ros2_control")]
     for transmission in (tag for parent in parents for tag in parent.all("transmission")):
         ends = transmission.all("joint")
         if [end.attributes.get("name", "").strip() for end in ends] != [joint]:
             continue
         for element in (*transmission.all("actuator"), *ends, transmission):
-            for spelling in GEARING["rotor_inertia"]:
+            for spelling in GEARING[key]:
                 tag = element.first(spelling)
                 if tag is not None:
                     editor.write(tag, text)
@@ -220,4 +242,6 @@ def _set_rotor(editor: Editor, joint: str, text: str) -> bool:
                 if spelling in element.attributes:
                     editor.set(element, {spelling: text})
                     return True
-    return False
+    if key == "gear":
+        editor.add(editor.root, [line.removeprefix("  ") for line in transmission_lines(joint, float(text))])
+    return key == "gear"

@@ -120,6 +120,6 @@ class Editor:
     def text(self) -> str:
         """Return the document with all changes applied."""
         data = self.data
-        for start, stop, new in sorted(self.changes, key=lambda change: change[0], reverse=True):
+        for start, stop, new in sorted(reversed(self.changes), key=lambda change: change[0], reverse=True):
             data = data[:start] + new + data[stop:]
         return data.decode("utf-8")

@@ -39,7 +39,7 @@ def urdf_lines(robot: Robot) -> list[str]:
         lines += _link(robot, link)
         lines += _joint(link.joint, link.parent or root, link.name)
     for joint in (link.joint for link in robot.links):
-        lines += _transmission(joint)
+        lines += transmission_lines(joint.name, joint.actuator.gear) if joint.actuator.gear != IDEAL.gear else []
     for frame in frames:
         name = _unused(f"{frame.name}_joint", joints)
         joints.append(name)
@@ -123,17 +123,16 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     return [*lines, "  </joint>"]
 
 
-def _transmission(joint: Joint) -> list[str]:
-    if joint.actuator.gear == IDEAL.gear:
-        return []
+def transmission_lines(joint: str, gear: float) -> list[str]:
+    """Return the transmission of a joint with a gear ratio."""
     return [
-        "  " + _tag("transmission", name=f"{joint.name}_transmission"),
+        "  " + _tag("transmission", name=f"{joint}_transmission"),
         "    <type>transmission_interface/SimpleTransmission</type>",
-        "    " + _tag("joint", name=joint.name),
+        "    " + _tag("joint", name=joint),
         "      <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>",
         "    </joint>",
-        "    " + _tag("actuator", name=f"{joint.name}_motor"),
-        f"      <mechanicalReduction>{float(joint.actuator.gear)!r}</mechanicalReduction>",
+        "    " + _tag("actuator", name=f"{joint}_motor"),
+        f"      <mechanicalReduction>{float(gear)!r}</mechanicalReduction>",
         "    </actuator>",
         "  </transmission>",
     ]
