@@ -291,7 +291,7 @@ def unless_finite(emit: Emitter, values: Iterable[Value], otherwise: Callable[[]
     tests = [emit.integer("icmp eq", emit.integer("and", emit.bits(value), exponent), exponent) for value in values]
     failed = tests[0]
     for test in tests[1:]:
-        failed = emit.value(f"or <{lanes.width} x i1> {failed}, {test}")
+        failed = emit.conditions("or", failed, test)
     emit.when(emit.any(failed), otherwise)
 
 
