@@ -16,6 +16,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -62,9 +63,9 @@ def load_kernel(
         )
     target = host()
     form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
+    form = replace(form, format=FORMATS[code], fused=target.has_fma)
     parts = [
         formula.digest,
-        code,
         function,
         repr(sorted(settings.items())),
         repr(form),
@@ -80,9 +81,7 @@ def load_kernel(
         nonlocal origin
         origin = "made"
         LOG.debug("%s, %s for %s: compiling", formula.name, function, np.dtype(code), extra=about)
-        return assemble(
-            KERNELS[function](formula, FORMATS[code], target.has_fma, form, **settings), target, formula.name
-        )
+        return assemble(KERNELS[function](formula, form, **settings), target, formula.name)
 
     image = disk.fetch(key, make)
     loaded = Code(image, function)
