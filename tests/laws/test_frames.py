@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import gc
-import multiprocessing
 import pickle
 import weakref
 from collections.abc import Callable
@@ -189,10 +188,6 @@ def test_functions_of_frames_are_created_once_and_freed_with_their_dynamics():
     assert [reference() for reference in references] == [None] * 3
 
 
-def torques(dyn):
-    return dyn.inverse_dynamics(np.ones(6), np.ones(6), np.ones(6))
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda dyn: pickle.loads(pickle.dumps(dyn))])
 def test_dynamics_can_be_copied_and_pickled_after_use(copied):
     dyn = ap.Dynamics(ap.load("puma"), "newton-euler", forward="ldl", wrenches=["tool"], friction=True, rotors=True)
@@ -205,13 +200,6 @@ def test_dynamics_can_be_copied_and_pickled_after_use(copied):
     for ours, theirs in zip(after, before, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(other.mass_matrix(q), dyn.mass_matrix(q))
-
-
-def test_dynamics_can_be_sent_to_another_process():
-    dyn = ap.Dynamics(ap.load("puma"))
-    here = torques(dyn)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        np.testing.assert_array_equal(pool.apply(torques, (dyn,)), here)
 
 
 @pytest.mark.parametrize("name", ["five-bar", "delta"])

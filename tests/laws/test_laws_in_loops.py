@@ -67,4 +67,4 @@ def _offsets(dyn):
     nv = dyn.system.nv
     if not dyn.choice.friction:
         return np.zeros(nv)
-    return np.array(dyn.equations.on_actuators([drive.actuator.offset for drive in dyn.equations.drives]), float)
+    return np.array(dyn.equations.actuation.at_joints([drive.actuator.offset for drive in dyn.equations.drives]), float)

@@ -192,7 +192,7 @@ def test_the_power_of_actuators_and_moving_constraints_is_the_rate_of_energy(sta
         state.a = np.random.default_rng(8).normal(size=state.robot.nv)
     multipliers = np.array(e.constraint_forces(q, v, tau.tolist(), {}))
     b = np.array(e.row_rates(q, [0.0] * len(state.w)))
-    passive = np.array(e.on_actuators(e.passive(q, v)))
+    passive = np.array(e.actuation.at_joints(e.passive(q, v)))
     given = np.array(e.actuation.on_bodies(q, tau.tolist()))
     assert np.abs(b).max() > 0.1
     close([gained], [state.w @ (given - passive) - b @ multipliers])

@@ -200,7 +200,7 @@ def _missing_term(page: Page) -> None:
         omegas = velocities(tree, step, v)
         moments = {}
         for link in tree.links:
-            omega, (_, B2) = omegas[link.name].omega, split(link.inertia)
+            omega, (_, B2) = omegas[link.name].angular, split(link.inertia)
             moments[link.name] = ZERO, omega.cross(B2 @ omega)
         moving, resting = (np.array(INVERSE_DYNAMICS["shafei"](tree, q, rate, still)) for rate in (v, still))
         missing = np.array(joint_forces(tree, step, moments))

@@ -63,6 +63,32 @@ class Rotation:
         return tensor
 
 
+@dataclass(frozen=True, slots=True)
+class Twist:
+    """Angular velocity of a body and velocity of its point at an origin, or rates and changes of these."""
+
+    angular: Vec3 = ZERO
+    linear: Vec3 = ZERO
+
+    def __add__(self, other: Twist) -> Twist:
+        return Twist(self.angular + other.angular, self.linear + other.linear)
+
+    def __sub__(self, other: Twist) -> Twist:
+        return Twist(self.angular - other.angular, self.linear - other.linear)
+
+    def __rmul__(self, scale: Scalar) -> Twist:
+        return Twist(scale * self.angular, scale * self.linear)
+
+    def cross(self, other: Twist) -> Twist:
+        """Return (ω, v) × (b, u) = (ω × b, ω × u + v × b)."""
+        angular, linear = self.angular, self.linear
+        return Twist(angular.cross(other.angular), angular.cross(other.linear) + linear.cross(other.angular))
+
+    def to_inner(self, R: Rotation | Mat3, s: Vec3) -> Twist:
+        """Return the twist at the origin s and in the axes R of an inner coordinate system."""
+        return Twist(R.T @ self.angular, R.T @ (self.linear + self.angular.cross(s)))
+
+
 def compose(placement: Mat3, joint: Mat3) -> Rotation:
     """Return E J as factors, or as their product where that takes fewer operations."""
     if _is_identity(placement):
@@ -71,6 +97,21 @@ def compose(placement: Mat3, joint: Mat3) -> Rotation:
         return Rotation((placement,))
     dense = sum(not is_number(x) or x not in (0.0, 1.0, -1.0) for row in placement.rows for x in row) > 4
     return Rotation((placement @ joint,)) if dense else Rotation((placement, joint))
+
+
+def about_x(c: Scalar, s: Scalar) -> Mat3:
+    """Return the rotation about x by an angle with cosine c and sine s."""
+    return Mat3.of([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def about_y(c: Scalar, s: Scalar) -> Mat3:
+    """Return the rotation about y by an angle with cosine c and sine s."""
+    return Mat3.of([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def about_z(c: Scalar, s: Scalar) -> Mat3:
+    """Return the rotation about z by an angle with cosine c and sine s."""
+    return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def about_axis(axis: Vec3, angle: Scalar) -> Mat3:
@@ -207,11 +248,8 @@ class Pose:
     def from_rpy(rpy: Vec3, translation: Vec3 = ZERO) -> Pose:
         """Return the pose with roll, pitch and yaw (rad) about the fixed axes x, y, z, in this order, as in URDF."""
         rpy = as_vector(rpy, "rpy of a pose")
-        (sr, cr), (sp, cp), (sy, cy) = ((snap(math.sin(t)), snap(math.cos(t))) for t in rpy)
-        roll = Mat3.of([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
-        pitch = Mat3.of([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
-        yaw = Mat3.of([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
-        return Pose(yaw @ pitch @ roll, translation)
+        roll, pitch, yaw = ((snap(math.cos(t)), snap(math.sin(t))) for t in rpy)
+        return Pose(about_z(*yaw) @ about_y(*pitch) @ about_x(*roll), translation)
 
     def __matmul__(self, inner: Pose) -> Pose:
         inner = inner if isinstance(inner, Pose) else as_pose(inner, "a pose")

@@ -26,6 +26,11 @@ def is_number(x: Scalar) -> bool:
     return isinstance(x, (int, float, np.floating, np.integer))
 
 
+def is_zero(x: Scalar) -> bool:
+    """Return whether x is the number 0; a traced scalar is not, whatever its value."""
+    return is_number(x) and x == 0.0
+
+
 def plain(x: Scalar) -> Scalar:
     """Return a NumPy number as a Python float, so that nothing is computed in single precision; others unchanged."""
     return float(x) if isinstance(x, (np.floating, np.integer)) else x

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from appell.algebra import scalar as functions
+from appell.algebra import scalar as scalar_functions
 from appell.algebra.derivative import Dual
 from appell.compile.arguments import common_batch, in_order, numbers
-from appell.compile.exchange.replay import ARITHMETIC, Table, replay
+from appell.compile.exchange.replay import Table, functions, replay
 from appell.compile.results import named_results
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
@@ -29,11 +29,7 @@ from appell.compile.tape.trace import Traced, inlined, is_traced
 from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError, TraceError
 
-SCALARS: Table = ARITHMETIC | {  # for dual numbers, by which users' constraints are differentiated
-    op: getattr(functions, {Op.ROUND: "nearest"}.get(op, op.name.lower()))
-    for op in Op
-    if op > Op.NEG and op not in (Op.FMA, Op.FMS, Op.FNMA)
-}
+SCALARS: Table = functions(scalar_functions, {Op.ROUND: "nearest"})  # on dual numbers, for users' constraints
 
 
 def composed(

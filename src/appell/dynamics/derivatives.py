@@ -104,7 +104,8 @@ class DerivativeRule:
                 f"d{result.name}_d{name}": derivatives[result.name, name] for name in wrt for result in self.outputs
             }
 
-        looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > MAX_STRAIGHT_ENTRIES
+        coupled = self._make({}).bodies.coupled  # type: ignore[union-attr]
+        looped = self.name in MOTIONS and self.system.nv * coupled > MAX_STRAIGHT_ENTRIES
         name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} with respect to {', '.join(wrt)}."
         try:
             owner, subject = self.system.owner, content_hash("derivatives", self, wrt)
@@ -131,7 +132,8 @@ class DerivativeRule:
     def forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
         """Return the derivatives of the forces Q(q, v, a) along the coordinates."""
         on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
-        bodies = equations.body_force_derivatives(q, v, a, on_bodies, apart=self.name in MOTIONS)
+        derived = equations.bodies.force_derivatives  # type: ignore[union-attr]
+        bodies = derived(q, v, a, on_bodies, apart=self.name in MOTIONS)
         others = inline(self._others.tape, q, v, a, *wrenches.values())
         by_q, by_v, by_a = (_sum(x, y) for x, y in zip(bodies[:3], others, strict=True))
         return bodies._replace(by_q=by_q, by_v=by_v, by_a=by_a)

@@ -289,7 +289,7 @@ def actuator_jacobian(equations: Equations, q: Vector) -> dict[str, Any]:
 
 def joint_motion(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
     """Positions, velocities and accelerations of a mechanism's joints, actuators first, then the passive ones."""
-    joints = equations.pose_functions.joints
+    joints = equations.bodies.pose_functions.joints  # type: ignore[union-attr]
     return {"position": joints.value(q), "velocity": joints.rate(q, v), "acceleration": joints.second_rate(q, v, a)}
 
 

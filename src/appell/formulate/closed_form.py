@@ -53,13 +53,8 @@ def times(A: Rows, sigma: Rows) -> Matrix:
     return [[sum((a * s for a, s in zip(row, column, strict=True)), start=0.0) for column in sigma] for row in A]
 
 
-def less_gravity(acceleration: Rows, gravity: Vec3) -> Matrix:
-    """A = Ẍ - [0 g]."""
-    return [[*row[:3], row[3] - g] for row, g in zip(acceleration, gravity, strict=True)]
-
-
-def body_gibbs_function(A: Rows, sigma: Rows) -> Scalar:
-    """Contribution of one body to S, by (1)."""
+def half_square(A: Rows, sigma: Rows) -> Scalar:
+    """½ ⟨A, A Σ⟩: contribution of one body to S of (1), or for Ẋ to T of (5)."""
     return 0.5 * inner(A, times(A, sigma))
 
 
@@ -74,11 +69,6 @@ def body_coriolis(partials: Sequence[Rows], rates: Sequence[Rows], sigma: Rows) 
     """Contribution of one body to C, by (4); `rates` are d(∂ₖX)/dt."""
     weighted = [times(rate, sigma) for rate in rates]
     return [[inner(partial, column) for column in weighted] for partial in partials]
-
-
-def body_kinetic_energy(velocity: Rows, sigma: Rows) -> Scalar:
-    """Contribution of one body to T, by (5)."""
-    return 0.5 * inner(velocity, times(velocity, sigma))
 
 
 def body_first_moment(X: Rows, sigma: Rows) -> Vec3:
@@ -213,7 +203,7 @@ class ClosedFormBodies:
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
         terms = zip(self._accelerations(q, v, a), self.sigmas, strict=True)
-        return sum((body_gibbs_function(A, sigma) for A, sigma in terms), start=0.0)
+        return sum((half_square(A, sigma) for A, sigma in terms), start=0.0)
 
     def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         """Q, by one reverse sweep over all poses, minus the contribution of wrenches."""
@@ -241,7 +231,7 @@ class ClosedFormBodies:
 
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         rates = self.pose_functions.poses.rate(q, v)
-        return sum((body_kinetic_energy(*part) for part in zip(rates, self.sigmas, strict=True)), start=0.0)
+        return sum((half_square(*part) for part in zip(rates, self.sigmas, strict=True)), start=0.0)
 
     def potential_energy(self, q: Vector) -> Scalar:
         return -self.mechanism.gravity.dot(self._first_moment(q))
@@ -277,7 +267,8 @@ class ClosedFormBodies:
     def _accelerations(self, q: Vector, v: Vector, a: Vector) -> list[Matrix]:
         """A = Ẍ - [0 g] of every body."""
         second = self.pose_functions.poses.second_rate(q, v, a)
-        return [less_gravity(rate, g) for rate, g in zip(second, self.gravities, strict=True)]
+        pairs = zip(second, self.gravities, strict=True)
+        return [[[*row[:3], row[3] - x] for row, x in zip(rate, g, strict=True)] for rate, g in pairs]
 
     def _partials(self, q: Vector) -> list[list[Matrix]]:
         return self._by_coordinate(self.pose_functions.poses.partials(q))

@@ -46,21 +46,20 @@ from functools import cached_property
 from typing import Any
 
 from appell.algebra.matrix import Mat3, axial
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector, dot, select
 from appell.algebra.semidefinite import SemidefiniteLDL
 from appell.algebra.solve import LDL
-from appell.algebra.vector import ZERO, Vec3
+from appell.algebra.vector import Vec3
 from appell.formulate.equations import Equations
 from appell.formulate.kinematics import at_pose, partials_at_frame
-from appell.formulate.recursion import LinkTransforms, accelerations, combine, link_transforms
+from appell.formulate.recursion import LinkTransforms, accelerations, joint_twist, link_transforms
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import Frame
 from appell.model.joints import Partial
 
 REGULAR, REDUNDANT, CONTRADICTORY, NEARLY_SINGULAR = range(4)  # values of the flag
 CONTRADICTION = 1e-12  # square of the residual of a dropped row, relative to 1 + |b|², above which rows contradict
-REST = Partial(ZERO, ZERO)
 
 
 @dataclass(frozen=True)
@@ -72,41 +71,26 @@ class ContactRows:
     on: Frame | None = None  # on another link; None is the world
 
 
-def cross(x: Partial, y: Partial) -> Partial:
-    """Cross product of twists."""
-    return Partial(x.angular.cross(y.angular), x.angular.cross(y.linear) + x.linear.cross(y.angular))
-
-
-def sum_of(x: Partial, y: Partial) -> Partial:
-    return Partial(x.angular + y.angular, x.linear + y.linear)
-
-
-def difference(x: Partial, y: Partial) -> Partial:
-    return Partial(x.angular - y.angular, x.linear - y.linear)
-
-
 @dataclass(frozen=True)
 class ContactChain:
     """Links outboard of a base, nearest to the contact first, and their motion relative to it, at the contact frame."""
 
     links: list[TreeLink]
     partials: dict[str, list[Partial]]
-    velocity: Partial
-    acceleration: Partial
+    velocity: Twist
+    acceleration: Twist
 
     @staticmethod
     def of(
         tree: Tree, links: list[TreeLink], partials: dict[str, list[Partial]], rates: tuple[Vector, Vector]
     ) -> ContactChain:
         """Carry the motion outward from a base at rest; `rates` are the velocities and accelerations of the tree."""
-        velocity = acceleration = REST
+        velocity = acceleration = Twist()
         for link in reversed(links):
-            angular, linear = [p.angular for p in partials[link.name]], [p.linear for p in partials[link.name]]
-            speeds, second = (tree.velocity(link, x) for x in rates)
-            joint = Partial(combine(angular, speeds), combine(linear, speeds))
-            velocity = sum_of(velocity, joint)
-            changed = Partial(combine(angular, second), combine(linear, second))
-            acceleration = sum_of(sum_of(acceleration, changed), cross(velocity, joint))
+            joint = joint_twist(partials[link.name], tree.velocity(link, rates[0]))
+            velocity = velocity + joint
+            changed = joint_twist(partials[link.name], tree.velocity(link, rates[1]))
+            acceleration = acceleration + changed + velocity.cross(joint)
         return ContactChain(links, partials, velocity, acceleration)
 
 
@@ -117,8 +101,8 @@ class ContactMotion:
     size: int
     pose: Pose  # in the world, or in the frame it touches
     partials: dict[str, list[Partial]]  # its velocity per unit of each velocity of the tree, by link
-    velocity: Partial  # w, u
-    acceleration: Partial  # the rates of w and u
+    velocity: Twist  # w, u
+    acceleration: Twist  # the rates of w and u
     J: Matrix  # `size` rows, along the velocities of the tree
     chains: tuple[ContactChain, ...]  # from the world to the frame, or from the nearest common link to both frames
 
@@ -154,8 +138,7 @@ def contact_motions(
         u, inverse = Vec3.of(dot(row, w) for row in J[:3]), frame.pose.rotation.T
         omega = inverse @ motion.omega
         total = inverse @ (motion.acc + motion.W @ frame.pose.translation) + pose.rotation.T @ tree.gravity
-        acceleration = Partial(inverse @ motion.alpha, total - omega.cross(u))
-        velocity = Partial(omega, u)
+        acceleration, velocity = Twist(inverse @ motion.alpha, total - omega.cross(u)), Twist(omega, u)
         chain = ContactChain(path, partials, velocity, acceleration)
         motions.append(ContactMotion(contact.size, pose, partials, velocity, acceleration, J[: contact.size], (chain,)))
     return motions
@@ -176,11 +159,11 @@ def _motion_on_link(
     of_b = {name: [at_pose(pose, p) for p in partials] for name, partials in of_b.items()}
     chains = ContactChain.of(tree, paths[0], of_a, rates), ContactChain.of(tree, paths[1], of_b, rates)
     v_a, v_b = (chain.velocity for chain in chains)
-    acceleration = sum_of(difference(*(chain.acceleration for chain in chains)), cross(v_a, v_b))
-    partials = of_a | {name: [difference(REST, p) for p in each] for name, each in of_b.items()}
+    acceleration = chains[0].acceleration - chains[1].acceleration + v_a.cross(v_b)
+    partials = of_a | {name: [Twist() - p for p in each] for name, each in of_b.items()}
     columns = {name: [[*p.linear, *p.angular] for p in each] for name, each in partials.items()}
     J = tree.gather_columns(columns, rows=6)[: contact.size]
-    return ContactMotion(contact.size, pose, partials, difference(v_a, v_b), acceleration, J, chains)
+    return ContactMotion(contact.size, pose, partials, v_a - v_b, acceleration, J, chains)
 
 
 @dataclass(frozen=True)

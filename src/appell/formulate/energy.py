@@ -11,14 +11,14 @@ A_k = (R p, R L + (x_O - c) × R p)                                             
 
 from __future__ import annotations
 
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.formulate.kinematics import world_poses
-from appell.formulate.recursion import Velocity, composites, link_transforms, velocities
+from appell.formulate.recursion import composites, link_transforms, velocities
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
-from appell.model.joints import Partial
 
 
 def kinetic_energy(tree: Tree, q: Vector, v: Vector) -> Scalar:
@@ -30,10 +30,10 @@ def kinetic_energy(tree: Tree, q: Vector, v: Vector) -> Scalar:
     return 0.5 * energy
 
 
-def doubled_energy(body: Inertia, velocity: Velocity) -> Scalar:
+def doubled_energy(body: Inertia, velocity: Twist) -> Scalar:
     """2 T of one link, by (1)."""
-    p, L = body.impulse(Partial(velocity.omega, velocity.linear))  # (1)
-    return velocity.linear.dot(p) + velocity.omega.dot(L)
+    p, L = body.impulse(velocity)  # (1)
+    return velocity.linear.dot(p) + velocity.angular.dot(L)
 
 
 def potential_energy(tree: Tree, q: Vector) -> Scalar:
@@ -53,7 +53,7 @@ def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
     linear, angular, first = ZERO, ZERO, ZERO
     for link in tree.links:
         R, x = pose[link.name].rotation, pose[link.name].translation
-        p, L = link.inertia.impulse(Partial(velocity[link.name].omega, velocity[link.name].linear))
+        p, L = link.inertia.impulse(velocity[link.name])
         p_world = R @ p
         linear = linear + p_world
         angular = angular + R @ L + x.cross(p_world)

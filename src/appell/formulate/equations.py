@@ -40,10 +40,9 @@ from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate.actuation import ClosedFormActuation, Drive, TreeActuation
 from appell.formulate.base import Reduction, reduction
-from appell.formulate.closed_form import ClosedFormBodies, PoseFunctions
+from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
-from appell.formulate.derivatives.inverse import Derivatives
 from appell.formulate.kinematics import PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
 from appell.formulate.regular import idle_joints
@@ -119,18 +118,9 @@ class Equations:
 
     # ---- the bodies under the map: (1) and (2)
 
-    def body_gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
-        return self.bodies.gibbs_function(q, self.map.velocity(q, v), self.map.acceleration(q, v, a))
-
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         w, w_dot = self.map.velocity(q, v), self.map.acceleration(q, v, a)
         return self.map.project(q, self.bodies.forces(q, w, w_dot, wrenches))
-
-    def body_mass_matrix(self, q: Vector) -> Matrix:
-        return self.map.congruent(q, self.bodies.mass_matrix(q))
-
-    def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
-        return self.map.coriolis(q, v, self.bodies.mass_matrix, self.bodies.coriolis)
 
     def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
         """Regressor of the bodies: ten columns per body, or some of them, in order."""
@@ -140,12 +130,6 @@ class Equations:
             return Y
         reduced = [self.map.project(q, column) for column in zip(*Y, strict=True)]
         return [[column[k] for column in reduced] for k in range(self.system.nv)]
-
-    def body_force_derivatives(
-        self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
-    ) -> Derivatives:
-        """Derivatives of a tree's `body_forces` with respect to q, v and a."""
-        return self.bodies.force_derivatives(q, v, a, wrenches, apart=apart)  # type: ignore[union-attr]
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
         """Linear momentum of the bodies, and angular momentum about their centre of mass, in world axes."""
@@ -189,11 +173,6 @@ class Equations:
             J = self.map.pull_back(q, point.J)
             mapped.append(PointMotion(point.position, point.velocity, point.drift + added, J))
         return mapped
-
-    @property
-    def pose_functions(self) -> PoseFunctions:
-        """Pose and joint functions of a mechanism in closed form."""
-        return self.bodies.pose_functions  # type: ignore[union-attr]
 
     # ---- actuators and drives
 
@@ -240,10 +219,6 @@ class Equations:
     def drive_jacobian(self, q: Vector) -> Matrix:
         """D, with θ̇ = D v + const of every drive: J, and a row for every mimic joint."""
         return self.actuation.drive_jacobian(q, self.map)
-
-    def on_actuators(self, forces: Vector) -> list[Scalar]:
-        """Forces of the drives along the joints on which they act; those of mimic joints act on their leaders."""
-        return self.actuation.at_joints(forces)
 
     def drives_along(self, q: Vector, forces: Vector) -> list[Scalar]:
         """Forces of the drives, along v."""
@@ -321,11 +296,6 @@ class Equations:
         """Whether forces determine the accelerations. If not, raise a ModelError unless `physical` is False."""
         return self.bodies.is_regular  # type: ignore[union-attr]
 
-    @property
-    def coupled(self) -> int:
-        """Number of entries in the lower half of a tree's M, with the diagonal, that are not structurally zero."""
-        return self.bodies.coupled  # type: ignore[union-attr]
-
     # ---- constraints
 
     def constrained_acceleration(
@@ -394,7 +364,7 @@ class Equations:
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
         """S(q, v, a), the acceleration energy minus the work of gravity and friction."""
-        S = self.body_gibbs_function(q, v, a)
+        S = self.bodies.gibbs_function(q, self.map.velocity(q, v), self.map.acceleration(q, v, a))
         if self._has_drive_terms:
             accelerations = self.drive_accelerations(q, v, a)
             for R, f, x in zip(self._rotors, self.passive(q, v), accelerations, strict=True):
@@ -438,7 +408,7 @@ class Equations:
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
-        M = self.body_mass_matrix(q)
+        M = self.map.congruent(q, self.bodies.mass_matrix(q))
         return self._plus_rotors(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
 
     def inverse_mass_matrix(self, q: Vector) -> Matrix:
@@ -448,7 +418,7 @@ class Equations:
 
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
         """C(q, v), with C v = bias - gravity - friction - drift and dM/dt - 2C skew; see (3)."""
-        C = self.body_coriolis(q, v)
+        C = self.map.coriolis(q, v, self.bodies.mass_matrix, self.bodies.coriolis)
         if not self.rotors:
             return C
         return self._plus_rotors(C, q, self.actuation.drive_drift(q, v, self.map), symmetric=False)

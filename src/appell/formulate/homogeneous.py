@@ -14,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3, skew
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.vector import Vec3
-from appell.formulate.recursion import LinkTransform, LinkTransforms, combine
+from appell.formulate.recursion import LinkTransform, LinkTransforms, joint_twist
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD
@@ -71,8 +72,9 @@ def transformation(transform: LinkTransform) -> Mat4:
     return Mat4.of(transform.R.matrix, transform.s, Vec3(0.0, 0.0, 0.0), 1.0)
 
 
-def twist(angular: Vec3, linear: Vec3) -> Mat4:
-    return Mat4.of(skew(angular), linear, Vec3(0.0, 0.0, 0.0), 0.0)
+def twist(velocity: Twist) -> Mat4:
+    """Matrix ξ of a twist."""
+    return Mat4.of(skew(velocity.angular), velocity.linear, Vec3(0.0, 0.0, 0.0), 0.0)
 
 
 def pseudo_inertia(body: Inertia) -> Mat4:
@@ -99,10 +101,7 @@ def placements(tree: Tree, X: dict[str, Mat4], v: Vector, a: Vector) -> dict[str
     placed: dict[str | None, Placement] = {WORLD: Placement()}
     for link in tree.links:
         parent = placed[link.parent]
-        angular, linear = [p.angular for p in link.partials], [p.linear for p in link.partials]
-        rates, second_rates = tree.velocity(link, v), tree.velocity(link, a)
-        xi = twist(combine(angular, rates), combine(linear, rates))
-        xi_rate = twist(combine(angular, second_rates), combine(linear, second_rates))
+        xi, xi_rate = (twist(joint_twist(link.partials, tree.velocity(link, x))) for x in (v, a))
         T, carried = parent.T @ X[link.name], parent.rate @ X[link.name]
         second_rate = parent.second_rate @ X[link.name] + 2.0 * (carried @ xi) + T @ (xi @ xi + xi_rate)
         placed[link.name] = Placement(T, carried + T @ xi, second_rate)

@@ -99,7 +99,7 @@ def frame_velocity(tree: Tree, frame: Frame, reference: str, q: Vector, v: Vecto
         return [0.0] * 6
     transforms = link_transforms(tree, q)
     link = velocities(tree, transforms, v)[frame.body]
-    at_frame = at_pose(frame.pose, Partial(link.omega, link.linear))
+    at_frame = at_pose(frame.pose, link)
     if reference == "LOCAL":
         return _column(at_frame)
     return _column(REFERENCES[reference](world_poses(tree, transforms)[frame.body] @ frame.pose, at_frame))
@@ -119,9 +119,7 @@ def frame_wrench(tree: Tree, frame: Frame, reference: str, q: Vector, wrench: Ve
 
 def at_pose(pose: Pose, partial: Partial) -> Partial:
     """Transform a partial to the origin and the axes of a pose."""
-    b, u = partial.angular, partial.linear
-    inverse = pose.rotation.T
-    return Partial(inverse @ b, inverse @ (u + b.cross(pose.translation)))
+    return partial.to_inner(pose.rotation, pose.translation)
 
 
 def _column(partial: Partial) -> list[Scalar]:
@@ -162,7 +160,7 @@ def point_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> 
         points.append(
             PointMotion(
                 position=pose[frame.body].apply(r),
-                velocity=R @ (link_velocity.linear + link_velocity.omega.cross(r)),
+                velocity=R @ (link_velocity.linear + link_velocity.angular.cross(r)),
                 drift=R @ (link_acceleration.acc + link_acceleration.W @ r),
                 J=weightless.gather_columns(columns, rows=3),
             )

@@ -35,7 +35,7 @@ def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Exte
         D_link, c_link = D[link.name], c[link.name]
         tau[link.name] = []
         for p in link.partials:
-            L = motion[link.name].T @ twist(p.angular, p.linear)
+            L = motion[link.name].T @ twist(p)
             weight = sum((g * x for g, x in zip(gravity, L.apply(c_link), strict=True)), start=0.0)
             tau[link.name].append(L.trace_with(D_link.T) - weight)  # (1)
         if link.parent is not None:

@@ -35,7 +35,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from appell.algebra.matrix import Mat3, symmetric_product
-from appell.algebra.rotation import Pose, Rotation, compose
+from appell.algebra.rotation import Pose, Rotation, Twist, compose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3, total
 from appell.formulate.tree import Tree, TreeLink
@@ -112,34 +112,30 @@ def carried_partials(tree: Tree, transforms: LinkTransforms) -> PerLink[dict[str
 
 def carry(transform: LinkTransform, partial: Partial) -> Partial:
     """Velocity field of the parent, at the link's origin and in link coordinates."""
-    b, u = partial.angular, partial.linear
-    return Partial(transform.R.T @ b, transform.R.T @ (u + b.cross(transform.s)))
+    return partial.to_inner(transform.R, transform.s)
 
 
-@dataclass(frozen=True)
-class Velocity:
-    """Angular velocity of a link and velocity of its origin, in link coordinates."""
+def velocities(tree: Tree, transforms: LinkTransforms, v: Vector) -> PerLink[Twist]:
+    """Angular velocity of every link and velocity of its origin, in link coordinates."""
 
-    omega: Vec3 = ZERO
-    linear: Vec3 = ZERO
-
-
-def velocities(tree: Tree, transforms: LinkTransforms, v: Vector) -> PerLink[Velocity]:
-    """Velocity of every link."""
-
-    def velocity(link: TreeLink) -> Velocity:
+    def velocity(link: TreeLink) -> Twist:
         return next_velocity(transforms[link.name], link.partials, velocity_of[link.parent], tree.velocity(link, v))
 
-    velocity_of = PerLink(tree, velocity, world=Velocity())
+    velocity_of = PerLink(tree, velocity, world=Twist())
     return velocity_of
 
 
-def next_velocity(transform: LinkTransform, partials: Sequence[Partial], parent: Velocity, rates: Vector) -> Velocity:
+def next_velocity(transform: LinkTransform, partials: Sequence[Partial], parent: Twist, rates: Vector) -> Twist:
     """Velocity of a link from that of its parent and the rates of its joint."""
     R, s = transform.R, transform.s
-    omega = R.T @ parent.omega + combine((p.angular for p in partials), rates)
-    linear = R.T @ (parent.linear + parent.omega.cross(s)) + combine((p.linear for p in partials), rates)
-    return Velocity(omega, linear)
+    omega = R.T @ parent.angular + combine((p.angular for p in partials), rates)
+    linear = R.T @ (parent.linear + parent.angular.cross(s)) + combine((p.linear for p in partials), rates)
+    return Twist(omega, linear)
+
+
+def joint_twist(partials: Sequence[Partial], rates: Vector) -> Twist:
+    """Velocity of a link relative to its parent."""
+    return Twist(combine((p.angular for p in partials), rates), combine((p.linear for p in partials), rates))
 
 
 @dataclass(frozen=True)

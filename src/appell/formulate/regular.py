@@ -17,11 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Scalar, Vector, is_number, sqrt
 from appell.errors import Hint, ModelError
 from appell.formulate.gibbs_appell.inertia import mass_matrix
 from appell.formulate.newton_euler.articulated_body import JointResponse
-from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Wrench
 from appell.formulate.recursion import composites, link_transforms
 from appell.formulate.tree import Tree
 from appell.model.body import Body, Inertia
@@ -90,7 +91,7 @@ def _is_clearly_regular(tree: Tree, q: Vector) -> bool:
     body = {link.name: ArticulatedInertia.of(link.inertia) for link in tree.links}
     composite = composites(tree, transforms)
     for link in reversed(tree.links):
-        A, S = body[link.name], [Twist.of(partial) for partial in link.partials]
+        A, S = body[link.name], link.partials
         try:
             response = JointResponse.of(A, Wrench(), S, link.rotor, [0.0] * len(S))
         except ZeroDivisionError:

@@ -155,7 +155,7 @@ def _has_no_inertia(body: Inertia) -> bool:
 
 def _chain_link(link: TreeLink, E: Pose, q: Vector, v: Vector) -> ChainLink:
     A = _transformation(link.joint.motion.pose(q))
-    xi = [twist(p.angular, p.linear) for p in link.partials]
+    xi = [twist(p) for p in link.partials]
     body = link.inertia
     B1, B2 = split(body)
     U1, U2 = [A @ x for x in xi], [[A @ x @ y for y in xi] for x in xi]

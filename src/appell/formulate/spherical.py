@@ -40,9 +40,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import about_x, about_y, about_z
 from appell.algebra.scalar import Matrix, Scalar, Vector, atan2, cos, sin, sqrt
 from appell.algebra.vector import Vec3
 from appell.formulate.closed_form import inner, total
+from appell.formulate.recursion import combine
 from appell.model.body import Inertia
 from appell.model.mechanism import SphericalDesign, SphericalLeg
 
@@ -82,12 +84,11 @@ def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
     C = leg.base.T @ v
     a, b, c = -s1 * C.y, s1 * C.x, math.cos(leg.alpha2) - c1 * C.z
     theta = atan2(b, a) + leg.branch * atan2(sqrt(a * a + b * b - c * c), c)  # (34)
-    R1 = leg.base @ _about_z(theta)
+    R1 = leg.base @ about_z(cos(theta), sin(theta))
     w = R1 @ Vec3(0.0, -s1, c1)  # (29)
     n1, n2 = (1.0 / s1) * u.cross(w), (1.0 / math.sin(leg.alpha2)) * w.cross(v)  # (35)
     psi = atan2(n1.cross(n2).dot(w), n1.dot(n2))  # (36)
-    tilt = Mat3.of([[1.0, 0.0, 0.0], [0.0, c1, -s1], [0.0, s1, c1]])
-    return LegPosition(u, v, w, theta, psi, R1, R1 @ tilt @ _about_z(psi))  # (27)
+    return LegPosition(u, v, w, theta, psi, R1, R1 @ about_x(c1, s1) @ about_z(cos(psi), sin(psi)))  # (27)
 
 
 def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: Vector) -> LegRates:
@@ -107,15 +108,6 @@ def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: 
         for p, p_dot in ((p1, p1_dot), (p2, p2_dot))
     )  # (41)
     return LegRates(theta, psi, theta_rate, psi_rate, speed, psi_speed)
-
-
-def _about_z(angle: Scalar) -> Mat3:
-    c, s = cos(angle), sin(angle)
-    return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def combine(vectors: Sequence[Vec3], weights: Vector) -> Vec3:
-    return sum((weight * vector for weight, vector in zip(weights, vectors, strict=True)), start=Vec3(0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -206,11 +198,8 @@ def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates, on_psi: float
 
 def _rotation(q: Vector) -> Mat3:
     """Rz(q₁) Ry(q₂) Rx(q₃), (25)."""
-    (c1, s1), (c2, s2), (c3, s3) = ((cos(x), sin(x)) for x in q)
-    about_z = Mat3.of([[c1, -s1, 0.0], [s1, c1, 0.0], [0.0, 0.0, 1.0]])
-    about_y = Mat3.of([[c2, 0.0, s2], [0.0, 1.0, 0.0], [-s2, 0.0, c2]])
-    about_x = Mat3.of([[1.0, 0.0, 0.0], [0.0, c3, -s3], [0.0, s3, c3]])
-    return about_z @ about_y @ about_x
+    z, y, x = ((cos(angle), sin(angle)) for angle in q)
+    return about_z(*z) @ about_y(*y) @ about_x(*x)
 
 
 def _euler(q: Vector) -> list[Vec3]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.linalg import norm
 
 from appell.algebra.matrix import IDENTITY
-from appell.algebra.rotation import Pose, about_axis, of_quaternion
+from appell.algebra.rotation import Pose, Twist, about_axis, of_quaternion
 from appell.algebra.scalar import Scalar, cos, real_array, sin, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.errors import ModelError, value_text
@@ -30,12 +30,7 @@ AXIS_TOLERANCE = 1e-14  # components of a unit axis below this are set to 0
 UNIT_TOLERANCE = 4e-16  # an axis this close to unit length is not rescaled
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """Relative velocity of the link for one unit of one generalised velocity."""
-
-    angular: Vec3
-    linear: Vec3
+Partial = Twist  # relative velocity of the link for one unit of one generalised velocity
 
 
 @dataclass(frozen=True)

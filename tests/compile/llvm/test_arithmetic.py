@@ -109,7 +109,7 @@ def test_an_object_refers_to_nothing_outside_itself(format, register, cpu):
     target = host() if cpu == "host" else Target(host().triple, cpu, "", has_fma=cpu != "x86-64")
     of = random_tape(2, length=200, ops=(*EVERYTHING, Op.ROUND, *FUNCTIONS))
     assert {node[0] for node in of.nodes} >= set(FUNCTIONS)
-    image = assemble(kernel.loop_kernel(of, format, target.has_fma, Form(register)), target, "all")
+    image = assemble(kernel.loop_kernel(of, Form(register, format=format, fused=target.has_fma)), target, "all")
     undefined = [symbol for symbol in undefined_symbols(image) if symbol != "_GLOBAL_OFFSET_TABLE_"]
     assert undefined == []
 

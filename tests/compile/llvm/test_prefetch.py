@@ -40,31 +40,31 @@ def test_consecutive_rows_are_prefetched_line_by_line(format, register):
 def test_the_body_prefetches_every_line_once(chunk):
     tape = of(800)
     count = len(prefetched_lines(tape, Lanes(DOUBLE, 64)))
-    text = loop_kernel(tape, DOUBLE, True, Form(64, chunk, LARGE_CACHE_BYTES))
+    text = loop_kernel(tape, Form(64, chunk, LARGE_CACHE_BYTES))
     assert prefetches_of_body(text) == count == 45 + 20
 
 
 def test_a_body_that_is_too_short_prefetches_nothing():
-    assert prefetches_of_body(loop_kernel(of(100), DOUBLE, True, Form(64, 100_000, LARGE_CACHE_BYTES))) == 0
+    assert prefetches_of_body(loop_kernel(of(100), Form(64, 100_000, LARGE_CACHE_BYTES))) == 0
 
 
 def test_results_that_exceed_the_l1_cache_are_not_prefetched_by_the_body():
-    assert prefetches_of_body(loop_kernel(of(), DOUBLE, True, Form(64, cache=5 << 10))) == 0
-    assert prefetches_of_body(loop_kernel(of(), DOUBLE, True, Form(64))) == 0
+    assert prefetches_of_body(loop_kernel(of(), Form(64, cache=5 << 10))) == 0
+    assert prefetches_of_body(loop_kernel(of(), Form(64))) == 0
 
 
 @pytest.mark.parametrize("chunk", [30, 100_000])
 def test_slots_of_results_beyond_the_l1_cache_are_prefetched(chunk):
     tape = of(400)
-    assert prefetches_of_body(loop_kernel(tape, DOUBLE, True, Form(64, chunk, 1 << 10))) == len(set(tape.results))
+    assert prefetches_of_body(loop_kernel(tape, Form(64, chunk, 1 << 10))) == len(set(tape.results))
 
 
 def test_a_frame_beyond_the_l1_cache_is_prefetched_before_it_is_written():
     twice = Function.of("twice", {"q": 20}, _doubled, loops=True).fused
     assert isinstance(twice, Program)
     step = twice.stages[-1].steps[0]  # an earlier stage copies the inputs to a table
-    assert prefetches_of_body(loop_kernel(twice, DOUBLE, True, Form(64, cache=1 << 10))) == len(step.tape.results) == 1
-    assert prefetches_of_body(loop_kernel(twice, DOUBLE, True, Form(64, cache=LARGE_CACHE_BYTES))) == 0
+    assert prefetches_of_body(loop_kernel(twice, Form(64, cache=1 << 10))) == len(step.tape.results) == 1
+    assert prefetches_of_body(loop_kernel(twice, Form(64, cache=LARGE_CACHE_BYTES))) == 0
 
 
 def _doubled(q, loops):
@@ -76,5 +76,5 @@ def _doubled(q, loops):
 
 def test_without_destinations_nothing_is_prefetched():
     form = Form(64, cache=LARGE_CACHE_BYTES)
-    assert prefetches_of_body(single_kernel(of(), DOUBLE, True, form)) == 0
-    assert prefetches_of_body(scan_kernel(of(), DOUBLE, True, form, carried=0, held=1)) == 0
+    assert prefetches_of_body(single_kernel(of(), form)) == 0
+    assert prefetches_of_body(scan_kernel(of(), form, carried=0, held=1)) == 0

@@ -83,7 +83,7 @@ def test_libraries_with_functions_of_the_same_names_do_not_interfere():
 @pytest.mark.parametrize("kernel", [loop_kernel, single_kernel])
 @pytest.mark.parametrize("format", [DOUBLE, FLOAT])
 def test_parts_refer_only_to_each_other(kernel, format):
-    text = kernel(random_tape(1, 400), format, host().has_fma, Form(chunk=50))
+    text = kernel(random_tape(1, 400), Form(chunk=50, format=format, fused=host().has_fma))
     with parts(5):
         made = machine.compile_objects(text, host())
     assert len(made) == 5
@@ -94,7 +94,7 @@ def test_parts_refer_only_to_each_other(kernel, format):
 
 
 def test_dividing_a_module_does_not_change_its_instructions():
-    text = loop_kernel(random_tape(2, 400), DOUBLE, host().has_fma, Form(chunk=50))
+    text = loop_kernel(random_tape(2, 400), Form(chunk=50, fused=host().has_fma))
     with parts(6):
         divided = machine.split_module(text, 6)
     assert len(divided) == 6
@@ -107,7 +107,7 @@ def test_dividing_a_module_does_not_change_its_instructions():
 
 def test_short_code_stays_in_one_part_and_long_code_does_not():
     tapes = (random_tape(0, 20, ops=ARITHMETIC), random_tape(0, 3000))
-    short, long = (loop_kernel(of, DOUBLE, host().has_fma, Form()) for of in tapes)
+    short, long = (loop_kernel(of, Form(fused=host().has_fma)) for of in tapes)
     assert machine.split_module(short, 8) == [short]
     assert machine.split_module(long, 1) == [long]
     assert 1 < len(machine.split_module(long, 4)) <= 4
@@ -120,7 +120,7 @@ def test_unpacking_an_image_restores_its_objects():
 
 
 def test_code_that_llvm_rejects_in_one_part_raises_an_error_with_its_name():
-    text = loop_kernel(random_tape(0, 300), DOUBLE, host().has_fma, Form(chunk=60))
+    text = loop_kernel(random_tape(0, 300), Form(chunk=60, fused=host().has_fma))
     assert text.count("= fsub") > 3
     with parts(4), pytest.raises(CompileError, match="LLVM rejected the code of 'mine'"):
         assemble(text.replace("= fsub", "= fnonsense"), host(), "mine")
@@ -145,7 +145,7 @@ def test_an_invalid_thread_limit_is_named(monkeypatch, limit):
 
 def test_one_thread_compiles_one_object(monkeypatch):
     monkeypatch.setenv("APPELL_THREADS", "1")
-    text = loop_kernel(random_tape(0, 2000), DOUBLE, host().has_fma, Form(chunk=300))
+    text = loop_kernel(random_tape(0, 2000), Form(chunk=300, fused=host().has_fma))
     assert len(machine.compile_objects(text, host())) == 1
 
 

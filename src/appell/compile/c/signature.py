@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
-from appell.compile.tape.formula import Formula
+from appell.compile.tape.formula import Formula, check_arrays
 from appell.compile.tape.tape import Array
-from appell.errors import ArgumentError, CompileError
+from appell.errors import ArgumentError
 
 _WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -124,12 +124,8 @@ class Signature:
         """Return the signature of a formula; a result with the name of an argument `q` is called `q_next`."""
         names: set[str] = set()
         arrays: list[Array] = []
-        if not formula.inputs or not formula.outputs:
-            missing = "results" if formula.inputs else "arguments"
-            raise CompileError(f"'{formula.name}' has no {missing}.", expected="at least one argument and one result")
+        check_arrays(formula)
         for array in (*formula.inputs, *formula.outputs):
-            if array.size == 0:
-                raise CompileError(f"'{formula.name}': {array} is empty.", expected="arrays of at least one element")
             name = array.name
             while name in names:
                 name += "_next"

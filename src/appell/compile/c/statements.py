@@ -27,7 +27,9 @@ from appell.compile.llvm.lanes import DOUBLES, FLOAT, FLOATS, Lanes
 from appell.compile.llvm.trigonometry import DIGITS, FRACTION, beyond_mask, pi, reduce, sine_and_cosine, two_over_pi
 from appell.compile.tape.ops import ARITY, TRANSCENDENTAL, Op
 
-_OPERATORS = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "shl": "<<", "lshr": ">>"}
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
+_OPERATORS |= {"shl": "<<", "lshr": ">>"}
+_INTRINSICS = {"sqrt": "SQRT", "fabs": "ABS", "fma": "FMA"}  # macros of the file
 _COMPARED = {"icmp sgt": ">", "icmp ne": "!=", "icmp eq": "=="}
 
 
@@ -68,29 +70,14 @@ class Statements(Emitter):
     def constant(self, value: float) -> Value:
         return c_number(value, self.lanes)
 
-    def add(self, x: Value, y: Value) -> Value:
-        return self.real_value(f"{x} + {y}")
-
-    def sub(self, x: Value, y: Value) -> Value:
-        return self.real_value(f"{x} - {y}")
-
-    def mul(self, x: Value, y: Value) -> Value:
-        return self.real_value(f"{x} * {y}")
-
-    def div(self, x: Value, y: Value) -> Value:
-        return self.real_value(f"{x} / {y}")
+    def arithmetic(self, operation: str, x: Value, y: Value) -> Value:
+        return self.real_value(f"{x} {_OPERATORS[operation]} {y}")
 
     def neg(self, x: Value) -> Value:
         return f"(-{x})"
 
-    def sqrt(self, x: Value) -> Value:
-        return self.call("SQRT", x)
-
-    def absolute(self, x: Value) -> Value:
-        return self.call("ABS", x)
-
-    def fma(self, x: Value, y: Value, z: Value) -> Value:
-        return self.call("FMA", x, y, z)
+    def intrinsic(self, name: str, *operands: Value) -> Value:
+        return self.call(_INTRINSICS[name], *operands)
 
     # bits
 
@@ -114,11 +101,8 @@ class Statements(Emitter):
         words = {"ord": f"({x} == {x}) & ({y} == {y})", "uno": f"({x} != {x}) | ({y} != {y})"}
         return self.named("int", words[predicate])
 
-    def both(self, one: Value, other: Value) -> Value:
-        return self.named("int", f"{one} & {other}")
-
-    def exactly_one(self, one: Value, other: Value) -> Value:
-        return self.named("int", f"{one} ^ {other}")
+    def conditions(self, operation: str, one: Value, other: Value) -> Value:
+        return self.named("int", f"{one} {_OPERATORS[operation]} {other}")
 
     def select(self, condition: Value, x: Value, y: Value) -> Value:
         return self.real_value(f"{condition} ? {x} : {y}")
@@ -149,18 +133,9 @@ def _call(emit: Statements, *operands: Value, op: Op) -> Value:
 
 
 CALLED = (Op.ATAN2, Op.ROUND, Op.LEVEL, Op.SIGN, Op.MINIMUM, Op.MAXIMUM, *TRANSCENDENTAL)  # functions of the file
-OPERATIONS: dict[Op, Callable[..., Value]] = {
-    Op.ADD: Statements.add,
-    Op.SUB: Statements.sub,
-    Op.MUL: Statements.mul,
-    Op.DIV: Statements.div,
+OPERATIONS: dict[Op, Callable[..., Value]] = EMIT | {
     Op.NEG: Statements.neg,
-    Op.SQRT: Statements.sqrt,
     Op.SELECT: lambda emit, x, y, z: emit.real_value(f"{x} > {emit.constant(0.0)} ? {y} : {z}"),
-    Op.ABS: Statements.absolute,
-    Op.FMA: Statements.fma,
-    Op.FMS: Statements.fms,
-    Op.FNMA: Statements.fnma,
     **{op: partial(_call, op=op) for op in CALLED},
 }
 

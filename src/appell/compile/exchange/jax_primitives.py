@@ -31,9 +31,9 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from appell.compile.exchange.differentiable import DifferentiableFunction, DifferentiableScan
-from appell.compile.exchange.replay import ARITHMETIC, Table, replay
+from appell.compile.exchange.replay import Table, functions, replay
 from appell.compile.exchange.xla import function_target, scan_target
-from appell.compile.tape.ops import TRANSCENDENTAL, Op
+from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
 Shape = tuple[int, ...]
@@ -282,18 +282,11 @@ def _level(x: Any) -> Any:
     return jax.lax.bitcast_convert_type(masked | kind(4 << fraction), x.dtype)
 
 
-OPERATIONS: Table = {
-    **ARITHMETIC,
-    Op.SQRT: jnp.sqrt,
-    Op.SIN: jnp.sin,
-    Op.COS: jnp.cos,
-    Op.ATAN2: jnp.arctan2,
+OPERATIONS: Table = functions(jnp, {Op.ATAN2: "arctan2"}) | {
     Op.SELECT: lambda x, y, z: jnp.where(x > 0, y, z),
     Op.ROUND: jnp.round,
     Op.LEVEL: _level,
     Op.ERF: jax.lax.erf,
-    **{op: getattr(jnp, op.name.lower()) for op in (Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM)},
-    **{op: getattr(jnp, op.name.lower()) for op in TRANSCENDENTAL if op is not Op.ERF},
 }
 
 

@@ -25,6 +25,12 @@ ARITHMETIC: dict[Op, Callable[..., Any]] = {  # the same in all libraries
 }
 
 
+def functions(library: Any, names: Mapping[Op, str]) -> dict[Op, Callable[..., Any]]:
+    """Return the functions that a library has, by instruction; `names` are those that differ from that of the op."""
+    named = {op: names.get(op, op.name.lower()) for op in Op if op > Op.NEG}
+    return ARITHMETIC | {op: getattr(library, name) for op, name in named.items() if hasattr(library, name)}
+
+
 def replay(tape: Tape, table: Table, scalars: Sequence[Any]) -> list[Any]:
     """Return the results of a tape on scalar inputs.
 

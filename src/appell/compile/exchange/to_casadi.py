@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from appell.compile.c.signature import identifiers
-from appell.compile.exchange.replay import ARITHMETIC, half_to_even, replay
+from appell.compile.exchange.replay import functions, half_to_even, replay
 from appell.compile.function import Function
-from appell.compile.tape.ops import TRANSCENDENTAL, Op
+from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Array
 from appell.errors import needed_package
 
@@ -34,19 +34,10 @@ def casadi_function(function: Function) -> Any:
 
 
 def _table(casadi: Any) -> dict[Op, Any]:
-    return {
-        **ARITHMETIC,
-        Op.SQRT: casadi.sqrt,
-        Op.SIN: casadi.sin,
-        Op.COS: casadi.cos,
-        Op.ATAN2: casadi.atan2,
+    return functions(casadi, {Op.ABS: "fabs", Op.MINIMUM: "fmin", Op.MAXIMUM: "fmax"}) | {
         Op.SELECT: lambda x, y, z: casadi.if_else(x > 0.0, y, z),
         Op.ROUND: lambda x: half_to_even(x, casadi.floor, casadi.ceil),
         Op.LEVEL: lambda x: 1.0,
-        Op.ABS: casadi.fabs,
-        Op.MINIMUM: casadi.fmin,
-        Op.MAXIMUM: casadi.fmax,
-        **{op: getattr(casadi, op.name.lower()) for op in (Op.SIGN, *TRANSCENDENTAL)},
     }
 
 

@@ -19,13 +19,14 @@ from typing import Any
 
 from appell.compile.c.signature import identifiers
 from appell.compile.exchange.python_text import docstring, is_python_name
-from appell.compile.exchange.replay import ARITHMETIC, half_to_even
+from appell.compile.exchange.replay import functions, half_to_even
 from appell.compile.function import Function
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, needed_package
 
 MAX_EXPANDED_OPERATIONS = 20_000  # larger expressions would soon fill the memory
+_NAMES = {Op.ABS: "Abs", Op.MINIMUM: "Min", Op.MAXIMUM: "Max", Op.POWER: "Pow", Op.ARCSIN: "asin", Op.ARCCOS: "acos"}
 _USED_BY_MODULES = (  # names in the text of `sympy_text`
     *("Symbol", "Matrix", "ImmutableDenseNDimArray", "Piecewise", "sqrt", "sin", "cos", "atan2", "floor", "ceiling"),
     *("Abs", "Mod", "sign", "pi", "E", "I", "common", "arguments", "results"),
@@ -112,26 +113,10 @@ def _exact_printer() -> Any:
 
 
 def _table(sympy: Any) -> dict[Op, Any]:
-    return {
-        **ARITHMETIC,
-        Op.SQRT: sympy.sqrt,
-        Op.SIN: sympy.sin,
-        Op.COS: sympy.cos,
-        Op.ATAN2: sympy.atan2,
+    return functions(sympy, _NAMES) | {
         Op.SELECT: lambda x, y, z: sympy.Piecewise((y, x > 0), (z, True)),
         Op.ROUND: lambda x: half_to_even(x, sympy.floor, sympy.ceiling),
         Op.LEVEL: lambda x: sympy.Integer(1),
-        Op.ABS: sympy.Abs,
-        Op.SIGN: sympy.sign,
-        Op.MINIMUM: sympy.Min,
-        Op.MAXIMUM: sympy.Max,
-        Op.EXP: sympy.exp,
-        Op.LOG: sympy.log,
-        Op.POWER: sympy.Pow,
-        Op.TANH: sympy.tanh,
-        Op.ARCSIN: sympy.asin,
-        Op.ARCCOS: sympy.acos,
-        Op.ERF: sympy.erf,
     }
 
 

@@ -35,6 +35,7 @@ import numpy as np
 
 from appell.compile.llvm.operands import EVERY, ROWS, CoreAxes, formula_axes, scan_axes
 from appell.compile.native.build_lock import BUILD_LOCK
+from appell.compile.native.kernels import with_fields
 from appell.compile.native.machine import Code, assemble, host
 
 if TYPE_CHECKING:
@@ -52,18 +53,15 @@ _HANDLER = """
 
 define ptr @handler(ptr %frame) nounwind {{
 entry:
-  %extension.at = getelementptr i8, ptr %frame, i64 8
-  %extension = load ptr, ptr %extension.at, align 8
+  %extension = field ptr, %frame, 8
   %bare = icmp eq ptr %extension, null
   br i1 %bare, label %check, label %extended
 extended:
-  %kind.at = getelementptr i8, ptr %extension, i64 8
-  %kind = load i32, ptr %kind.at, align 4
+  %kind = field i32, %extension, 8
   %is.metadata = icmp eq i32 %kind, 1
   br i1 %is.metadata, label %answer, label %check
 answer:
-  %metadata.at = getelementptr i8, ptr %extension, i64 24
-  %metadata = load ptr, ptr %metadata.at, align 8
+  %metadata = field ptr, %extension, 24
   %version.size = getelementptr i8, ptr %metadata, i64 8
   store i64 24, ptr %version.size, align 8
   %version.extension = getelementptr i8, ptr %metadata, i64 16
@@ -79,11 +77,9 @@ answer:
 check:
   %frame.size = load i64, ptr %frame, align 8
   %frame.fits = icmp uge i64 %frame.size, {frame}
-  %taken.size.at = getelementptr i8, ptr %frame, i64 40
-  %taken.size = load i64, ptr %taken.size.at, align 8
+  %taken.size = field i64, %frame, 40
   %taken.fits = icmp eq i64 %taken.size, {side}
-  %given.size.at = getelementptr i8, ptr %frame, i64 80
-  %given.size = load i64, ptr %given.size.at, align 8
+  %given.size = field i64, %frame, 80
   %given.fits = icmp eq i64 %given.size, {side}
   %sides.fit = and i1 %taken.fits, %given.fits
   %fits = and i1 %frame.fits, %sides.fit
@@ -92,10 +88,8 @@ read:
   %pointers = alloca ptr, i64 {operands}, align 8
   %count = alloca i64, i64 {lengths}, align 8
   %steps = alloca i64, i64 {steps}, align 8
-  %taken.at = getelementptr i8, ptr %frame, i64 72
-  %taken = load ptr, ptr %taken.at, align 8
-  %given.at = getelementptr i8, ptr %frame, i64 112
-  %given = load ptr, ptr %given.at, align 8
+  %taken = field ptr, %frame, 72
+  %given = field ptr, %frame, 112
   %loop = inttoptr i64 {loop} to ptr
 {read}  br label %rows
 
@@ -119,10 +113,8 @@ reject:
   store ptr @message, ptr %problem.message, align 8
   %problem.code = getelementptr i8, ptr %problem, i64 24
   store i32 9, ptr %problem.code, align 4
-  %api.at = getelementptr i8, ptr %frame, i64 16
-  %api = load ptr, ptr %api.at, align 8
-  %create.at = getelementptr i8, ptr %api, i64 48
-  %create = load ptr, ptr %create.at, align 8
+  %api = field ptr, %frame, 16
+  %create = field ptr, %api, 48
   %error = call ptr %create(ptr %problem)
   ret ptr %error
 }}
@@ -130,22 +122,18 @@ reject:
 
 
 _OPERAND = """\
-  %buffer.at.{i} = getelementptr ptr, ptr {side}, i64 {number}
-  %buffer.{i} = load ptr, ptr %buffer.at.{i}, align 8
+  %buffer.{i} = element ptr, {side}, {number}
   %buffer.size.{i} = load i64, ptr %buffer.{i}, align 8
   %buffer.fits.{i} = icmp uge i64 %buffer.size.{i}, {buffer}
   br i1 %buffer.fits.{i}, label %valid.{i}, label %reject
 valid.{i}:
-  %data.at.{i} = getelementptr i8, ptr %buffer.{i}, i64 24
-  %start.{i} = load ptr, ptr %data.at.{i}, align 8
+  %start.{i} = field ptr, %buffer.{i}, 24
   %data.{i} = getelementptr i8, ptr %start.{i}, i64 {offset}
   %pointer.at.{i} = getelementptr ptr, ptr %pointers, i64 {i}
   store ptr %data.{i}, ptr %pointer.at.{i}, align 8
-  %dims.at.{i} = getelementptr i8, ptr %buffer.{i}, i64 40
-  %dims.{i} = load ptr, ptr %dims.at.{i}, align 8
+  %dims.{i} = field ptr, %buffer.{i}, 40
   %outer.{i} = load i64, ptr %dims.{i}, align 8
-  %inner.at.{i} = getelementptr i64, ptr %dims.{i}, i64 1
-  %inner.{i} = load i64, ptr %inner.at.{i}, align 8
+  %inner.{i} = element i64, %dims.{i}, 1
   %inner.shared.{i} = icmp eq i64 %inner.{i}, 1
   %step.{i} = select i1 %inner.shared.{i}, i64 0, i64 {size}
   %step.at.{i} = getelementptr i64, ptr %steps, i64 {i}
@@ -189,7 +177,7 @@ def handler_text(
     counts = [f"%inner.{last}", *dict(zip(all_axes, all_lengths, strict=True)).values()]
     read += "".join(_stored("count", k, value) for k, value in enumerate(counts))
     read += "".join(_stored("steps", len(shapes) + k, value) for k, value in enumerate(strides))
-    return _HANDLER.format(
+    text = _HANDLER.format(
         message="".join(f"\\{byte:02X}" for byte in _MESSAGE),
         length=len(_MESSAGE),
         major=version[0],
@@ -204,6 +192,7 @@ def handler_text(
         last=last,
         advance="".join(_ADVANCE.format(i=i) for i in range(len(shapes))),
     )
+    return with_fields(text)
 
 
 def _stored(array: str, k: int, value: object) -> str:

@@ -20,7 +20,7 @@ from appell.compile.tape.ops import TRANSCENDENTAL, Op
 def _select(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
     """Return y where x > 0, else z; bits are compared, since a floating-point comparison raises a flag on NaN."""
     above_zero = emit.greater(emit.bits(x), emit.pattern(0))
-    return emit.select(emit.both(above_zero, emit.compare("ord", x, x)), y, z)
+    return emit.select(emit.conditions("and", above_zero, emit.compare("ord", x, x)), y, z)
 
 
 def _round(emit: Emitter, x: Value) -> Value:
@@ -58,7 +58,7 @@ def _extreme(emit: Emitter, x: Value, y: Value, largest: bool) -> Value:
     """
     p, q = emit.bits(x), emit.bits(y)
     both_negative = emit.greater(emit.pattern(0), emit.integer("and", p, q))
-    exceeds = emit.exactly_one(emit.greater(p, q), both_negative)
+    exceeds = emit.conditions("xor", emit.greater(p, q), both_negative)
     chosen = emit.select(exceeds, *((x, y) if largest else (y, x)))
     return emit.select(emit.compare("uno", x, y), emit.constant(math.nan), chosen)
 

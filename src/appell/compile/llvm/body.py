@@ -71,17 +71,13 @@ class BodyCode:
     prefetches: bool = False  # whether it prefetches the lines that its results will be written to
 
 
-def tape_body(tape: Tape, lanes: Lanes, fused: bool, form: Form, prefetch: bool = False) -> BodyCode:
-    """Return the body of a tape; with `prefetch` it may prefetch lines of the arrays that results are written to.
+def tape_body(tape: Tape, form: Form, prefetch: bool = False) -> BodyCode:
+    """Return the body of a fused tape.
 
-    Parameters
-    ----------
-    tape : fused tape
-    lanes : registers of samples
-    fused : whether the machine has fused multiply-adds
-    form : options of code generation
-    prefetch : whether destinations of results are known
+    With `prefetch`, which states that the destinations of results are known, it may prefetch lines of the arrays that
+    results are written to.
     """
+    lanes, fused = form.lanes, form.fused
     (pieces, spills), outputs = allocate(tape, lanes, form.chunk), slots(tape)
     steps = sum(map(len, pieces))
     data = (2 * (tape.input_size + len(outputs)) + spills.size) * lanes.bytes  # with rows of the user's arrays
@@ -291,7 +287,7 @@ def unless_finite(emit: Emitter, values: Iterable[Value], otherwise: Callable[[]
     tests = [emit.integer("icmp eq", emit.integer("and", emit.bits(value), exponent), exponent) for value in values]
     failed = tests[0]
     for test in tests[1:]:
-        failed = emit.value(f"or <{lanes.width} x i1> {failed}, {test}")
+        failed = emit.conditions("or", failed, test)
     emit.when(emit.any(failed), otherwise)
 
 

@@ -184,31 +184,35 @@ class Emitter:
             return content
         return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !0")
 
+    def arithmetic(self, operation: str, x: Value, y: Value) -> Value:
+        """Emit an operation on numbers: add, sub, mul or div."""
+        return self.value(f"f{operation} {self.lanes.real} {x}, {y}")
+
     def add(self, x: Value, y: Value) -> Value:
-        return self.value(f"fadd {self.lanes.real} {x}, {y}")
+        return self.arithmetic("add", x, y)
 
     def sub(self, x: Value, y: Value) -> Value:
-        return self.value(f"fsub {self.lanes.real} {x}, {y}")
+        return self.arithmetic("sub", x, y)
 
     def mul(self, x: Value, y: Value) -> Value:
-        return self.value(f"fmul {self.lanes.real} {x}, {y}")
+        return self.arithmetic("mul", x, y)
 
     def div(self, x: Value, y: Value) -> Value:
-        return self.value(f"fdiv {self.lanes.real} {x}, {y}")
+        return self.arithmetic("div", x, y)
 
     def neg(self, x: Value) -> Value:
         return self.value(f"fneg {self.lanes.real} {x}")
 
     def sqrt(self, x: Value) -> Value:
-        return self._intrinsic("sqrt", x)
+        return self.intrinsic("sqrt", x)
 
     def absolute(self, x: Value) -> Value:
         """Return |x|."""
-        return self._intrinsic("fabs", x)
+        return self.intrinsic("fabs", x)
 
     def fma(self, x: Value, y: Value, z: Value) -> Value:
         """x y + z."""
-        return self._intrinsic("fma", x, y, z) if self.fused else self.add(self.mul(x, y), z)
+        return self.intrinsic("fma", x, y, z) if self.fused else self.add(self.mul(x, y), z)
 
     def fms(self, x: Value, y: Value, z: Value) -> Value:
         """x y - z."""
@@ -225,7 +229,8 @@ class Emitter:
             total = self.fma(total, z, self.constant(coefficient))
         return total
 
-    def _intrinsic(self, name: str, *operands: Value) -> Value:
+    def intrinsic(self, name: str, *operands: Value) -> Value:
+        """Call a function of LLVM: sqrt, fabs or fma."""
         real = self.lanes.real
         arguments = ", ".join([f"{real} {x}" for x in operands])
         return self.value(f"call {real} @llvm.{name}.{self._suffix}({arguments})")
@@ -264,13 +269,9 @@ class Emitter:
         """Emit an LLVM comparison of numbers; `ord` and `uno` raise no flag."""
         return self.value(f"fcmp {predicate} {self.lanes.real} {x}, {y}")
 
-    def both(self, one: Value, other: Value) -> Value:
-        """Return where both conditions hold."""
-        return self.value(f"and <{self.lanes.width} x i1> {one}, {other}")
-
-    def exactly_one(self, one: Value, other: Value) -> Value:
-        """Return where exactly one of two conditions holds."""
-        return self.value(f"xor <{self.lanes.width} x i1> {one}, {other}")
+    def conditions(self, operation: str, one: Value, other: Value) -> Value:
+        """Combine two conditions by and, or, xor."""
+        return self.value(f"{operation} <{self.lanes.width} x i1> {one}, {other}")
 
     def select(self, condition: Value, x: Value, y: Value) -> Value:
         """Return x where the condition holds, else y."""

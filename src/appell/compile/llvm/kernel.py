@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from appell.compile.llvm.body import BodyCode, slots, tape_body
 from appell.compile.llvm.emitter import GLOBAL, Emitter, Index, Memory, Value
-from appell.compile.llvm.lanes import Form, Format, Lanes
+from appell.compile.llvm.lanes import Form
 from appell.compile.llvm.operands import Operand, Samples, operand_layout, operands, over_samples
 from appell.compile.llvm.program_body import program_body
 from appell.compile.llvm.transfer import ENTRY, gather, scatter, store_destinations
@@ -46,40 +46,22 @@ def layout(formula: Formula) -> BlockLayout:
     return BlockLayout(formula.input_size, len(slot_of), tuple(slot_of[node] for node in formula.results))
 
 
-def body(formula: Formula, lanes: Lanes, fused: bool, form: Form, prefetch: bool = False) -> BodyCode:
+def body(formula: Formula, form: Form, prefetch: bool = False) -> BodyCode:
     """Return all functions of the body; with `prefetch` it may prefetch the lines that its results are written to."""
     if isinstance(formula, Program):
-        return BodyCode(program_body(formula, lanes, fused, form))
-    return tape_body(formula, lanes, fused, form, prefetch)
+        return BodyCode(program_body(formula, form))
+    return tape_body(formula, form, prefetch)
 
 
-def loop_kernel(formula: Formula, format: Format, fused: bool, form: Form) -> str:
-    """Return the module of the ufunc's loop.
-
-    Parameters
-    ----------
-    formula : fused formula
-    format : number format
-    fused : whether the machine has fused multiply-adds
-    form : options of code generation
-    """
-    lanes = Lanes(format, form.register)
-    code = body(formula, lanes, fused, form, prefetch=True)
-    return module(formula, code.text, _loop(formula, Emitter(lanes, fused), code))
+def loop_kernel(formula: Formula, form: Form) -> str:
+    """Return the module of the ufunc's loop, for a fused formula."""
+    code = body(formula, form, prefetch=True)
+    return module(formula, code.text, _loop(formula, Emitter(form.lanes, form.fused), code))
 
 
-def single_kernel(formula: Formula, format: Format, fused: bool, form: Form) -> str:
-    """Return the module of the function for one sample.
-
-    Parameters
-    ----------
-    formula : fused formula
-    format : number format
-    fused : whether the machine has fused multiply-adds
-    form : options of code generation
-    """
-    lanes = Lanes(format, form.register)
-    return module(formula, body(formula, lanes, fused, form).text, _single(formula, Emitter(lanes, fused)))
+def single_kernel(formula: Formula, form: Form) -> str:
+    """Return the module of the function for one sample, for a fused formula."""
+    return module(formula, body(formula, form).text, _single(formula, Emitter(form.lanes, form.fused)))
 
 
 def module(formula: Formula, *functions: str) -> str:

@@ -3,7 +3,7 @@
 A kernel works on a register of samples, one sample per lane. The number of lanes depends on the machine (four doubles
 or eight floats in 32 bytes, twice as many in 64); the bits of a result do not, because every lane is computed by the
 same instructions, and a register that a machine lacks is split into those it has. Coefficients depend on the number
-`Format` alone. A `Form` collects the choices that change the speed of a kernel but not its results.
+`Format` alone. A `Form` collects the format, the machine, and choices that change the speed of a kernel alone.
 """
 
 from __future__ import annotations
@@ -91,8 +91,18 @@ DOUBLES, FLOATS = Lanes(DOUBLE), Lanes(FLOAT)
 
 @dataclass(frozen=True)
 class Form:
-    """Options of code generation. Every form of a kernel returns the same bits; they differ in speed."""
+    """Number format, machine and options of code generation.
+
+    Forms that differ only in the options return the same bits; they differ in speed.
+    """
 
     register: int = NARROW_BYTES  # bytes of a register of samples
     chunk: int = CHUNK_STEPS  # steps per function; a tape longer than three of them is divided
     cache: int = 0  # bytes of the L1 data cache; 0 for kernels of single samples
+    format: Format = DOUBLE
+    fused: bool = True  # whether the machine has fused multiply-adds
+
+    @property
+    def lanes(self) -> Lanes:
+        """Registers of samples."""
+        return Lanes(self.format, self.register)

@@ -293,19 +293,10 @@ def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
     return len(set(written)) == len(written) and not set(written) & set(read)
 
 
-def vectorised_functions(name: str, stage: Stage, lanes: Lanes, fused: bool, chunk: int) -> list[str]:
-    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads.
-
-    Parameters
-    ----------
-    name : name of the function
-    stage : loop of a program
-    lanes : registers of the kernel, one number each
-    fused : whether the machine has fused multiply-adds
-    chunk : steps per function
-    """
-    [step] = stage.steps
-    emit = Emitter(_wide(lanes), fused)
+def vectorised_functions(name: str, stage: Stage, form: Form) -> list[str]:
+    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads."""
+    [step], lanes = stage.steps, form.lanes
+    emit = Emitter(_wide(lanes), form.fused)
     shape = row_shape(step, several=False, lanes=lanes)
     width = emit.lanes.width
     rows = iteration_table(stage, [shape], lanes)
@@ -317,7 +308,7 @@ def vectorised_functions(name: str, stage: Stage, lanes: Lanes, fused: bool, chu
         operands = _VectorOperands(emit, step, shape, lanes, row)
         writer = Writer(step.tape, plan_spills(step.tape, [[]], emit.lanes), operands.read, operands.write)
         writer.leaves(emit)
-        writer.chunk(emit, chunks(schedule(step.tape), chunk)[0])
+        writer.chunk(emit, chunks(schedule(step.tape), form.chunk)[0])
 
     emit.repeat(rounds, vector_iteration, unroll=rounds == 1)
     emit.do("ret void")
@@ -406,16 +397,9 @@ class _Gathered:
         self.anchor, self.start, self.values = anchor, start, values
 
 
-def program_body(program: Program, lanes: Lanes, fused: bool, form: Form) -> str:
-    """Return all functions and constants of the body of a program.
-
-    Parameters
-    ----------
-    program : fused program
-    lanes : registers of samples
-    fused : whether the machine has fused multiply-adds
-    form : options of code generation
-    """
+def program_body(program: Program, form: Form) -> str:
+    """Return all functions and constants of the body of a fused program."""
+    lanes, fused = form.lanes, form.fused
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
     if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
@@ -426,7 +410,7 @@ def program_body(program: Program, lanes: Lanes, fused: bool, form: Form) -> str
     for number, stage in enumerate(program.stages):
         name = f"stage{number}"
         if is_vectorisable(stage, lanes, chunk):
-            functions += vectorised_functions(name, stage, lanes, fused, chunk)
+            functions += vectorised_functions(name, stage, form)
         else:
             functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
         emit.do(f"call void @stage{number}(ptr %inputs)")

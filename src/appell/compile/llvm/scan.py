@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 from appell.compile.llvm.emitter import Emitter, Index, Memory, Value
 from appell.compile.llvm.kernel import BlockLayout, body, layout, module
-from appell.compile.llvm.lanes import Form, Format, Lanes
+from appell.compile.llvm.lanes import Form
 from appell.compile.llvm.operands import (
     EVERY,
     ROWS,
@@ -51,21 +51,18 @@ MAX_INTERLEAVED_STEPS = 100  # steps of a schedule (a pendulum, a cart with a po
 _MAX_UNROLLED_REGISTERS = 40  # more are copied in a loop
 
 
-def scan_kernel(formula: Formula, format: Format, fused: bool, form: Form, carried: int, held: int) -> str:
+def scan_kernel(formula: Formula, form: Form, carried: int, held: int) -> str:
     """Return the module of the loop of a scan: the first inputs are carried, the next ones held, the others driven.
 
     Parameters
     ----------
     formula : fused formula of one step
-    format : number format
-    fused : whether the machine has fused multiply-adds
-    form : options of code generation
+    form : number format, machine and options of code generation
     carried, held : numbers of carried and held inputs
     """
-    lanes = Lanes(format, form.register)
-    code = body(formula, lanes, fused, form)
+    code = body(formula, form)
     blocks = 1 if code.long else interleaved_blocks(formula)
-    loop = _scan(formula, Emitter(lanes, fused), blocks, not code.long, carried, carried + held)
+    loop = _scan(formula, Emitter(form.lanes, form.fused), blocks, not code.long, carried, carried + held)
     return module(formula, code.text, loop)
 
 

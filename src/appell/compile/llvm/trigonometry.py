@@ -411,7 +411,7 @@ def _safe_ratio(emit: Emitter, n: Value, d: Value, offset: tuple[Value, Value]) 
     bits_n, bits_d = emit.bits(n), emit.bits(d)
     far_below = emit.greater(emit.integer("sub", bits_d, bits_n), pattern(100 << lanes.fraction))
     for condition in offset:
-        n = emit.select(emit.both(far_below, condition), zero, n)
+        n = emit.select(emit.conditions("and", far_below, condition), zero, n)
     huge = emit.greater(bits_d, pattern(infinity - (4 << lanes.fraction)))
     scale = emit.select(huge, constant(0.125), one)
     n, d = emit.mul(n, scale), emit.mul(d, scale)

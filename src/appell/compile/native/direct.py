@@ -44,7 +44,7 @@ from appell.compile.llvm.lanes import NARROW_BYTES
 from appell.compile.native.bound import builtin
 from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.gufunc import Loop, array_function, loop_address
-from appell.compile.native.kernels import load_kernel, load_text
+from appell.compile.native.kernels import load_kernel, load_text, with_fields
 from appell.compile.native.machine import Code, function_address, host
 from appell.compile.native.threads import THREAD_COUNT
 from appell.compile.results import results_type
@@ -101,22 +101,19 @@ _MAX_AXES = 65  # NumPy allows 64, and a batch has one more
 _OBJECTS = ("ndarray", "float64", "tuple", "results", "out_name", "empty", "incref", "decref", "allocate", "vectorcall")
 _PLAN = (*_OBJECTS, "unwrap", "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
 
-# Fragments of both functions. A plain array: type, element type, flags and number of axes (%depth) of an object.
+# Fragments of both functions, expanded by `with_fields`.
+# A plain array: type, element type, flags and number of axes (%depth) of an object.
 _CHECK_ARRAY = """\
-  %type.at = getelementptr i8, ptr {object}, i64 8
-  %type = load ptr, ptr %type.at, align 8
+  %type = field ptr, {object}, 8
   %is.array = icmp eq ptr %type, %ndarray
   br i1 %is.array, label %look, label %{rejected}
 look:
-  %descr.at = getelementptr i8, ptr {object}, i64 {descr}
-  %descr = load ptr, ptr %descr.at, align 8
+  %descr = field ptr, {object}, {descr}
   %is.float64 = icmp eq ptr %descr, %float64
-  %flags.at = getelementptr i8, ptr {object}, i64 {flags}
-  %flags = load i32, ptr %flags.at, align 4
+  %flags = field i32, {object}, {flags}
   %layout = and i32 %flags, {required}
   %is.plain = icmp eq i32 %layout, {required}
-  %nd.at = getelementptr i8, ptr {object}, i64 {nd}
-  %nd = load i32, ptr %nd.at, align 4
+  %nd = field i32, {object}, {nd}
   %axes = zext i32 %nd to i64
 {depth}
   %is.deep = icmp eq i64 %axes, %depth
@@ -124,8 +121,7 @@ look:
   %fits = and i1 %like, %is.deep
   br i1 %fits, label %measure, label %{rejected}
 measure:
-  %sizes.at = getelementptr i8, ptr {object}, i64 {sizes}
-  %sizes = load ptr, ptr %sizes.at, align 8
+  %sizes = field ptr, {object}, {sizes}
   br label %axis"""
 
 # A named tuple for several results, and the loop over results up to the shape of one.
@@ -138,16 +134,14 @@ make:
   %j = phi i64 [ 0, %{before} ], [ 0, %pack ], [ %j.next, %kept ]
   %holder = phi ptr [ null, %{before} ], [ %packed, %pack ], [ %holder, %kept ]
   %number = add i64 %j, %ins
-  %result.shape.at = getelementptr ptr, ptr %shapes, i64 %number
-  %result.shape = load ptr, ptr %result.shape.at, align 8"""
+  %result.shape = element ptr, %shapes, %number"""
 
 # The end of that loop: the address of the data of a new array %result, and the array itself in the tuple.
 _END_RESULT = """\
   %no.array = icmp eq ptr %result, null
   br i1 %no.array, label %drop, label %made
 made:
-  %memory.at = getelementptr i8, ptr %result, i64 {data}
-  %memory = load ptr, ptr %memory.at, align 8
+  %memory = field ptr, %result, {data}
   %filled.at = getelementptr ptr, ptr %pointers, i64 %number
   store ptr %memory, ptr %filled.at, align 8
   br i1 %several, label %keep, label %run
@@ -184,10 +178,8 @@ axis:
   %more = icmp ult i64 %k, %core
   br i1 %more, label %compare, label %yes
 compare:
-  %size.at = getelementptr i64, ptr %sizes, i64 %k.next
-  %size = load i64, ptr %size.at, align 8
-  %expected.at = getelementptr i64, ptr %shape, i64 %k.next
-  %expected = load i64, ptr %expected.at, align 8
+  %size = element i64, %sizes, %k.next
+  %expected = element i64, %shape, %k.next
   %equal = icmp eq i64 %size, %expected
   br i1 %equal, label %axis, label %no
 yes:
@@ -215,27 +207,22 @@ words:
   %bare = icmp eq ptr %keywords, null
   br i1 %bare, label %begin, label %keyed
 keyed:
-  %words.at = getelementptr i8, ptr %keywords, i64 {length}
-  %word.count = load i64, ptr %words.at, align 8
+  %word.count = field i64, %keywords, {length}
   %is.single = icmp eq i64 %word.count, 1
   br i1 %is.single, label %word, label %other
 word:
-  %word.at = getelementptr i8, ptr %keywords, i64 {items}
-  %name = load ptr, ptr %word.at, align 8
+  %name = field ptr, %keywords, {items}
   %is.out = icmp eq ptr %name, %out_name
   br i1 %is.out, label %directed, label %other
 directed:
-  %value.at = getelementptr ptr, ptr %args, i64 %ins
-  %value = load ptr, ptr %value.at, align 8
-  %kind.at = getelementptr i8, ptr %value, i64 8
-  %kind = load ptr, ptr %kind.at, align 8
+  %value = element ptr, %args, %ins
+  %kind = field ptr, %value, 8
   %is.plain.tuple = icmp eq ptr %kind, %tuple
   %is.named.tuple = icmp eq ptr %kind, %results
   %is.tuple = or i1 %is.plain.tuple, %is.named.tuple
   br i1 %is.tuple, label %listed, label %lone
 listed:
-  %listed.at = getelementptr i8, ptr %value, i64 {length}
-  %listed.count = load i64, ptr %listed.at, align 8
+  %listed.count = field i64, %value, {length}
   %is.complete = icmp eq i64 %listed.count, %outs
   %listed.first = getelementptr i8, ptr %value, i64 {items}
   br i1 %is.complete, label %begin, label %other
@@ -262,18 +249,15 @@ operand:
   %object.at = select i1 %is.input, ptr %input.at, ptr %target.at
   %object = load ptr, ptr %object.at, align 8
   %required = select i1 %is.input, i32 {plain}, i32 {writable}
-  %shape.at = getelementptr ptr, ptr %shapes, i64 %i
-  %shape = load ptr, ptr %shape.at, align 8
+  %shape = element ptr, %shapes, %i
   %samples = call i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %required)
   %is.same = icmp eq i64 %samples, %count
   br i1 %is.same, label %accepted, label %other
 accepted:
-  %data.at = getelementptr i8, ptr %object, i64 {data}
-  %content = load ptr, ptr %data.at, align 8
+  %content = field ptr, %object, {data}
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %content, ptr %pointer.at, align 8
-  %step.at = getelementptr i64, ptr %steps, i64 %i
-  %step = load i64, ptr %step.at, align 8
+  %step = element i64, %steps, %i
   %bytes = mul i64 %step, %count
   %end = getelementptr i8, ptr %content, i64 %bytes
   %others = select i1 %is.input, i64 0, i64 %i
@@ -284,10 +268,8 @@ against:
   br i1 %any, label %meet, label %apart
 meet:
   %m.next = add i64 %m, 1
-  %rival.at = getelementptr ptr, ptr %pointers, i64 %m
-  %rival = load ptr, ptr %rival.at, align 8
-  %rival.step.at = getelementptr i64, ptr %steps, i64 %m
-  %rival.step = load i64, ptr %rival.step.at, align 8
+  %rival = element ptr, %pointers, %m
+  %rival.step = element i64, %steps, %m
   %rival.bytes = mul i64 %rival.step, %count
   %rival.end = getelementptr i8, ptr %rival, i64 %rival.bytes
   %ends.before = icmp ule ptr %end, %rival
@@ -314,8 +296,7 @@ wrap:
   br i1 %not.named, label %failed, label %share
 share:
   %n = phi i64 [ 0, %wrap ], [ %n.next, %share ]
-  %shared.at = getelementptr ptr, ptr %targets, i64 %n
-  %shared = load ptr, ptr %shared.at, align 8
+  %shared = element ptr, %targets, %n
   call void %incref(ptr %shared)
   %named.first = getelementptr i8, ptr %named, i64 {items}
   %named.at = getelementptr ptr, ptr %named.first, i64 %n
@@ -335,8 +316,7 @@ length:
   %lacks = icmp ult i64 %a, %result.core
   br i1 %lacks, label %copy, label %measured
 copy:
-  %from = getelementptr i64, ptr %result.shape, i64 %a.next
-  %known = load i64, ptr %from, align 8
+  %known = element i64, %result.shape, %a.next
   %to = getelementptr i64, ptr %lengths, i64 %a.next
   store i64 %known, ptr %to, align 8
   br label %length
@@ -395,12 +375,9 @@ _CALL = """
 define ptr @call(ptr %self, ptr %args, i64 %given, ptr %keywords) nounwind {{
 entry:
   %pointers = alloca [{max_operands} x ptr], align 8
-  %slow.at = getelementptr i8, ptr %self, i64 {items}
-  %slow = load ptr, ptr %slow.at, align 8
-  %array.at = getelementptr i8, ptr %slow.at, i64 8
-  %array = load ptr, ptr %array.at, align 8
-  %plan.at = getelementptr i8, ptr %array, i64 {data}
-  %plan = load ptr, ptr %plan.at, align 8
+  %slow = field ptr, %self, {items}
+  %array = field ptr, %slow.at, 8
+  %plan = field ptr, %array, {data}
   {fields}
   %shapes = getelementptr i8, ptr %plan, i64 {shapes}
   %unnamed = icmp eq ptr %keywords, null
@@ -410,8 +387,7 @@ entry:
 
 check:
   %i = phi i64 [ 0, %entry ], [ %i.next, %checked ]
-  %argument.at = getelementptr ptr, ptr %args, i64 %i
-  %argument = load ptr, ptr %argument.at, align 8
+  %argument = element ptr, %args, %i
 {check_argument}
 axis:
   %k = phi i64 [ 0, %measure ], [ %k.next, %same ]
@@ -419,17 +395,14 @@ axis:
   br i1 %more, label %compare, label %checked
 compare:
   %k.next = add i64 %k, 1
-  %size.at = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size.at, align 8
-  %expected.at = getelementptr i64, ptr %shape, i64 %k.next
-  %expected = load i64, ptr %expected.at, align 8
+  %size = element i64, %sizes, %k
+  %expected = element i64, %shape, %k.next
   %equal = icmp eq i64 %size, %expected
   br i1 %equal, label %same, label %other
 same:
   br label %axis
 checked:
-  %content.at = getelementptr i8, ptr %argument, i64 {data}
-  %content = load ptr, ptr %content.at, align 8
+  %content = field ptr, %argument, {data}
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %content, ptr %pointer.at, align 8
   %i.next = add i64 %i, 1
@@ -486,8 +459,7 @@ _DEPTH_OF_BATCH = """\
   %depth = add i64 %core, 1"""
 
 _DEPTH_OF_SAMPLE = """\
-  %shape.at = getelementptr ptr, ptr %shapes, i64 %i
-  %shape = load ptr, ptr %shape.at, align 8
+  %shape = element ptr, %shapes, %i
   %depth = load i64, ptr %shape, align 8"""
 
 
@@ -546,10 +518,7 @@ def _code() -> Code:
     fields = []
     for number, name in enumerate(_PLAN):
         kind = "i64" if name in ("ins", "outs") else "ptr"
-        fields += [
-            f"%{name}.in = getelementptr i8, ptr %plan, i64 {8 * number}",
-            f"%{name} = load {kind}, ptr %{name}.in, align 8",
-        ]
+        fields.append(f"%{name} = field {kind}, %plan, {8 * number}")
     words: dict[str, int | str] = {
         "max_operands": _MAX_OPERANDS,
         "max_axes": _MAX_AXES,
@@ -578,4 +547,4 @@ def _code() -> Code:
         "release_results": _RELEASE_RESULTS,
     }
     batch_text = _BATCH if host().triple.startswith("x86_64") else _NO_BATCH
-    return load_text(_CALL.format(**words) + batch_text.format(**words), "call", "direct call")
+    return load_text(with_fields(_CALL.format(**words) + batch_text.format(**words)), "call", "direct call")

@@ -26,7 +26,7 @@ from appell.compile.llvm.operands import CoreAxes, formula_axes, scan_axes
 from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
-from appell.compile.tape.formula import Formula
+from appell.compile.tape.formula import Formula, check_arrays
 from appell.errors import CompileError
 
 try:
@@ -110,21 +110,6 @@ _KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loo
 _MAX_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
-def _check(formula: Formula) -> None:
-    arrays = (*formula.inputs, *formula.outputs)
-    if not formula.inputs or not formula.outputs:
-        missing = "results" if formula.inputs else "arguments"
-        raise CompileError(f"'{formula.name}' has no {missing}.", expected="at least one argument and one result")
-    for array in arrays:
-        if array.size == 0:
-            raise CompileError(f"'{formula.name}': {array} is empty.", expected="arrays of at least one element")
-    if len(arrays) > _MAX_OPERANDS:
-        raise CompileError(
-            f"'{formula.name}' has {len(arrays)} arguments and results.",
-            expected=f"at most {_MAX_OPERANDS}, the limit of a ufunc",
-        )
-
-
 class UfuncLoops:
     """The objects that a ufunc of a formula points to: its loops, their types, names and machine code."""
 
@@ -137,13 +122,17 @@ class UfuncLoops:
         owner: str = "",
     ):
         """Prepare the loops of a formula; `scan` is the number of carried and of held inputs of a repeated step."""
-        _check(formula)
+        check_arrays(formula)
+        if (operands := len(formula.inputs) + len(formula.outputs)) > _MAX_OPERANDS:
+            raise CompileError(
+                f"'{formula.name}' has {operands} arguments and results.",
+                expected=f"at most {_MAX_OPERANDS}, the limit of a ufunc",
+            )
         self._formula, self._form, self._owner = formula, form, owner
         self._axes = formula_axes(formula) if scan is None else scan_axes(formula, sum(scan))
         self._settings = {} if scan is None else {"carried": scan[0], "held": scan[1]}
         self._codes: dict[np.dtype, Code] = {}
         self._first_calls = [Loop(partial(self._first_call, kind)) for kind in _KINDS]
-        operands = len(formula.inputs) + len(formula.outputs)
         addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in self._first_calls]
         self._functions = (ctypes.c_void_p * len(_KINDS))(*addresses)
         self._data = (ctypes.c_void_p * len(_KINDS))()

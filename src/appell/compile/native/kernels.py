@@ -14,7 +14,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -61,9 +63,9 @@ def load_kernel(
         )
     target = host()
     form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
+    form = replace(form, format=FORMATS[code], fused=target.has_fma)
     parts = [
         formula.digest,
-        code,
         function,
         repr(sorted(settings.items())),
         repr(form),
@@ -79,9 +81,7 @@ def load_kernel(
         nonlocal origin
         origin = "made"
         LOG.debug("%s, %s for %s: compiling", formula.name, function, np.dtype(code), extra=about)
-        return assemble(
-            KERNELS[function](formula, FORMATS[code], target.has_fma, form, **settings), target, formula.name
-        )
+        return assemble(KERNELS[function](formula, form, **settings), target, formula.name)
 
     image = disk.fetch(key, make)
     loaded = Code(image, function)
@@ -92,6 +92,26 @@ def load_kernel(
         extra=about | {"seconds": seconds, "made": origin == "made", "key": key},
     )
     return loaded
+
+
+_FIELD = re.compile(r"(%[\w.]+) = (field|element) (\w+), (%[\w.]+), (\S+)")
+
+
+def with_fields(text: str) -> str:
+    """Return LLVM text in which loads of fields and of elements of arrays are written as two instructions.
+
+        %flags = field i32, %object, 48        the number of type i32, 48 bytes behind %object
+        %size = element i64, %sizes, %k        number k of an array of type i64
+
+    The address of the value is `%flags.at`.
+    """
+
+    def loaded(match: re.Match[str]) -> str:
+        name, how, kind, pointer, offset = match.groups()
+        address = f"{name}.at = getelementptr {'i8' if how == 'field' else kind}, ptr {pointer}, i64 {offset}"
+        return f"{address}\n  {name} = load {kind}, ptr {name}.at, align {4 if kind == 'i32' else 8}"
+
+    return _FIELD.sub(loaded, text)
 
 
 def load_text(text: str, function: str, name: str, *further: str) -> Code:

@@ -20,7 +20,7 @@ from itertools import accumulate
 import numpy as np
 
 from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, verify_program
-from appell.compile.tape.differentiate import DERIVATIVE
+from appell.compile.tape.differentiate import input_adjoints
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import CONST, INPUT, Array, Tape
@@ -252,21 +252,7 @@ def _reverse_sweep(graph: Graph, tape: Tape, inputs: list[int], read_size: int) 
     for k, node in enumerate(tape.results):
         weight = graph.input(read_size + k)
         adjoint[node] = graph.add(adjoint[node], weight) if node in adjoint else weight
-    changes: dict[int, int] = {}
-    for k in range(len(tape.nodes) - 1, -1, -1):
-        change = adjoint.pop(k, None)
-        op, *operands = tape.nodes[k]
-        if change is None or op == CONST:
-            continue
-        if op == INPUT:
-            if operands[0] < read_size:
-                changes[operands[0]] = change
-            continue
-        translated = [index[j] for j in operands]
-        for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
-            part = rule(graph, index[k], translated, change)
-            adjoint[operand] = graph.add(adjoint[operand], part) if operand in adjoint else part
-    return changes
+    return {number: x for number, x in input_adjoints(graph, tape, index, adjoint) if number < read_size}
 
 
 def _without_unused(tape: Tape, reads: list[Window], writes: list[Window], numbers: tuple) -> FrameStep:

@@ -46,25 +46,14 @@ class OpCount:
 
 
 COST = {
-    Op.CONST: OpCount(),
-    Op.INPUT: OpCount(),
-    Op.ADD: OpCount(add=1),
-    Op.SUB: OpCount(add=1),
+    **dict.fromkeys((Op.CONST, Op.INPUT, Op.NEG), OpCount()),
+    **dict.fromkeys((Op.ADD, Op.SUB), OpCount(add=1)),
     Op.MUL: OpCount(mul=1),
     Op.DIV: OpCount(div=1),
-    Op.NEG: OpCount(),
     Op.SQRT: OpCount(sqrt=1),
-    Op.SIN: OpCount(trig=1),
-    Op.COS: OpCount(trig=1),
-    Op.ATAN2: OpCount(trig=1),
-    Op.SELECT: OpCount(select=1),
-    Op.ROUND: OpCount(select=1),
-    Op.LEVEL: OpCount(select=1),
-    **dict.fromkeys((Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM), OpCount(select=1)),
-    **dict.fromkeys(TRANSCENDENTAL, OpCount(trig=1)),
-    Op.FMA: OpCount(mul=1, add=1),
-    Op.FMS: OpCount(mul=1, add=1),
-    Op.FNMA: OpCount(mul=1, add=1),
+    **dict.fromkeys((Op.SIN, Op.COS, Op.ATAN2, *TRANSCENDENTAL), OpCount(trig=1)),
+    **dict.fromkeys((Op.SELECT, Op.ROUND, Op.LEVEL, Op.ABS, Op.SIGN, Op.MINIMUM, Op.MAXIMUM), OpCount(select=1)),
+    **dict.fromkeys((Op.FMA, Op.FMS, Op.FNMA), OpCount(mul=1, add=1)),
 }
 
 

@@ -202,21 +202,10 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Seed], outputs: Sequence[Array]
     width = sum(map(columns_of, wrt))
     rows = []
     for result in tape.results:
-        adjoint: dict[int, int] = {result: graph.const(1.0)}
         row = [zero] * width
-        for k in range(result, -1, -1):
-            change = adjoint.pop(k, None)
-            if change is None:
-                continue
-            op, *operands = tape.nodes[k]
-            if op == INPUT:
-                for direction, d in directions.get(operands[0], {}).items():
-                    row[direction] = graph.add(row[direction], graph.mul(change, d))
-            elif op != CONST:
-                translated = [index[j] for j in operands]
-                for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
-                    part = rule(graph, index[k], translated, change)
-                    adjoint[operand] = graph.add(adjoint[operand], part) if operand in adjoint else part
+        for number, change in input_adjoints(graph, tape, index, {result: graph.const(1.0)}):
+            for direction, d in directions.get(number, {}).items():
+                row[direction] = graph.add(row[direction], graph.mul(change, d))
         rows.append(row)
     results, start = [], 0
     for seed in wrt:
@@ -224,6 +213,31 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Seed], outputs: Sequence[Array]
         results += [entry for row in rows for entry in row[start:stop]]
         start = stop
     return graph.tape(name, tape.inputs, outputs, results)
+
+
+def input_adjoints(
+    graph: Graph, tape: Tape, index: Sequence[int], adjoint: dict[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Yield scalar inputs of a tape and their adjoints, by one backward sweep.
+
+    Parameters
+    ----------
+    graph, index : graph in which the tape is spliced, and the nodes of the tape there
+    tape : tape to differentiate
+    adjoint : adjoints of results, by node of the tape; it is emptied
+    """
+    for k in range(max(adjoint, default=-1), -1, -1):
+        change = adjoint.pop(k, None)
+        op, *operands = tape.nodes[k]
+        if change is None or op == CONST:
+            continue
+        if op == INPUT:
+            yield operands[0], change
+            continue
+        translated = [index[j] for j in operands]
+        for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
+            part = rule(graph, index[k], translated, change)
+            adjoint[operand] = graph.add(adjoint[operand], part) if operand in adjoint else part
 
 
 def jacobian(tape: Tape, name: str, seeds: Sequence[Seed], labels: Sequence[str]) -> Tape:

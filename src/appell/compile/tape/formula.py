@@ -13,8 +13,19 @@ from appell.compile.tape.count import OpCount
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.passes import factor, fuse
 from appell.compile.tape.tape import Tape
+from appell.errors import CompileError
 
 Formula = Tape | Program
+
+
+def check_arrays(formula: Formula) -> None:
+    """Raise an error unless a formula has arguments and results, none of which is empty."""
+    if not formula.inputs or not formula.outputs:
+        missing = "results" if formula.inputs else "arguments"
+        raise CompileError(f"'{formula.name}' has no {missing}.", expected="at least one argument and one result")
+    for array in (*formula.inputs, *formula.outputs):
+        if array.size == 0:
+            raise CompileError(f"'{formula.name}': {array} is empty.", expected="arrays of at least one element")
 
 
 def fused(formula: Formula) -> Formula:

@@ -126,8 +126,7 @@ class Traced:
             raise TraceError("a traced scalar is divided by the constant 0.")
         return self._over(other)
 
-    def __neg__(self):
-        return self.scalar(self.graph.neg(self.index))
+    __neg__ = _function("neg")
 
     def __pos__(self):
         return self
@@ -147,25 +146,10 @@ class Traced:
 
     # ---- functions, by the names that algebra.scalar and NumPy's object arrays look up
 
-    def sin(self):
-        return self.scalar(self.graph.sin(self.index))
-
-    def cos(self):
-        return self.scalar(self.graph.cos(self.index))
-
-    def rint(self):
-        return self.scalar(self.graph.round(self.index))
-
-    def level(self):
-        return self.scalar(self.graph.level(self.index))
-
-    def sqrt(self):
-        return self.scalar(self.graph.sqrt(self.index))
-
-    exp, log, tanh, arcsin, arccos, erf, sign = map(
-        _function, ("exp", "log", "tanh", "arcsin", "arccos", "erf", "sign")
-    )
+    sin, cos, sqrt, level, sign = map(_function, ("sin", "cos", "sqrt", "level", "sign"))
+    exp, log, tanh, arcsin, arccos, erf = map(_function, ("exp", "log", "tanh", "arcsin", "arccos", "erf"))
     fabs = __abs__ = _function("abs")
+    rint = _function("round")
     atan2, atan2_of = _functions("atan2")
     minimum, minimum_of = _functions("minimum")
     maximum, maximum_of = _functions("maximum")

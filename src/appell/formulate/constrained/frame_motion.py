@@ -35,7 +35,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.formulate.looped.aligned import rotation_to_axis
-from appell.formulate.recursion import combine
+from appell.formulate.recursion import joint_twist
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis, Partial, Revolute
@@ -111,7 +111,8 @@ class FrameMotion:
         pose = motion.pose(q)
         R, x = self.R @ pose.rotation, self.x + self.R @ pose.translation
         partials = _rotated(R, motion, 1.0)
-        spin, slide = _joint_velocity(partials, v)
+        joint = joint_twist(partials, v)
+        spin, slide = joint.angular, joint.linear
         omega, alpha = self.omega + spin, self.alpha + self.omega.cross(spin)
         u, acc = self.velocity(x) + slide, self.acceleration(x) + (self.omega + omega).cross(slide)
         return FrameMotion(R, x, omega, alpha, x, u, acc, (*self.columns, Column(link.name, partials, x)))
@@ -119,7 +120,8 @@ class FrameMotion:
     def inward(self, link: TreeLink, motion: Motion, q: Vector, v: Vector) -> tuple[FrameMotion, Vec3]:
         """Motion of the parent of a link in the axes of the joint's placement, by (2); and the pending translation."""
         pose = motion.pose(q)
-        spin, slide = _joint_velocity(_rotated(self.R, motion, 1.0), v)
+        joint = joint_twist(_rotated(self.R, motion, 1.0), v)
+        spin, slide = joint.angular, joint.linear
         omega = self.omega - spin
         u, acc = self.velocity(self.x) - slide, self.acceleration(self.x) - (self.omega + omega).cross(slide)
         columns = (*self.columns, Column(link.name, _rotated(self.R, motion, -1.0), self.x))
@@ -170,11 +172,6 @@ def relative_pose(here: Pose, there: Pose) -> Pose:
 
 def _rotated(R: Mat3, motion: Motion, sign: float) -> list[Partial]:
     return [Partial(R @ (sign * p.angular), R @ (sign * p.linear)) for p in motion.partials]
-
-
-def _joint_velocity(partials: Sequence[Partial], v: Vector) -> tuple[Vec3, Vec3]:
-    """Angular and linear velocity of a joint."""
-    return combine((p.angular for p in partials), v), combine((p.linear for p in partials), v)
 
 
 def dot_columns(columns: Sequence[Column], force: Vec3, moment: Vec3, point: Vec3) -> dict[str, list[Scalar]]:

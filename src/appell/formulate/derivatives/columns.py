@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.loops import Loops, Rows
-from appell.algebra.scalar import Scalar, Vector, is_number
+from appell.algebra.scalar import Scalar, Vector, is_zero
 from appell.algebra.solve import LDL
 
 MAX_PADDING = 1.3  # a column may share the loop of columns with up to this many times its rows
@@ -28,7 +28,7 @@ Attachment = tuple[int, ...]  # the rows of C inboard of a row of O
 def solved_columns(factor: LDL, columns: Sequence[Vector], loops: Loops) -> list[list[Scalar]]:
     """-H⁻¹ c for every column c."""
     n = len(factor.lower)
-    inboard = [[i for i in range(k) if not _is_zero(factor.lower[k][i])] for k in range(n)]
+    inboard = [[i for i in range(k) if not is_zero(factor.lower[k][i])] for k in range(n)]
     groups = _by_rows(columns, _all_inboard(inboard))
     tree = _Factor.of(factor, inboard, groups)
     shared = loops.given([tree.scalars])
@@ -129,7 +129,7 @@ def _by_rows(columns: Sequence[Vector], inboard: Sequence[Sequence[int]]) -> dic
     limb = _limbs(inboard)
     reached: dict[frozenset[int], list[int]] = {}
     for index, column in enumerate(columns):
-        limbs = {limb[row] for row, entry in enumerate(column) if not _is_zero(entry)}
+        limbs = {limb[row] for row, entry in enumerate(column) if not is_zero(entry)}
         if limbs:
             rows = {row for row, first in enumerate(limb) if first in limbs}
             closed = frozenset(rows.union(*(inboard[row] for row in rows)))
@@ -148,7 +148,3 @@ def _limbs(inboard: Sequence[Sequence[int]]) -> list[int]:
     for k, row in enumerate(last):
         first.append(k if row is None or last.count(row) > 1 else first[row])
     return first
-
-
-def _is_zero(x: Scalar) -> bool:
-    return is_number(x) and x == 0.0

@@ -52,25 +52,16 @@ from typing import Any
 
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.matrix import IDENTITY
-from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_number
+from appell.algebra.rotation import Twist
+from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_zero
 from appell.algebra.vector import UNITS, Vec3
-from appell.formulate.contacts import (
-    REST,
-    ContactChain,
-    Contacted,
-    ContactMotion,
-    ContactRows,
-    Foothold,
-    cross,
-    difference,
-    sum_of,
-)
+from appell.formulate.contacts import ContactChain, Contacted, ContactMotion, ContactRows, Foothold
 from appell.formulate.derivatives.inverse import Derivatives
-from appell.formulate.recursion import combine
+from appell.formulate.recursion import joint_twist
 from appell.formulate.tree import Tree
 from appell.model.joints import Partial
 
-Column = tuple[str, Partial, Partial, Partial, Partial]  # name of the link, S, V_q, A_q and A_v
+Column = tuple[str, Partial, Twist, Twist, Twist]  # name of the link, S, V_q, A_q and A_v
 MAX_PADDING = 1.35  # a column may share the loop of columns with up to this many times its rows
 MAX_PART = 20  # columns of K per iteration; 20 rows of them, in registers of eight numbers, fit in 32 kB
 
@@ -87,7 +78,7 @@ class ContactColumn:
     @cached_property
     def needed(self) -> list[int]:
         """Rows of R that are not zero."""
-        return [k for k, x in enumerate([*self.forces, *self.rows]) if not _is_zero(x)]
+        return [k for k, x in enumerate([*self.forces, *self.rows]) if not is_zero(x)]
 
 
 def row_derivatives(
@@ -126,20 +117,16 @@ def _chain_columns(tree: Tree, chain: ContactChain, q_rates: tuple[Vector, Vecto
     v, a = q_rates
     at_frame, speed, acceleration = chain.velocity, chain.velocity, chain.acceleration
     for link in chain.links:
-        partials, inner_speed, inner_acceleration = chain.partials[link.name], REST, REST
+        partials, inner_speed, inner_acceleration = chain.partials[link.name], Twist(), Twist()
         if link is not chain.links[-1]:  # (2)
-            angular, linear = [p.angular for p in partials], [p.linear for p in partials]
-            rates, second = tree.velocity(link, v), tree.velocity(link, a)
-            joint = Partial(combine(angular, rates), combine(linear, rates))
-            inner_speed = difference(speed, joint)
-            changed = Partial(combine(angular, second), combine(linear, second))
-            inner_acceleration = difference(difference(acceleration, changed), cross(speed, joint))
-        relative = difference(at_frame, inner_speed)
-        both = difference(sum_of(inner_speed, speed), at_frame)
+            joint = joint_twist(partials, tree.velocity(link, v))
+            inner_speed = speed - joint
+            changed = joint_twist(partials, tree.velocity(link, a))
+            inner_acceleration = acceleration - changed - speed.cross(joint)
+        relative, both = at_frame - inner_speed, inner_speed + speed - at_frame
         for S in partials:
-            V_q, A_v = cross(inner_speed, S), cross(both, S)  # (3)
-            A_q = sum_of(cross(inner_acceleration, S), cross(V_q, relative))
-            yield link.name, S, V_q, A_q, A_v
+            V_q, A_v = inner_speed.cross(S), both.cross(S)  # (3)
+            yield link.name, S, V_q, inner_acceleration.cross(S) + V_q.cross(relative), A_v
         speed, acceleration = inner_speed, inner_acceleration
 
 
@@ -147,14 +134,14 @@ def _relative_columns(tree: Tree, motion: ContactMotion, q_rates: tuple[Vector, 
     """The same of a contact on another link, by (6); S is its column of J."""
     a, b = motion.chains
     for name, S, V_q, A_q, A_v in _chain_columns(tree, a, q_rates):
-        moved = cross(b.velocity, S)
-        turned = sum_of(cross(V_q, b.velocity), cross(a.velocity, moved))
-        A_q = sum_of(difference(A_q, cross(b.acceleration, S)), turned)
-        yield name, S, difference(V_q, moved), A_q, sum_of(A_v, cross(S, b.velocity))
+        moved = b.velocity.cross(S)
+        turned = V_q.cross(b.velocity) + a.velocity.cross(moved)
+        A_q = A_q - b.acceleration.cross(S) + turned
+        yield name, S, V_q - moved, A_q, A_v + S.cross(b.velocity)
     for name, S, V_q, A_q, A_v in _chain_columns(tree, b, q_rates):
-        V_q = difference(V_q, cross(b.velocity, S))
-        A_q = sum_of(difference(cross(b.acceleration, S), A_q), cross(a.velocity, V_q))
-        yield name, difference(REST, S), difference(REST, V_q), A_q, difference(cross(a.velocity, S), A_v)
+        V_q = V_q - b.velocity.cross(S)
+        A_q = b.acceleration.cross(S) - A_q + a.velocity.cross(V_q)
+        yield name, Twist() - S, Twist() - V_q, A_q, a.velocity.cross(S) - A_v
 
 
 def _force_derivatives(tree: Tree, motion: ContactMotion, forces: Vector) -> Matrix:
@@ -163,7 +150,7 @@ def _force_derivatives(tree: Tree, motion: ContactMotion, forces: Vector) -> Mat
     a, b = ([(link.name, chain.partials[link.name]) for link in chain.links] for chain in motion.chains)
 
     def block(first: Sequence[Partial], second: Sequence[Partial], sign: float) -> Matrix:
-        pairs = [[cross(x, y) for y in second] for x in first]
+        pairs = [[x.cross(y) for y in second] for x in first]
         return [[sign * (f.dot(each.linear) + n.dot(each.angular)) for each in row] for row in pairs]
 
     blocks = {(i, k): block(x, y, 1.0) for j, (i, x) in enumerate(a) for k, y in a[:j]}
@@ -199,7 +186,7 @@ def motion_columns(
     terms = (("q", forces_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
     for name, forces, rows, apart in terms:
         for k in range(n):
-            separate = {i: apart[i][k] for i in range(n) if not _is_zero(apart[i][k])} if apart else {}
+            separate = {i: apart[i][k] for i in range(n) if not is_zero(apart[i][k])} if apart else {}
             second = [row[k] for row in rows]
             if separate:
                 second = [
@@ -226,7 +213,7 @@ def _turned(
             columns[name] = [foot.turned([x for vector in vectors for x in vector]) for vectors in moved]
         for i, row in zip(rows, tree.gather_columns(columns, rows=contact.size), strict=True):
             for k, entry in enumerate(row):
-                if not _is_zero(entry):
+                if not is_zero(entry):
                     result[k][i] = entry
     return result
 
@@ -434,7 +421,3 @@ def _negative_product(x: Vector, y: Vector) -> Scalar:
     for first, second in zip(x, y, strict=True):
         total = total - first * second
     return total
-
-
-def _is_zero(x: Scalar) -> bool:
-    return is_number(x) and x == 0.0

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector
 from appell.algebra.vector import ZERO
 from appell.formulate.derivatives.outboard import AtJoint, Composite, Field, JointWrenches, fields, joint_wrenches
@@ -47,7 +48,6 @@ from appell.model.joints import Partial
 
 Blocks = dict[tuple[str, str], Matrix]
 FREE_DOF = 6  # degrees of freedom of a free body
-ZERO_FIELD = Partial(ZERO, ZERO)
 
 
 class Derivatives(NamedTuple):
@@ -81,7 +81,7 @@ def inverse_dynamics_derivatives(
             {(x.name,) * 2: _in_partials(x, [f.by_v for f in motion.field[x.name]]) for x in free}
         )
         for link in free:
-            motion.field[link.name] = [replace(f, by_q=ZERO_FIELD, by_v=ZERO_FIELD) for f in motion.field[link.name]]
+            motion.field[link.name] = [replace(f, by_q=Twist(), by_v=Twist()) for f in motion.field[link.name]]
     for link, carried in motion.inward(wrenches or {}):
         i, here = link.name, link
         for inboard in tree.path(i):
@@ -114,7 +114,7 @@ class _TreeMotion:
         R, s = self.transforms[link.name].R, self.transforms[link.name].s
         motion, velocity = self.motion[link.parent], self.velocity[link.parent]
         at_origin = Acceleration(R.T @ motion.omega, R.T @ motion.alpha, R.T @ (motion.acc + by_tensor(motion, s)))
-        linear = R.T @ (velocity.linear + velocity.omega.cross(s))
+        linear = R.T @ (velocity.linear + velocity.angular.cross(s))
         return AtJoint(at_origin, linear, self.tree.velocity(link, self.v))
 
     def inward(self, wrenches: Mapping[str, Wrench]) -> Iterator[tuple[TreeLink, list[JointWrenches]]]:

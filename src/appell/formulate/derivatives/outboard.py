@@ -51,15 +51,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import ZEROS, Mat3, symmetric_product
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.recursion import (
     Acceleration,
     LinkTransform,
-    Velocity,
     Wrench,
-    combine,
     inertia_on_parent,
+    joint_twist,
     on_parent,
 )
 from appell.model.body import Inertia, rotational_inertia
@@ -98,12 +98,12 @@ def momentum_on_parent(
 
 def _of_joint(partials: Sequence[Partial], rates: Vector, body: Inertia) -> RelativeMomentum:
     """Momentum of a rigid composite relative to its parent due to its joint, by (2)."""
-    spin, slide = combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)
+    joint = joint_twist(partials, rates)
     p, L = ZERO, ZERO
     for partial, rate in zip(partials, rates, strict=True):
         force, moment = body.impulse(partial)
         p, L = p + rate * force, L + rate * moment
-    return RelativeMomentum(p, L, _commutator(spin, body.second) + symmetric_product(body.first, slide))
+    return RelativeMomentum(p, L, _commutator(joint.angular, body.second) + symmetric_product(body.first, joint.linear))
 
 
 def _commutator(w: Vec3, S: Mat3) -> Mat3:
@@ -173,7 +173,8 @@ class AtJoint:
 def fields(partials: Sequence[Partial], joint: AtJoint) -> list[Field]:
     """Field of each degree of freedom of a joint."""
     parent, twice_u = joint.parent, 2.0 * joint.parent_velocity
-    w, slide = _velocities(partials, joint.rates)
+    relative = joint_twist(partials, joint.rates)
+    w, slide = relative.angular, relative.linear
     result = []
     for partial in partials:
         b, e = partial.angular, partial.linear
@@ -189,12 +190,13 @@ def fields(partials: Sequence[Partial], joint: AtJoint) -> list[Field]:
 
 
 def joint_wrenches(
-    partials: Sequence[Partial], joint: AtJoint, velocity: Velocity, composite: Composite
+    partials: Sequence[Partial], joint: AtJoint, velocity: Twist, composite: Composite
 ) -> list[JointWrenches]:
     """Terms of each degree of freedom of a joint, from the velocity of its link and the composite of the link."""
-    w, slide = _velocities(partials, joint.rates)
+    relative = joint_twist(partials, joint.rates)
+    w, slide = relative.angular, relative.linear
     body, inner, (required_force, required_moment) = composite.body, composite.momentum, composite.wrench
-    omega, parent = velocity.omega, joint.parent
+    omega, parent = velocity.angular, joint.parent
     twice_u = 2.0 * velocity.linear
     momentum = 2.0 * (inner.p + omega.cross(body.first))
     result = []
@@ -222,8 +224,3 @@ def joint_wrenches(
         G = G + inner.gyroscopic_moment(b) + momentum.cross(e)
         result.append(JointWrenches(wrench_q, wrench_v, wrench_a, G))
     return result
-
-
-def _velocities(partials: Sequence[Partial], rates: Vector) -> tuple[Vec3, Vec3]:
-    """Angular and linear velocity of a joint."""
-    return combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)

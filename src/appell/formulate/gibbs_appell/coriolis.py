@@ -25,12 +25,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.recursion import (
     LinkTransforms,
     PerLink,
-    Velocity,
     carried_partials,
     carry,
     composites,
@@ -81,7 +81,7 @@ def coriolis(tree: Tree, q: Vector, v: Vector) -> list[list[Scalar]]:
 
 
 def _carried_rates(
-    tree: Tree, transforms: LinkTransforms, velocity: PerLink[Velocity]
+    tree: Tree, transforms: LinkTransforms, velocity: PerLink[Twist]
 ) -> dict[str | None, dict[str, list[Partial]]]:
     """(d, c) of (2) for every joint at a link or inboard of it."""
     carried: dict[str | None, dict[str, list[Partial]]] = {WORLD: {}}
@@ -92,12 +92,12 @@ def _carried_rates(
     return carried
 
 
-def _rate(partial: Partial, velocity: Velocity) -> Partial:
+def _rate(partial: Partial, velocity: Twist) -> Partial:
     b, e = partial.angular, partial.linear
-    return Partial(velocity.omega.cross(b), velocity.omega.cross(e) - b.cross(velocity.linear))
+    return Partial(velocity.angular.cross(b), velocity.angular.cross(e) - b.cross(velocity.linear))
 
 
-def _momenta(tree: Tree, transforms: LinkTransforms, velocity: PerLink[Velocity]) -> dict[str, Momentum]:
+def _momenta(tree: Tree, transforms: LinkTransforms, velocity: PerLink[Twist]) -> dict[str, Momentum]:
     """Momentum of each link with everything outboard of it, by (3)."""
     momenta = {link.name: _momentum(link, velocity[link.name]) for link in tree.links}
     for link in reversed(tree.links):
@@ -108,8 +108,8 @@ def _momenta(tree: Tree, transforms: LinkTransforms, velocity: PerLink[Velocity]
     return momenta
 
 
-def _momentum(link: TreeLink, velocity: Velocity) -> Momentum:
-    body, omega, linear = link.inertia, velocity.omega, velocity.linear
+def _momentum(link: TreeLink, velocity: Twist) -> Momentum:
+    body, omega, linear = link.inertia, velocity.angular, velocity.linear
     return Momentum(
         body.mass * linear + omega.cross(body.first),
         outer(body.first, linear) + body.second @ skew(omega).T,

@@ -47,14 +47,3 @@ def required_wrench(body: Inertia, motion: Acceleration) -> Wrench:
     """Force, and moment about the origin, that the motion of a body requires, by (2)."""
     acc, W = motion.acc, motion.W
     return body.mass * acc + W @ body.first, body.first.cross(acc) + axial_of_product(W, body.second)
-
-
-def bias(tree: Tree, q: Vector, v: Vector, wrenches=None) -> list[Scalar]:
-    """τ at a = 0: forces that velocities, gravity and external wrenches require."""
-    return inverse_dynamics(tree, q, v, [0.0] * len(v), wrenches)
-
-
-def gravity(tree: Tree, q: Vector) -> list[Scalar]:
-    """τ at v = a = 0: forces that hold the robot at rest."""
-    rest = [0.0] * tree.robot.nv
-    return inverse_dynamics(tree, q, rest, rest)

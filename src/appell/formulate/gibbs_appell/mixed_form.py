@@ -45,7 +45,7 @@ def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Exte
         name, parent = link.name, link.parent
         tau[name] = []
         for p in link.partials:
-            L = motion_4x4[name].T @ twist(p.angular, p.linear)
+            L = motion_4x4[name].T @ twist(p)
             weight = sum((g * x for g, x in zip(gravity, L.apply(c[name]), strict=True)), start=0.0)
             tau[name].append(L.trace_with(Q[name].T) - weight + p.angular.dot(turning[name]))  # (2)
         turning[parent] += transforms[name].R @ turning[name]

@@ -31,7 +31,7 @@ def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     blocks: dict[tuple[str, str], list[list[Scalar]]] = {}
     carried: dict[str | None, dict[str, list[Mat4]]] = {WORLD: {}}
     for link in tree.links:
-        L_link = [motion[link.name].T @ twist(p.angular, p.linear) for p in link.partials]
+        L_link = [motion[link.name].T @ twist(p) for p in link.partials]
         carried[link.name] = {name: [L @ X[link.name] for L in Ls] for name, Ls in carried[link.parent].items()}
         carried[link.name][link.name] = L_link
         moved = [L @ F[link.name] for L in L_link]

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from appell.algebra.matrix import IDENTITY, Mat3
-from appell.algebra.rotation import Pose
+from appell.algebra.rotation import Pose, about_z
 from appell.algebra.scalar import snap
 from appell.algebra.vector import UNITS, Vec3
 from appell.formulate.tree import Tree
@@ -70,7 +70,8 @@ def _frames(tree: Tree) -> dict[str | None, Pose]:
         axis = rotations[link.parent].T @ link.placement.rotation @ axes[link.name]
         x, y = snap(axis.x), snap(axis.y)
         if x or y:
-            frames[link.parent] = Pose(rotations[link.parent] @ _about_z(math.atan2(-x, y)))
+            angle = math.atan2(-x, y)
+            frames[link.parent] = Pose(rotations[link.parent] @ about_z(snap(math.cos(angle)), snap(math.sin(angle))))
             undetermined.remove(link.parent)
     return frames
 
@@ -82,8 +83,3 @@ def rotation_to_axis(axis: Vec3) -> Mat3:
     x, y, z = axis
     k = 1.0 / (1.0 + z)
     return Mat3.of([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]])
-
-
-def _about_z(angle: float) -> Mat3:
-    c, s = snap(math.cos(angle)), snap(math.sin(angle))
-    return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -10,13 +10,14 @@ Base parameters would lose the constant part of U, so this uses the bodies thems
 from __future__ import annotations
 
 from appell.algebra.loops import Loops, Rows
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.energy import doubled_energy
 from appell.formulate.looped.inverse import body_of
 from appell.formulate.looped.loop_tree import LoopTree, write_row
 from appell.formulate.looped.passes import Parts, Visit
-from appell.formulate.recursion import Velocity, next_velocity
+from appell.formulate.recursion import next_velocity
 
 
 def kinetic_energy(loop_tree: LoopTree, loops: Loops, q: Vector, v: Vector) -> Scalar:
@@ -53,11 +54,11 @@ def _transform(joint, given):
 
 def _add_kinetic(joint, given):
     """Velocity of the link, and 2 T of all links so far."""
-    parent = Velocity(Vec3.of(given["parent"][:3]), Vec3.of(given["parent"][3:]))
+    parent = Twist(Vec3.of(given["parent"][:3]), Vec3.of(given["parent"][3:]))
     rates = joint.joint_rates(given["placement"], given["v"])
     velocity = next_velocity(_transform(joint, given), joint.partials, parent, rates)
     total = given["total"][0] + doubled_energy(body_of(given["inertia"]), velocity)
-    return {"passed": [*velocity.omega, *velocity.linear], "total": [total]}
+    return {"passed": [*velocity.angular, *velocity.linear], "total": [total]}
 
 
 def _add_potential(joint, given):

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
@@ -21,9 +22,10 @@ from appell.formulate.looped.inverse import body_of, external_joint_forces
 from appell.formulate.looped.joint_kinds import JointKind
 from appell.formulate.looped.loop_tree import LoopTree, write_row
 from appell.formulate.looped.passes import Part
-from appell.formulate.newton_euler.articulated_body import JointResponse, relative
-from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.newton_euler.articulated_body import JointResponse
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Wrench
 from appell.formulate.recursion import Wrench as Pair
+from appell.formulate.recursion import joint_twist
 
 EMPTY_ROW = 0  # row of an articulated body without inertia, for links without children
 
@@ -88,7 +90,7 @@ def _move(joint, given):
     placement = given["placement"]
     pose = joint.joint_pose(placement, given["q"])
     transform = joint.transform(placement, pose)
-    V = _twist(given["parent"]).to_link(transform.R, transform.s) + _relative(joint, given)
+    V = _twist(given["parent"]).to_inner(transform.R, transform.s) + _relative(joint, given)
     return {"pose": pose, "velocity": _row(V)}
 
 
@@ -97,9 +99,9 @@ def _answer(joint, given):
     body, V = ArticulatedInertia.of(body_of(given["inertia"])), _twist(given["velocity"])
     joint_velocity = _relative(joint, given)
     outboard, outboard_wrench = _articulated_of(given["outboard"])
-    A, p = body + outboard, V.cross_wrench(body @ V) + outboard_wrench
-    S = [Twist.of(partial) for partial in joint.partials]
-    response = JointResponse.of(A, p, S, given["rotor"][0], joint.joint_rates(given["placement"], given["tau"]))
+    A, p = body + outboard, (body @ V).crossed_by(V) + outboard_wrench
+    forces = joint.joint_rates(given["placement"], given["tau"])
+    response = JointResponse.of(A, p, joint.partials, given["rotor"][0], forces)
     transform = joint.transform(given["placement"], given["pose"])
     rest, wrench = response.passed_inward(A, p, V.cross(joint_velocity))
     passed = _articulated_row(rest.to_parent(transform.R, transform.s), wrench.to_parent(transform.R, transform.s))
@@ -113,7 +115,7 @@ def _accelerate(joint, given):
     response = _response_of(joint, given["response"])
     transform = joint.transform(given["placement"], given["pose"])
     drift = _twist(given["velocity"]).cross(_relative(joint, given))
-    carried = _twist(given["parent"]).to_link(transform.R, transform.s) + drift
+    carried = _twist(given["parent"]).to_inner(transform.R, transform.s) + drift
     along_joint = response.joint_acceleration(carried)
     return {
         "acceleration": _row(response.link_acceleration(carried, along_joint)),
@@ -122,7 +124,7 @@ def _accelerate(joint, given):
 
 
 def _relative(joint: JointKind, given) -> Twist:
-    return relative(joint.partials, joint.joint_rates(given["placement"], given["v"]))
+    return joint_twist(joint.partials, joint.joint_rates(given["placement"], given["v"]))
 
 
 # ---- rows
@@ -179,7 +181,7 @@ def _response_of(joint: JointKind, row: Vector) -> JointResponse:
     lower = [[next(entries) if i < k else 0.0 for i in range(n)] for k in range(n)]
     pivots = [next(entries) for _ in range(n)]
     net = [next(entries) for _ in range(n)]
-    return JointResponse([Twist.of(p) for p in joint.partials], U, LDL(lower, pivots), net)
+    return JointResponse(joint.partials, U, LDL(lower, pivots), net)
 
 
 def _twist(row: Vector) -> Twist:

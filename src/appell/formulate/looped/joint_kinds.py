@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
-from appell.algebra.rotation import Pose, Rotation
+from appell.algebra.rotation import Pose, Rotation, about_x, about_z
 from appell.algebra.scalar import Scalar, Vector, cos, sin, snap
 from appell.algebra.vector import UNITS, Vec3
 from appell.formulate.recursion import LinkTransform, joint_transform
@@ -144,16 +144,6 @@ class GeneralKind(JointKind):
 
     def joint_rates(self, numbers, v):
         return list(v)
-
-
-def about_x(c: Scalar, s: Scalar) -> Mat3:
-    """Rotation about x by an angle with cosine c and sine s."""
-    return Mat3.of([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-
-
-def about_z(c: Scalar, s: Scalar) -> Mat3:
-    """Rotation about z by an angle with cosine c and sine s."""
-    return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _matrix(entries: Sequence[Scalar]) -> Mat3:

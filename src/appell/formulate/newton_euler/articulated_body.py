@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
-from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
-from appell.formulate.recursion import ExternalWrenches, combine, link_transforms
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Wrench
+from appell.formulate.recursion import ExternalWrenches, joint_twist, link_transforms
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
-from appell.model.joints import Partial
 
 
 def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: ExternalWrenches = None) -> list[Scalar]:
@@ -35,18 +35,18 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ex
     velocity: dict[str | None, Twist] = {WORLD: Twist()}
     drift, body, bias = {}, {}, {}
     for link in tree.links:
-        joint_velocity = relative(link.partials, tree.velocity(link, v))
+        joint_velocity = joint_twist(link.partials, tree.velocity(link, v))
         R, s = transforms[link.name].R, transforms[link.name].s
-        velocity[link.name] = V = velocity[link.parent].to_link(R, s) + joint_velocity
+        velocity[link.name] = V = velocity[link.parent].to_inner(R, s) + joint_velocity
         drift[link.name] = V.cross(joint_velocity)
         body[link.name] = ArticulatedInertia.of(link.inertia)
-        bias[link.name] = V.cross_wrench(body[link.name] @ V)
+        bias[link.name] = (body[link.name] @ V).crossed_by(V)
     for name, (force, moment) in (wrenches or {}).items():
         bias[name] = bias[name] - Wrench(force, moment)
 
     response = {}
     for link in reversed(tree.links):
-        A, p, S = body[link.name], bias[link.name], [Twist.of(partial) for partial in link.partials]
+        A, p, S = body[link.name], bias[link.name], link.partials
         response[link.name] = JointResponse.of(A, p, S, link.rotor, tree.velocity(link, tau))
         if link.parent is not None:
             rest, wrench = response[link.name].passed_inward(A, p, drift[link.name])
@@ -58,15 +58,10 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ex
     along_joints = {}
     for link in tree.links:
         R, s = transforms[link.name].R, transforms[link.name].s
-        carried = acceleration[link.parent].to_link(R, s) + drift[link.name]
+        carried = acceleration[link.parent].to_inner(R, s) + drift[link.name]
         along_joints[link.name] = response[link.name].joint_acceleration(carried)
         acceleration[link.name] = response[link.name].link_acceleration(carried, along_joints[link.name])
     return tree.gather(along_joints)
-
-
-def relative(partials: Sequence[Partial], rates: Vector) -> Twist:
-    """Velocity S v of a link relative to its parent."""
-    return Twist(combine((p.angular for p in partials), rates), combine((p.linear for p in partials), rates))
 
 
 @dataclass(frozen=True)

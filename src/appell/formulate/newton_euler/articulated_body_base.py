@@ -12,12 +12,12 @@ stability study. Featherstone 1983.
 
 from __future__ import annotations
 
-from appell.algebra.rotation import Pose, Rotation
+from appell.algebra.rotation import Pose, Rotation, Twist
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO
 from appell.formulate.kinematics import world_poses
 from appell.formulate.newton_euler.articulated_body import JointResponse
-from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Wrench
 from appell.formulate.recursion import ExternalWrenches, link_transforms
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
@@ -35,7 +35,7 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ex
         velocity[link.name] = V = velocity[link.parent] + along
         drift[link.name] = V.cross(along)
         body[link.name] = ArticulatedInertia.of(link.inertia).to_parent(Rotation((R,)), x)
-        bias[link.name] = V.cross_wrench(body[link.name] @ V)
+        bias[link.name] = (body[link.name] @ V).crossed_by(V)
     for name, (force, moment) in (wrenches or {}).items():
         R, x = pose[name].rotation, pose[name].translation
         bias[name] = bias[name] - Wrench(force, moment).to_parent(Rotation((R,)), x)

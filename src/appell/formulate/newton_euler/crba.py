@@ -10,7 +10,7 @@ Cost O(n²). Featherstone 2008, §6.2.
 from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.formulate.newton_euler.spatial import Twist, Wrench
+from appell.formulate.newton_euler.spatial import Wrench
 from appell.formulate.recursion import composites, link_transforms
 from appell.formulate.tree import Tree
 
@@ -28,7 +28,7 @@ def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
             if inboard is not here:
                 F = [wrench.to_parent(transforms[here.name].R, transforms[here.name].s) for wrench in F]
                 here = inboard
-            rows = [[wrench.power(Twist.of(p)) for wrench in F] for p in here.partials]  # (3)
+            rows = [[wrench.power(p) for wrench in F] for p in here.partials]  # (3)
             blocks[here.name, link.name] = rows
             blocks[link.name, here.name] = [list(column) for column in zip(*rows, strict=True)]
     return tree.gather_symmetric(blocks)

@@ -1,4 +1,4 @@
-"""Spatial vectors and articulated inertias: twists, wrenches and the matrices that map twists to wrenches.
+"""Spatial vectors and articulated inertias: wrenches, and the matrices that map twists to wrenches.
 
 A twist is the angular velocity and the velocity of the origin, a wrench the force and the moment about the origin. An
 inertia maps one to the other; it is a symmetric 6x6 matrix in blocks,
@@ -9,9 +9,9 @@ with H = h~ and M = m 1 for a rigid body. About an origin at -s, in the same axe
 
     M' = M          H' = H + s~ M          I' = I - H s~ + s~ H'ᵀ                                              (2)
 
-Cross products of a twist with a twist and with a wrench:
+The cross product of a twist with a wrench is
 
-    (ω, v) × (b, u) = (ω × b, ω × u + v × b)            (ω, v) ×* (n, f) = (ω × n + v × f, ω × f)               (3)
+    (ω, v) ×* (n, f) = (ω × n + v × f, ω × f)                                                                   (3)
 """
 
 from __future__ import annotations
@@ -20,41 +20,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, outer, skew
-from appell.algebra.rotation import Rotation
+from appell.algebra.rotation import Rotation, Twist
 from appell.algebra.scalar import Scalar, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.model.body import Inertia
-from appell.model.joints import Partial
-
-
-@dataclass(frozen=True)
-class Twist:
-    """Angular velocity and velocity of the origin."""
-
-    angular: Vec3 = ZERO
-    linear: Vec3 = ZERO
-
-    @staticmethod
-    def of(partial: Partial) -> Twist:
-        return Twist(partial.angular, partial.linear)
-
-    def __add__(self, other: Twist) -> Twist:
-        return Twist(self.angular + other.angular, self.linear + other.linear)
-
-    def __rmul__(self, scale: Scalar) -> Twist:
-        return Twist(scale * self.angular, scale * self.linear)
-
-    def cross(self, other: Twist) -> Twist:
-        angular, linear = self.angular, self.linear
-        return Twist(angular.cross(other.angular), angular.cross(other.linear) + linear.cross(other.angular))  # (3)
-
-    def cross_wrench(self, wrench: Wrench) -> Wrench:
-        angular, linear = self.angular, self.linear
-        return Wrench(angular.cross(wrench.force), angular.cross(wrench.moment) + linear.cross(wrench.force))  # (3)
-
-    def to_link(self, R: Rotation, s: Vec3) -> Twist:
-        """Transform from the parent's origin and axes to those of the link."""
-        return Twist(R.T @ self.angular, R.T @ (self.linear + self.angular.cross(s)))
 
 
 @dataclass(frozen=True)
@@ -72,6 +41,11 @@ class Wrench:
 
     def __rmul__(self, scale: Scalar) -> Wrench:
         return Wrench(scale * self.force, scale * self.moment)
+
+    def crossed_by(self, twist: Twist) -> Wrench:
+        """(ω, v) ×* of this wrench, by (3)."""
+        angular, linear = twist.angular, twist.linear
+        return Wrench(angular.cross(self.force), angular.cross(self.moment) + linear.cross(self.force))
 
     def power(self, twist: Twist) -> Scalar:
         return self.moment.dot(twist.angular) + self.force.dot(twist.linear)
