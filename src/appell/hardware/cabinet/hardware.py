@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
+from appell.control.blocks import Blocks
 from appell.hardware.cabinet.wiring import Wiring
 from appell.motion.titles import titles
 
@@ -65,25 +66,6 @@ class PassiveHardware:
     def write_tool(self, outputs: int) -> None: ...
 
     enable = disable = clear = close = open
-
-
-class Blocks:
-    """Layout of named blocks in one array: `Blocks(q=6, v=6).at["v"]` is slice(6, 12)."""
-
-    def __init__(self, **sizes: int):
-        self.at: dict[str, slice] = {}
-        self.size = 0
-        for name, count in sizes.items():
-            self.at[name] = slice(self.size, self.size + count)
-            self.size += count
-
-    def split(self, numbers: Sequence) -> list:
-        """Return all blocks in their order."""
-        return [numbers[block] for block in self.at.values()]
-
-    def take(self, array: np.ndarray, name: str) -> np.ndarray:
-        """Return one block of the last axis of an array."""
-        return array[..., self.at[name]]
 
 
 def signal_blocks(actuators: int) -> Blocks:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
 from appell.errors import ArgumentError, check_number, unknown_name
 from appell.hardware.cabinet.cabinet_step import (
@@ -28,7 +29,7 @@ from appell.hardware.cabinet.cabinet_step import (
     quirk_blocks,
     state_blocks,
 )
-from appell.hardware.cabinet.hardware import Blocks, signal_blocks
+from appell.hardware.cabinet.hardware import signal_blocks
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.clock import Clock
 from appell.model.system import System

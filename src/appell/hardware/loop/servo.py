@@ -3,7 +3,7 @@
     θ_m = (counts + ½) / resolution + offset          an encoder rounds down                                   (1)
     q⁻ = q̂ + dt v̂ + ½dt² a,  v⁻ = v̂ + dt a           q̂ = q⁻ + α Δq,  v̂ = v⁻ + β/dt Δq                         (2)
     Δq = J⁻¹ (θ_m - θ(q⁻))                            one step of Newton's method; on an arm, q_m - q⁻          (3)
-    τ, ∫e = design.step(q̂, v̂, reference, …)                                                                  (4)
+    τ, memory = design.step(q̂, v̂, reference, memory)                                                          (4)
     code = clamp(nearest(zero + τ / torque per code), codes within the torque limit)                           (5)
 
 (2) is the observer that estimates the velocity from counts, with a double pole θ = exp(-bandwidth dt), α = 1 - θ² and β
@@ -23,9 +23,10 @@ import numpy as np
 from appell.algebra.scalar import Scalar, clamp, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.axes import axis_word
+from appell.control.blocks import Blocks
 from appell.control.design import Design
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.hardware import Blocks, signal_blocks
+from appell.hardware.cabinet.hardware import signal_blocks
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.loop.supervisor import Fault, Guard
 
@@ -64,7 +65,14 @@ class Servo:
         self.design = replace(design, torque_limit=self.guard.torque)
         self.layout = signal_blocks(wiring.n)
         n, nu = system.nq, system.nu
-        self.memory = Blocks(q=n, v=n, integral=n, gap=nu, tau=nu)  # state between two steps
+        if design.sensors:
+            raise ArgumentError(
+                f"law '{design.law.name}' needs the sensor '{next(iter(design.sensors))}'.",
+                expected="a law without further sensors, which the cabinet does not have",
+            )
+        of_law = design.memory.named(design.memory.start)
+        before = of_law.pop("before")
+        self.memory = Blocks(q=n, v=n, **of_law, gap=nu, tau=before)  # state between two steps
         if not 0.0 < observer * design.period < 5.0:
             raise ArgumentError(
                 f"the bandwidth of the observer is {observer:g}/s.", expected="0 < bandwidth × period < 5"
@@ -97,18 +105,19 @@ class Servo:
 
     def _body(self, signals, offset, reference, memory, switches) -> dict[str, Any]:
         design, at = self.design, self.layout.at
-        q, v, integral, gap, before = self.memory.split(memory)
+        q, v, *of_law, gap, before = self.memory.split(memory)
         fresh, stopping, dt = switches[FRESH], switches[STOPPING], switches[PERIODS] * design.period
         resolution = self.wiring.column("resolution").tolist()
         measured = [(c + 0.5) / r + o for c, r, o in zip(signals[at["counts"]], resolution, offset, strict=True)]  # (1)
         ahead = [select(stopping, -design.stop_damping * rate, a) for rate, a in zip(v, reference[2], strict=True)]
         q, v = self._observe(q, v, measured, ahead, fresh, dt)
         gap = self._gap(signals, q, gap, fresh)
-        step = design.step(q, v, reference, integral, before, stopping)  # (4)
+        remembered = [*(x for block in of_law for x in block), *before]
+        step = design.step(q, v, reference, remembered, time=signals[at["time"]][0], stopping=stopping)  # (4)
         alarms = self._alarms(signals, q, v, reference, gap)
         finite = sum(step.demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
         return {
-            "memory_next": [*q, *v, *step.integral, *gap, *step.tau],
+            "memory_next": [*q, *v, *step.memory[: -len(before)], *gap, *step.tau],
             "codes": self._codes(step.tau),
             "alarms": alarms,
             "alarm": reduce(maximum, [*alarms, finite]),
