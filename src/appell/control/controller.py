@@ -51,7 +51,8 @@ def control_function(design: Design) -> Function:
             parameters=[x for name in parameters.at for x in given[name]],
         )
         carried = {f"{name}_next": block for name, block in memory.named(step.memory).items() if name != "before"}
-        return {"tau": step.tau, **carried, "demand": step.demand}
+        contact = {} if design.observer is None else {"contact": step.contact}
+        return {"tau": step.tau, **carried, "demand": step.demand, **contact}
 
     doc = f"One step of the law '{design.law.name}'."
     return Function.of("control_step", inputs, body, doc, design.model.owner)
@@ -144,6 +145,11 @@ class Controller:
         """Integral of the error, of shape (nv,), in rad s or m s, of a law of joints."""
         return self._bound.integral_next.copy()
 
+    @property
+    def contact(self) -> float:
+        """Amount by which the residual of the design's observer exceeds its threshold; positive during a contact."""
+        return float(self._bound.contact) if self.design.observer is not None else -1.0
+
     def continuous(self, trajectory: Callable) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
         """Return the law as a torque(t, q, v) for `appell.simulate`: not sampled, without limits and integral action.
 
@@ -153,13 +159,14 @@ class Controller:
         if self._sensors:
             raise ArgumentError(f"law '{self.design.law.name}' has sensors, which are not available in simulate.")
         given = {**memory.named(memory.start), **others.named(others.start)}
+        demand = [array.name for array in self.function.outputs].index("demand")
         timed = [0.0] if self._is_traced else []
         fixed = [*timed, *(given[name] for name in (*others.at, *memory.at))]
 
         def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             if timed:
                 fixed[0] = t
-            return self.function(q, v, np.array(trajectory(t)), *fixed)[-1]
+            return self.function(q, v, np.array(trajectory(t)), *fixed)[demand]
 
         return torque
 
@@ -168,5 +175,6 @@ def control_code(design: Design, name: str | None, dtype: Any) -> CSource:
     """Return the control step of a design as C99; `name` is by default the name of the model followed by _control."""
     name = identifier(f"{design.model.name}_control") if name is None else name
     memory = design.memory
+    results = ("tau",) if design.observer is None else ("tau", "contact")
     carried = {block: "tau" if block == "before" else f"{block}_next" for block in memory.at}
-    return c_step(control_function(design), StepMemory(carried, memory.named(memory.start), ("tau",)), name, dtype)
+    return c_step(control_function(design), StepMemory(carried, memory.named(memory.start), results), name, dtype)

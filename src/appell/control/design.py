@@ -32,6 +32,7 @@ from appell.algebra.scalar import Scalar, clamp, is_number, select
 from appell.compile.tape.traced_array import traced_array
 from appell.control.axes import PerAxis, controllable, controlled_indices, per_axis
 from appell.control.blocks import Blocks
+from appell.control.contact_observer import ContactObserver, excess
 from appell.control.friction_parts import FrictionParts
 from appell.control.gains import Gains
 from appell.control.laws import feedback, find_law
@@ -87,6 +88,8 @@ class Design:
         Ks and κ of a stop, in 1/s.
     parameters : mapping, optional
         Values of the law's parameters that differ from its defaults, by name.
+    observer : ContactObserver, optional
+        Observer that detects contacts, with any law.
 
     Examples
     --------
@@ -107,6 +110,7 @@ class Design:
     stop_damping: float = 25.0  # Ks, 1/s
     stop_holding: float = 10.0  # κ, 1/s
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    observer: ContactObserver | None = None
 
     def __post_init__(self):
         set_field = object.__setattr__
@@ -177,19 +181,19 @@ class Design:
     @cached_property
     def memory(self) -> Blocks:
         """What is carried from step to step: blocks of the law, and the torque `before` of the previous step."""
-        law = self.law
-        if not isinstance(law, TracedLaw):
-            return Blocks(integral=self.model.nv, before=self.model.nu)
-        blocks = resolved(self, law.memory, "memory")
-        return Blocks(**blocks.named(blocks.start), before=self.model.nu)
+        observed = {} if self.observer is None else self.observer.blocks(self)
+        if not isinstance(self.law, TracedLaw):
+            return Blocks(integral=self.model.nv, **observed, before=self.model.nu)
+        blocks = resolved(self, self.law.memory, "memory")
+        return Blocks(**blocks.named(blocks.start), **observed, before=self.model.nu)
 
     @cached_property
     def parameter_blocks(self) -> Blocks:
-        """The parameters of the law, with their values as initial values."""
-        law = self.law
+        """The parameters of the law and the thresholds of the observer, with their values as initial values."""
+        law, thresholds = self.law, {} if self.observer is None else {"threshold": self.observer.thresholds(self)}
         if not isinstance(law, TracedLaw):
-            return Blocks()
-        blocks = resolved(self, {**law.parameters, **self.parameters}, "parameter")
+            return Blocks(**thresholds)
+        blocks = resolved(self, {**law.parameters, **self.parameters, **thresholds}, "parameter")
         for name in self.parameters:
             default = law.parameters[name]
             size = blocks.sizes[name]
@@ -236,16 +240,21 @@ class Design:
             1 during a stop, 0 otherwise.
         """
         blocks = self.memory.named(memory)
-        before = blocks.pop("before")
+        before, contact, observed = blocks.pop("before"), -1.0, {}
+        values = self.parameter_blocks.start.tolist() if parameters is None else parameters
+        if self.observer is not None:
+            observed = {name: blocks.pop(name) for name in self.observer.blocks(self)}
+            observed = self.observer.step(self, q, v, before, observed)
+            contact = excess(observed["residual"], values[self.parameter_blocks.at["threshold"]])
         if isinstance(self.law, TracedLaw):
-            values = self.parameter_blocks.start.tolist() if parameters is None else parameters
             demand, blocks = self._traced(q, v, reference, blocks, before, time, sensors or {}, values, stopping)
             tau = self._limited(q, v, demand, before)
         else:
             demand = self._demand(q, v, reference, blocks["integral"], stopping)
             tau = self._limited(q, v, demand, before)
             blocks["integral"] = self._integrated(q, reference, blocks["integral"], tau, demand, stopping)
-        return ControlStep(tau, [*(x for block in blocks.values() for x in block), *tau], demand)
+        carried = [x for block in (*blocks.values(), *observed.values()) for x in block]
+        return ControlStep(tau, [*carried, *tau], demand, contact)
 
     def _limited(self, q, v, demand, before) -> list[Scalar]:
         """Return the torques within their limits, (2)."""
@@ -287,7 +296,7 @@ class Design:
             arrays(sensors),
             arrays(self.parameter_blocks.named(parameters)),
             traced_array(list(before)),
-            lambda rates: self._dry_friction(q, rates),
+            self,
         )
         tau, changed = self.law.torques(self, state)
         if is_number(stopping) and not stopping > 0.0:
@@ -310,7 +319,7 @@ class Design:
         brake = self._braking(q, v, reference)
         given = feedback(law, self.gains, self._controlled(q), v, reference, integral)
         if law.model == "motion":
-            dry = self._dry_friction(q, reference[1])
+            dry = self.dry_friction(q, reference[1])
             u = [select(stopping, slow, fast) for slow, fast in zip(brake, given, strict=True)]
             lead = self.ahead * self.period
             moved = zip(q, equations.rate(q, v), equations.rate(q, u), strict=True)
@@ -337,7 +346,7 @@ class Design:
         """Return the controlled coordinates of q."""
         return [q[k] for k in controlled_indices(self.model)]
 
-    def _dry_friction(self, q, v_desired) -> list[Scalar]:
+    def dry_friction(self, q, v_desired) -> list[Scalar]:
         """Return the feed-forward torques against dry friction at the desired velocity."""
         equations, dry = self.parts.equations, self.parts.dry
         if not self.parts.sticks:

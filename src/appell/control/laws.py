@@ -1,4 +1,4 @@
-"""The control laws: those of Table 4 of Valera et al. 2003, and two common baselines.
+"""The control laws by name: those of Table 4 of Valera et al. 2003, two common baselines, and laws of the whole state.
 
     τ = M(q) u + C(q, v) v + G(q)          one call of inverse dynamics with a := u                           (1)
 
@@ -7,6 +7,8 @@
     tracking-integral   u = a_d - Kd (v - v_d) - Kp e - Ki ∫e                                                (4)
     pd-gravity          τ = G(q) - Kd (v - v_d) - Kp e                                                       (5)
     pid                 τ = -Kd (v - v_d) - Kp e - Ki ∫e                                                     (6)
+
+The laws of `task_space`, `passivity` and `two_arms` are functions of the whole state.
 
 Table 4 prints Kd q̇ in (3) and (4); this would brake every motion, so Kd ė is used here.
 """
@@ -20,7 +22,10 @@ from dataclasses import dataclass, field, fields
 
 from appell.algebra.scalar import Scalar
 from appell.control.gains import Gains
+from appell.control.passivity import adaptive, passivity
+from appell.control.task_space import hybrid_force, impedance, operational_space
 from appell.control.traced_law import TracedLaw
+from appell.control.two_arms import two_arms
 from appell.errors import ArgumentError, unknown_name
 
 
@@ -51,6 +56,12 @@ LAWS: dict[str, Law | TracedLaw] = {
         ),
         Law("pd-gravity", "gravity", False, True, lambda e, v, de, a, s, kp, kd, ki: -(kd * de) - kp * e),  # (5)
         Law("pid", "none", True, True, lambda e, v, de, a, s, kp, kd, ki: -(kd * de) - kp * e - ki * s),  # (6)
+        operational_space(),
+        impedance(),
+        hybrid_force(),
+        passivity(),
+        adaptive(),
+        two_arms(),
     )
 }
 

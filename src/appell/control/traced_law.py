@@ -55,11 +55,16 @@ class LawState:
     sensors: Mapping[str, Any]
     parameters: Mapping[str, Any]
     tau: Any
-    dry: Callable[[Any], Any] = field(repr=False)
+    design: Design = field(repr=False)
 
     def dry_friction(self, v: Any) -> Any:
         """Return torques (nu) against the dry friction of the drives at a velocity v (nv), with a smooth sign."""
-        return traced_array(self.dry(v))
+        return traced_array(self.design.dry_friction(self.q, v))
+
+    def at_actuators(self, forces: Any) -> Any:
+        """Return torques (nu) that are equivalent to forces along the coordinates (nv); for an arm, the forces."""
+        columns = self.design.parts.equations.at_actuators(self.q, [[force] for force in forces])
+        return traced_array([row[0] for row in columns])
 
 
 @dataclass(frozen=True)
