@@ -135,12 +135,12 @@ class Design:
             self._check_parameters()
         else:
             self._check_gains()
+        _ = self.memory, self.parameter_blocks  # raise errors of their values now
 
     def _check_parameters(self) -> None:
         known = self.law.parameters
         if unknown := [name for name in self.parameters if name not in known]:
             raise ArgumentError(unknown_name("parameter", unknown[0], known, f"law '{self.law.name}'"))
-        _ = self.memory, self.parameter_blocks
 
     def _check_gains(self) -> None:
         if self.parameters:

@@ -20,7 +20,8 @@ d = ½ (v - v_r)
 
     Y(q, v, v_r, a_r) = Y(q, h, a_r) - Y(q, d, 0) + Y(q, 0, 0)                                                   (5)
 
-Terms linear in v, such as viscous friction, become those of h - d = v_r.
+Terms linear in v, such as viscous friction, become those of h - d = v_r. Dry friction is not adapted: it is fed forward
+from the model.
 """
 
 from __future__ import annotations
@@ -52,17 +53,23 @@ def passivity() -> TracedLaw:
 def adaptive() -> TracedLaw:
     """Return adaptive control (3), whose memory `estimate` is β̂, initially that of the design's model.
 
-    Parameters of the law: `convergence` and `damping` of `passivity`, and `adaptation`, the diagonal of Γ.
+    Parameters of the law: `convergence` and `damping` of `passivity`, and `adaptation`, the diagonal of Γ;
+    parameters with a zero there keep their values.
     """
     parameters = _gains() | {"adaptation": _adaptation}
     return TracedLaw("adaptive", _adaptive, {"estimate": _base_values}, parameters=parameters)
 
 
 def bilinear_regressor(dyn: Dynamics, q: Any, v: Any, v_r: Any, a_r: Any) -> Any:
-    """Return Y(q, v, v_r, a_r) of (5) for the base parameters, as an array of traced scalars or numbers."""
-    zero = np.zeros(len(v))
+    """Return Y(q, v, v_r, a_r) of (5) for `smooth_parameters`, as an array of traced scalars or numbers."""
+    zero, columns = np.zeros(len(v)), list(smooth_parameters(dyn))
     Y = dyn.base_regressor
-    return Y(q, 0.5 * (v + v_r), a_r) - Y(q, 0.5 * (v - v_r), zero) + Y(q, zero, zero)
+    return (Y(q, 0.5 * (v + v_r), a_r) - Y(q, 0.5 * (v - v_r), zero) + Y(q, zero, zero))[:, columns]
+
+
+def smooth_parameters(dyn: Dynamics) -> dict[int, float]:
+    """Return the values of the base parameters without dry friction, by their index among all of them."""
+    return {k: each.value for k, each in enumerate(dyn.base_parameters) if each.kind != "coulomb"}
 
 
 def _gains() -> dict[str, Any]:
@@ -78,7 +85,7 @@ def _damping(design: Design) -> np.ndarray:
 
 
 def _base_values(design: Design) -> np.ndarray:
-    return np.array([parameter.value for parameter in design.parts.smooth.base_parameters])
+    return np.array([*smooth_parameters(design.parts.smooth).values()])
 
 
 def _adaptation(design: Design) -> np.ndarray:

@@ -101,13 +101,18 @@ def controlled_frame(system: System, frame: str | None) -> str:
 
 
 def apparent_masses(design: Design, frame: str | None) -> np.ndarray:
-    """Return the inertia of a frame along and about each world axis at the start; 0 where it cannot move."""
+    """Return the inertia of a frame along and about each world axis at the start.
+
+    An axis along which it cannot move there has the largest inertia of the other two.
+    """
     equations, q = design.parts.equations, design.model.start.tolist()
     named = design.model.frame(controlled_frame(design.model, frame))
     J = np.array(equations.jacobian(named, AXES, q), float)
     mobility = np.einsum("ij,jk,ik->i", J, np.array(equations.inverse_mass_matrix(q), float), J)
-    movable = mobility > 1e-6 * mobility.max()
-    return np.where(movable, 1.0 / np.where(movable, mobility, 1.0), 0.0)
+    kinds = mobility.reshape(2, 3)  # along the axes, and about them
+    movable = kinds > 1e-3 * kinds.max(axis=1, keepdims=True)
+    masses = 1.0 / np.where(movable, kinds, np.inf)
+    return np.where(movable, masses, masses.max(axis=1, keepdims=True)).ravel()
 
 
 def gain(design: Design, name: str) -> float:
