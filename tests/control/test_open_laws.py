@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from appell.control import Controller, Design, critical
 from appell.control.friction_parts import FrictionParts
 from appell.control.passivity import bilinear_regressor, smooth_parameters
 from appell.hardware import Plant, Reference, closed_loop
+from appell_lab.campaigns.pushes import campaign
 from open_laws import PERIOD, MujocoPlant, arm, pinocchio_arm, posture, states, tool, two_arms
 
 pin = pytest.importorskip("pinocchio")
@@ -230,6 +233,17 @@ def test_a_residual_follows_an_unknown_torque_with_the_time_constant_of_the_obse
             np.testing.assert_allclose(controller.memory["residual"], expected, atol=0.05)
         plant(tau + load, PERIOD)
     assert contact[0] < 0.0 < contact[-1]
+
+
+def test_a_push_of_5_newtons_at_the_tool_is_detected_within_20_ms_without_false_alarms():
+    """A sample of the campaign whose result is in benchmarks/results/pushes.json."""
+    result = campaign(arm("ur5"), posture("ur5"), "tool0", runs=30, seconds=0.3)
+    assert (result.false_alarms, result.detected) == (0, 30)
+    assert result.longest <= 0.02
+    published = json.loads(Path(__file__, "../../../benchmarks/results/pushes.json").resolve().read_text())
+    for each in published["campaigns"]:
+        assert (each["false_alarms"], each["detected"], each["runs"]) == (0, 1000, 1000)
+        assert each["longest"] <= 0.02
 
 
 @pytest.mark.parametrize("law", ["operational-space", "impedance", "passivity", "adaptive"])

@@ -45,7 +45,7 @@ class ContactObserver:
     """
 
     threshold: PerAxis
-    bandwidth: float = 100.0
+    bandwidth: float = 50.0
 
     def __post_init__(self):
         check_number("the bandwidth of the contact observer", self.bandwidth, least=0.0, above=True)

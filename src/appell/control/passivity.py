@@ -11,7 +11,7 @@ Nothing is cancelled: dM/dt - 2C is skew, so that under (2)
 
     d/dt ½ sᵀM s = -sᵀ(K + F) s                F: viscous friction                                               (4)
 
-and s, hence e, converges to 0 whatever the motion. Y has the linearly independent columns of the regressor, β their
+so that s and e converge to 0 whatever the motion. Y has the linearly independent columns of the regressor, β their
 parameters, and Y β the same value as (2) without K. Under (3), ½ sᵀM s + ½ (β̂ - β)ᵀ Γ⁻¹ (β̂ - β) has the rate (4): the
 error converges without knowledge of β, and β̂ stays bounded; it converges to β if the motion excites all parameters.
 
