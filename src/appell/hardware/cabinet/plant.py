@@ -27,7 +27,7 @@ from appell.algebra.solve import LDL
 from appell.compile.function import Function
 from appell.control.axes import per_axis
 from appell.control.friction_parts import FrictionParts
-from appell.hardware.cabinet.signals import Blocks
+from appell.control.blocks import Blocks
 from appell.kinematics.assembly import close_loops
 from appell.kinematics.mechanisms import check_pose
 from appell.model.system import System

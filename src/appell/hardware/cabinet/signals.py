@@ -16,13 +16,13 @@ determines k:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from appell.algebra.scalar import select
 from appell.compile.function import Function
+from appell.control.blocks import Blocks
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
@@ -33,25 +33,6 @@ GAP_SMOOTHING = 0.1  # per reading, of the difference between encoder and potent
 GAP_LIMIT = {"rad": 0.06, "m": 0.02}  # difference between encoder and potentiometer
 SEARCH_REVOLUTIONS = 1.5  # of every motor in the index search
 MAX_CORRECTION = 0.35  # of a pitch; with a larger correction, k could be wrong
-
-
-class Blocks:
-    """Layout of named blocks in one array: `Blocks(q=6, v=6).at["v"]` is slice(6, 12)."""
-
-    def __init__(self, **sizes: int):
-        self.at: dict[str, slice] = {}
-        self.size = 0
-        for name, count in sizes.items():
-            self.at[name] = slice(self.size, self.size + count)
-            self.size += count
-
-    def split(self, numbers: Sequence) -> list:
-        """Return all blocks in their order."""
-        return [numbers[block] for block in self.at.values()]
-
-    def take(self, array: np.ndarray, name: str) -> np.ndarray:
-        """Return one block of the last axis of an array."""
-        return array[..., self.at[name]]
 
 
 def signal_blocks(actuators: int) -> Blocks:

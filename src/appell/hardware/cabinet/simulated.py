@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
 from appell.errors import ArgumentError, check_number, unknown_name
 from appell.hardware.cabinet.cabinet_step import (
@@ -29,7 +30,7 @@ from appell.hardware.cabinet.cabinet_step import (
     state_blocks,
 )
 from appell.hardware.cabinet.plant import real_system
-from appell.hardware.cabinet.signals import Blocks, SignalConverter, cabinet_info, signal_blocks
+from appell.hardware.cabinet.signals import SignalConverter, cabinet_info
 from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.clock import Clock

@@ -297,7 +297,7 @@ class Loop:
         return q
 
     def _reset_memory(self, q: np.ndarray) -> None:
-        self._tick.memory_next[:] = 0.0
+        self._tick.memory_next[:] = self.servo.memory.start
         self._tick.memory_next[: len(q)] = q
 
     def _forget_position(self) -> None:

@@ -39,8 +39,12 @@ def columns(servo: Servo) -> Iterator[str]:
     """Yield the names of the columns."""
     yield from HEAD
     yield from signal_columns(servo.wiring.names)
+    of_law = {name: size for name, size in servo.design.memory.sizes.items() if name != "before"}
     for name, axis in BLOCKS.items():
-        yield from titles(name, names_of(servo.system, axis))
+        if name == "integral" and name not in of_law:
+            yield from titles("memory", [f"{block}{k + 1}" for block, size in of_law.items() for k in range(size)])
+        else:
+            yield from titles(name, names_of(servo.system, axis))
 
 
 class Journal:

@@ -194,7 +194,7 @@ class Servo:
             rate = [v - (kp / kd if kd else 0.0) * (x - x_d) for v, x, x_d, kp, kd in rows]
             return equations.actuator_rates(q, rate)
         tau = equations.tau(target, rate, acceleration, {})
-        dry = self.design.dry_friction(target, rate)
+        dry = self.design._dry_friction(target, rate)
         limits = self.guard.torque
         tau = [clamp(x + y, -most, most) for x, y, most in zip(tau, dry, limits, strict=True)]
         return [*theta, *equations.actuator_rates(target, rate), *tau]
@@ -203,11 +203,14 @@ class Servo:
         """Return kp and kd of impedance mode at the actuators: the gains times the inertia at the start."""
         dyn, start = self.design.parts.smooth, self.system.start
         inverse = np.linalg.pinv(np.atleast_2d(dyn.actuator_jacobian(start)))
+        gains = self.design.gains
+        assert gains is not None
         inertia = np.diag(inverse.T @ dyn.mass_matrix(start) @ inverse)
-        motion = self.design.law.model == "motion"
-        scale = inertia if motion else np.ones(self.system.nu)
-        return tuple(np.abs(inverse.T) @ np.asarray(gain) * scale if not self.system.is_tree else gain * scale
-                     for gain in (np.array(self.design.gains.kp), np.array(self.design.gains.kd)))  # type: ignore[return-value]
+        if getattr(self.design.law, "model", "motion") != "motion":  # the gains are forces already
+            inertia = np.ones(self.system.nu)
+        most = np.abs(inverse.T)
+        most = most / most.sum(axis=1, keepdims=True)  # the coordinates that move an actuator, by their share
+        return inertia * (most @ np.array(gains.kp)), inertia * (most @ np.array(gains.kd))
 
     def _alarms(self, state, q, v, reference) -> list[Scalar]:
         guard, at = self.guard, self.layout.at

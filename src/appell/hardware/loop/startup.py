@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from appell.control.blocks import Blocks
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, Hint
-from appell.hardware.cabinet.hardware import Blocks
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.servo import Servo
