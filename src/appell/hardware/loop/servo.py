@@ -60,9 +60,7 @@ class Servo:
         Mode of the device: torque, position, velocity or impedance.
     """
 
-    def __init__(
-        self, design: Design, info: DeviceInfo, guard: Guard, observer: float = 300.0, mode: str = "torque"
-    ):
+    def __init__(self, design: Design, info: DeviceInfo, guard: Guard, observer: float = 300.0, mode: str = "torque"):
         self.system = system = design.model
         check_wirable(system)
         check_actuators(info, system.actuator_names)
@@ -226,9 +224,17 @@ class Servo:
 
 
 def state_blocks(info: DeviceInfo) -> Blocks:
-    """Return the layout of the numbers of a `JointState`."""
+    """Return the layout of the numbers that a device measures, in the order of a `JointState`."""
     n = len(info.actuators)
-    return Blocks(stamp=1, status=1, q=n, v=n, tau=n, faults=n, **info.sensors)
+    measured = {name: n for name in ("q", "v", "tau") if name in info.measures}
+    return Blocks(stamp=1, status=1, **measured, faults=n, **info.sensors)
+
+
+def measured_indices(info: DeviceInfo) -> np.ndarray:
+    """Return the indices of these numbers in a `JointState`."""
+    n = len(info.actuators)
+    blocks = Blocks(stamp=1, status=1, q=n, v=n, tau=n, faults=n, **info.sensors)
+    return np.concatenate([np.arange(blocks.size)[blocks.at[name]] for name in state_blocks(info).at])
 
 
 def check_actuators(info: DeviceInfo, names: tuple[str, ...]) -> None:

@@ -25,6 +25,7 @@ from appell.errors import ArgumentError, check_number
 from appell.hardware.device import Status
 from appell.model.system import System
 
+_AXES = {"velocity": "coordinate", "following": "coordinate", "torque": "actuator"}
 
 
 class State(IntEnum):
