@@ -87,13 +87,9 @@ def test_a_law_of_the_whole_state_with_a_contact_observer_in_c_has_the_same_bits
         reference = np.array(target)
         sensors = {each: rng.uniform(-20.0, 20.0, size) for each, size in design.sensors.items()}
         expected = controller(q, v, reference, time=0.001 * k, **sensors)
-        given = [address(x) for x in (q, v, reference)]
-        given += [
-            ctypes.c_double(0.001 * k),
-            *map(address, sensors.values()),
-            *map(address, controller.parameters.values()),
-        ]
-        c.arm_control_step(address(state), *given, address(tau), address(contact))
+        further = [address(x) for x in (*sensors.values(), *controller.parameters.values(), tau, contact)]
+        measured = [address(x) for x in (state, q, v, reference)]
+        c.arm_control_step(*measured, ctypes.c_double(0.001 * k), *further)
         assert np.array_equal(tau, expected)
         assert np.array_equal(state, np.concatenate([*controller.memory.values(), expected]))
         assert contact[0] == controller.contact

@@ -85,7 +85,6 @@ def campaign(
     early = (alarms[1] & (ticks <= pushed.start)).any(axis=0)
     after = alarms[1] & (ticks > pushed.start)
     latency = np.where(after.any(axis=0), after.argmax(axis=0) - pushed.start, np.inf) * PERIOD_S
-    found = np.isfinite(latency)
     return Pushes(
         robot.name,
         runs,
@@ -94,7 +93,7 @@ def campaign(
         noise,
         thresholds,
         int(alarms[0].any(axis=0).sum() + early.sum()),
-        int(found.sum()),
+        int(np.isfinite(latency).sum()),
         runs,
         float(np.median(latency)),
         float(latency.max()),
@@ -170,8 +169,8 @@ def main(path: str) -> None:
     for each in results:
         print(
             f"{each['robot']}: {each['false_alarms']} false alarms in {2 * each['runs']} runs; {each['detected']} of "
-            f"{each['pushed']} pushes of {each['force']:g} N detected, after {1e3 * each['median']:.0f} ms (median) and "
-            f"at most {1e3 * each['longest']:.0f} ms"
+            f"{each['pushed']} pushes of {each['force']:g} N detected, after {1e3 * each['median']:.0f} ms (median) "
+            f"and at most {1e3 * each['longest']:.0f} ms"
         )
 
 

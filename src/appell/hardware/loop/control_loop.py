@@ -30,7 +30,7 @@ from appell.hardware.loop.supervisor import DEVICE_FAULTS, Fault, Policy, State,
 _OF_DEVICE = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG | Fault.DRIVE | Fault.EMERGENCY_STOP
 RELEVANT_ALARMS = {  # state -> faults that count in it
     State.IDLE: _OF_DEVICE.value,
-    State.ARMED: (~Fault.FOLLOWING).value,
+    State.ARMED: (~(Fault.FOLLOWING | Fault.CONTACT)).value,
     State.RUNNING: (~Fault.NONE).value,
     State.SAFE_STOP: (_OF_DEVICE | Fault.SENSOR).value,
     State.FAULT: _OF_DEVICE.value,
@@ -325,6 +325,8 @@ class Loop:
         for bit, alarm in zip(ALARM_BITS, tick.alarms[:3].tolist(), strict=True):
             if alarm > 0.0:
                 faults |= bit
+        if self.servo.observes_contacts and tick.alarms[4] > 0.0:
+            faults |= Fault.CONTACT.value
         if tick.alarms[3] > 0.0:
             words = [self._state.numbers[1], *self._state.faults]
             reported = int(np.bitwise_or.reduce([int(word) for word in words if np.isfinite(word)]))

@@ -51,10 +51,9 @@ def columns(servo: Servo, homed: bool) -> Iterator[str]:
         yield from titles("home", actuators)
     yield from (*titles("q", coordinates), *titles("v", coordinates))
     of_law = {name: size for name, size in servo.design.memory.sizes.items() if name != "before"}
-    if "integral" in of_law:
+    if of_law.pop("integral", 0):
         yield from titles("integral", coordinates)
-    else:
-        yield from titles("memory", [f"{block}{k + 1}" for block, size in of_law.items() for k in range(size)])
+    yield from titles("memory", [f"{block}{k + 1}" for block, size in of_law.items() for k in range(size)])
     for name in ("qd", "vd", "ad"):
         yield from titles(name, coordinates)
     for name in ("qc", "vc", "tauc") if servo.mode != "torque" else ():

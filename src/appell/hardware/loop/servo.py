@@ -37,7 +37,7 @@ from appell.errors import ArgumentError
 from appell.hardware.device import DeviceInfo
 from appell.hardware.loop.supervisor import Guard
 
-ALARMS = ("position", "velocity", "following", "device")
+ALARMS = ("position", "velocity", "following", "device", "contact")  # the last with a contact observer only
 FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of periods since the last reading
 BELOW_ALL_ALARMS = 1e300  # subtracted from a finite sum, which then never is the largest alarm
 STOP_RESERVE = 1.5  # longest duration of a stop over its expected duration
@@ -79,6 +79,11 @@ class Servo:
     def tracks(self) -> bool:
         """Whether the reference must be continuous and start at the position of the arm."""
         return self.design.law.tracks or self.mode != "torque"
+
+    @property
+    def observes_contacts(self) -> bool:
+        """Whether the design detects contacts, from the torques that it commands."""
+        return self.design.observer is not None and self.mode == "torque"
 
     @property
     def stop_time(self) -> float:
@@ -144,6 +149,8 @@ class Servo:
             command = self._joint_command(q, reference)
             demand, after = command, remembered
         alarms = self._alarms(state, q, v, reference)
+        if self.observes_contacts:
+            alarms.append(step.contact)
         finite = sum(demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
         return {
             "memory_next": [*q, *v, *after],
@@ -192,7 +199,7 @@ class Servo:
             rate = [v - (kp / kd if kd else 0.0) * (x - x_d) for v, x, x_d, kp, kd in rows]
             return equations.actuator_rates(q, rate)
         tau = equations.tau(target, rate, acceleration, {})
-        dry = self.design._dry_friction(target, rate)
+        dry = self.design.dry_friction(target, rate)
         limits = self.guard.torque
         tau = [clamp(x + y, -most, most) for x, y, most in zip(tau, dry, limits, strict=True)]
         return [*theta, *equations.actuator_rates(target, rate), *tau]

@@ -55,6 +55,7 @@ class Fault(IntFlag):
     STOP_TIMEOUT = 1024
     DRIVE = 2048
     EMERGENCY_STOP = 4096
+    CONTACT = 8192
 
 
 class Trigger(IntEnum):
@@ -97,6 +98,7 @@ SENTENCE = {
     Fault.STOP_TIMEOUT: "the arm did not come to rest in time",
     Fault.DRIVE: "a drive reports a fault",
     Fault.EMERGENCY_STOP: "the emergency stop was pressed",
+    Fault.CONTACT: "the arm touched something: clear its path, or pass higher thresholds of the contact observer",
 }
 DEVICE_FAULTS = {  # bit of a device's status -> fault of the loop
     Status.NO_POWER: Fault.POWER,
