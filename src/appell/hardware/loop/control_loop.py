@@ -25,16 +25,16 @@ from appell.hardware.loop.reasons import Snapshot, explain
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.servo import FRESH, PERIODS, STOPPING, Servo, check_actuators, measured_indices
 from appell.hardware.loop.startup import coordinates_at
-from appell.hardware.loop.supervisor import DEVICE_FAULTS, Fault, Policy, State, Supervisor, Trigger
+from appell.hardware.loop.supervisor import (
+    DEVICE_FAULTS,
+    RELEVANT_ALARMS,
+    Fault,
+    Policy,
+    State,
+    Supervisor,
+    Trigger,
+)
 
-_OF_DEVICE = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG | Fault.DRIVE | Fault.EMERGENCY_STOP
-RELEVANT_ALARMS = {  # state -> faults that count in it
-    State.IDLE: _OF_DEVICE.value,
-    State.ARMED: (~(Fault.FOLLOWING | Fault.CONTACT)).value,
-    State.RUNNING: (~Fault.NONE).value,
-    State.SAFE_STOP: (_OF_DEVICE | Fault.SENSOR).value,
-    State.FAULT: _OF_DEVICE.value,
-}
 ALARM_BITS = (Fault.POSITION.value, Fault.VELOCITY.value, Fault.FOLLOWING.value)
 
 

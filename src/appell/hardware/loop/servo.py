@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,10 +32,13 @@ from appell.algebra.scalar import Scalar, clamp, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.axes import axis_word, check_wirable
 from appell.control.blocks import Blocks
-from appell.control.design import Design
+from appell.control.design import ControlStep, Design
 from appell.errors import ArgumentError
 from appell.hardware.device import DeviceInfo
-from appell.hardware.loop.supervisor import Guard
+from appell.hardware.loop.supervisor import Guard, Policy
+
+if TYPE_CHECKING:
+    from appell.compile.c.source import CSource
 
 ALARMS = ("position", "velocity", "following", "device", "contact")  # the last with a contact observer only
 FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of periods since the last reading
@@ -119,6 +122,12 @@ class Servo:
                     expected=f"at most {most:.4g}, the largest torque of the drive",
                 )
 
+    def to_c(self, name: str | None = None, policy: Policy = Policy()) -> CSource:  # noqa: B008 - frozen
+        """Return law, guard and supervisor as one C99 step with its state, for torque mode; see `embedded`."""
+        from appell.hardware.loop.embedded import embedded_code
+
+        return embedded_code(self, policy, name)
+
     def new_bound(self) -> Any:
         """Return the function with new arrays, for another loop with the same servo."""
         return self.function.bind()
@@ -133,22 +142,16 @@ class Servo:
         return Function.of("servo_step", inputs, self._body, "One control step.", self.system.owner)
 
     def _body(self, state, reference, memory, switches) -> dict[str, Any]:
-        design, at = self.design, self.layout.at
-        q, v, *of_law, before = self.memory.split(memory)
-        fresh, stopping, dt = switches[FRESH], switches[STOPPING], switches[PERIODS] * design.period
-        ahead = [select(stopping, -design.stop_damping * rate, a) for rate, a in zip(v, reference[2], strict=True)]
-        q, v = self._observe(q, v, state, ahead, fresh, dt)
-        remembered = [*(x for block in of_law for x in block), *before]
+        q, v, remembered = self.parts_of(memory)
+        fresh, stopping, dt = switches[FRESH], switches[STOPPING], switches[PERIODS] * self.design.period
+        q, v = self.observe(q, v, state, reference, fresh, dt, stopping)
         if self.mode == "torque":
-            sensors = {name: state[at[name]] for name in design.sensors}
-            step = design.step(
-                q, v, reference, remembered, time=state[at["stamp"]][0], sensors=sensors, stopping=stopping
-            )  # (3)
-            demand, after, command = step.demand, [*step.memory[: -len(before)], *step.tau], self._rounded(step.tau)
+            step = self.law(q, v, state, reference, remembered, stopping)
+            demand, after, command = step.demand, step.memory, self.rounded(step.tau)
         else:
             command = self._joint_command(q, reference)
             demand, after = command, remembered
-        alarms = self._alarms(state, q, v, reference)
+        alarms = self.alarms(state, q, v, reference)
         if self.observes_contacts:
             alarms.append(step.contact)
         finite = sum(demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
@@ -160,8 +163,22 @@ class Servo:
             "speed": reduce(maximum, [abs(rate) for rate in v]),
         }
 
-    def _observe(self, q, v, state, ahead, fresh: Scalar, dt: Scalar):
+    def parts_of(self, memory) -> tuple[Any, Any, Any]:
+        """Return q̂, v̂ and the memory of the design."""
+        n = self.system.nq
+        return memory[:n], memory[n : 2 * n], memory[2 * n :]
+
+    def law(self, q, v, state, reference, remembered, stopping: Scalar) -> ControlStep:
+        """Compute (3)."""
+        at = self.layout.at
+        sensors = {name: state[at[name]] for name in self.design.sensors}
+        time = state[at["stamp"]][0]
+        return self.design.step(q, v, reference, remembered, time=time, sensors=sensors, stopping=stopping)
+
+    def observe(self, q, v, state, reference, fresh: Scalar, dt: Scalar, stopping: Scalar):
         """Compute (1) with the correction for one period; after missed readings only the prediction is longer."""
+        damping = self.design.stop_damping
+        ahead = [select(stopping, -damping * rate, a) for rate, a in zip(v, reference[2], strict=True)]
         theta = float(np.exp(-self.observer * self.design.period))
         alpha, beta = 1.0 - theta**2, (1.0 - theta) ** 2 / self.design.period
         measured, equations = state[self.layout.at["q"]], self.design.parts.equations
@@ -179,7 +196,7 @@ class Servo:
             [rate + beta * change for rate, change in zip(v, innovation, strict=True)],
         )
 
-    def _rounded(self, tau) -> list[Scalar]:
+    def rounded(self, tau) -> list[Scalar]:
         """Return torques that the device can apply, (4), within the limit."""
         if self.info.resolution is None:
             return list(tau)
@@ -217,7 +234,8 @@ class Servo:
         most = most / most.sum(axis=1, keepdims=True)  # the coordinates that move an actuator, by their share
         return inertia * (most @ np.array(gains.kp)), inertia * (most @ np.array(gains.kd))
 
-    def _alarms(self, state, q, v, reference) -> list[Scalar]:
+    def alarms(self, state, q, v, reference) -> list[Scalar]:
+        """Return the amounts by which limits are exceeded, and that of a fault of the device."""
         guard, at = self.guard, self.layout.at
         ranges = zip(q, guard.lower, guard.upper, strict=True)
         position = reduce(maximum, [abs(x - 0.5 * (low + high)) - 0.5 * (high - low) for x, low, high in ranges])

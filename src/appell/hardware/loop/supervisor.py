@@ -108,6 +108,14 @@ DEVICE_FAULTS = {  # bit of a device's status -> fault of the loop
     Status.SENSOR_FAULT: Fault.SENSOR,
     Status.WATCHDOG: Fault.WATCHDOG,
 }
+_OF_DEVICE = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG | Fault.DRIVE | Fault.EMERGENCY_STOP
+RELEVANT_ALARMS = {  # state -> faults that count in it
+    State.IDLE: _OF_DEVICE.value,
+    State.ARMED: (~(Fault.FOLLOWING | Fault.CONTACT)).value,
+    State.RUNNING: (~Fault.NONE).value,
+    State.SAFE_STOP: (_OF_DEVICE | Fault.SENSOR).value,
+    State.FAULT: _OF_DEVICE.value,
+}
 TRANSITIONS: dict[tuple[State, Trigger], State] = {
     (State.IDLE, Trigger.ARM): State.ARMED,
     (State.IDLE, Trigger.TROUBLE): State.FAULT,
