@@ -64,17 +64,17 @@ def test_a_controller_in_c_is_bit_identical_to_the_controller(robot, law, ki, tm
 @pytest.mark.parametrize(
     ("name", "law"),
     [
-        ("ur5", "operational-space"),
-        ("ur5", "impedance"),
+        ("planar-2r", "operational-space"),
+        ("planar-2r", "impedance"),
         ("ur5", "hybrid-force"),
-        ("ur5", "passivity"),
-        ("ur5", "adaptive"),
+        ("planar-2r", "passivity"),
+        ("planar-2r", "adaptive"),
         ("two arms", "two-arms"),
     ],
 )
 def test_a_law_of_the_whole_state_with_a_contact_observer_in_c_has_the_same_bits(name, law, tmp_path):
-    model = two_arms() if name == "two arms" else arm(name)
-    home, n, rng = np.array(model.start if name == "two arms" else posture(name)), model.nv, np.random.default_rng(2)
+    model = {"two arms": two_arms, "ur5": lambda: arm("ur5"), "planar-2r": lambda: ap.load("planar-2r")}[name]()
+    home, n, rng = np.array(posture("ur5") if name == "ur5" else model.start), model.nv, np.random.default_rng(2)
     observer = ap.control.ContactObserver(threshold=10.0)
     design = ap.control.Design(model, ap.control.critical(20.0, 1e-3), law, torque_limit=60.0, observer=observer)
     c, controller = library(design.to_c("arm_control"), tmp_path, "-O0"), ap.control.Controller(design)
