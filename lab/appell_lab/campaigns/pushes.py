@@ -21,7 +21,7 @@ import numpy as np
 import appell as ap
 from appell.compile.function import Function
 from appell.control import ContactObserver, Controller, Design, critical, noise_thresholds
-from appell.model.robot import Robot
+from appell.model.system import System
 from appell.version import VERSION
 
 PERIOD_S = 1e-3
@@ -55,13 +55,13 @@ class Pushes:
 
 
 def campaign(
-    robot: Robot, q0: np.ndarray, tool: str, runs: int = 1000, seconds: float = 1.0, force: float = 5.0, seed: int = 1
+    robot: System, q0: np.ndarray, tool: str, runs: int = 1000, seconds: float = 1.0, force: float = 5.0, seed: int = 1
 ) -> Pushes:
     """Run a campaign of pushes.
 
     Parameters
     ----------
-    robot : Robot
+    robot : System
     q0 : array, shape (n,)
         Configuration around which the arm moves by up to 0.3 rad.
     tool : str
@@ -109,7 +109,7 @@ class _Runs:
 class _Step:
     """One period of controller and arm for a batch of runs."""
 
-    def __init__(self, robot: Robot, tool: str):
+    def __init__(self, robot: System, tool: str):
         self.robot, self.n = robot, robot.nv
         self.design = Design(robot, critical(FREQUENCY, PERIOD_S), period=PERIOD_S, observer=ContactObserver(1.0))
         self.controller = Controller(self.design).function

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,11 @@ class Blocks:
         """Number of elements of each block."""
         return {name: block.stop - block.start for name, block in self.at.items()}
 
-    def split(self, numbers: Sequence) -> list:
+    def split(self, numbers: Any) -> list:
         """Return all blocks in their order."""
         return [numbers[block] for block in self.at.values()]
 
-    def named(self, numbers: Sequence) -> dict[str, Any]:
+    def named(self, numbers: Any) -> dict[str, Any]:
         """Return all blocks by name."""
         return {name: numbers[block] for name, block in self.at.items()}
 

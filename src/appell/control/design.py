@@ -288,8 +288,13 @@ class Design:
         def arrays(named: Mapping[str, Sequence]) -> dict[str, Any]:
             return {name: traced_array(list(values)) for name, values in named.items()}
 
+        q_d, v_d, a_d = (traced_array(list(row)) for row in reference)
         state = LawState(
-            *(traced_array(list(x)) for x in (q, v, *reference)),
+            traced_array(list(q)),
+            traced_array(list(v)),
+            q_d,
+            v_d,
+            a_d,
             time,
             self.period,
             arrays(blocks),
@@ -316,6 +321,7 @@ class Design:
 
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations
+        assert self.gains is not None
         brake = self._braking(q, v, reference)
         given = feedback(law, self.gains, self._controlled(q), v, reference, integral)
         if law.model == "motion":

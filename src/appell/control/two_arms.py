@@ -44,7 +44,7 @@ def two_arms() -> TracedLaw:
 
 def _weld(system: System) -> Weld:
     constraints: Any = system.constraints if system.is_constrained else ()
-    if len(constraints) != 1 or not isinstance(constraints[0], Weld):
+    if len(constraints) != 1 or not isinstance(constraints[0], Weld) or not isinstance(constraints[0].b, str):
         raise ModelError(
             f"law 'two-arms' does not apply to {system.owner}.",
             expected="two arms in one tree, closed by one weld: robot.with_loops(ap.Weld('load', 'left hand'))",
@@ -64,6 +64,6 @@ def _two_arms(dyn: Dynamics, state: LawState):
     u = state.a_d - gains["kd"] * (state.v - state.v_d) - gains["kp"] * error  # (2)
     w, w_dot = equations.tree_velocity(q, state.v), equations.tree_acceleration(q, state.v, list(u))
     forces = traced_array(equations.tree.forces(q, w, w_dot, {}))  # type: ignore[union-attr]
-    frames = [system.frame(weld.a), system.frame(weld.b)]
+    frames = [system.frame(weld.a), system.frame(str(weld.b))]
     J_a, J_b = (traced_array(equations.bodies.jacobian(frame, AXES, q)) for frame in frames)
     return forces - (J_a - J_b).T @ gains["wrench"] + state.dry_friction(state.v_d)  # (1)

@@ -207,6 +207,7 @@ class Servo:
     def _joint_command(self, q, reference) -> list[Scalar]:
         """Return the command (5) to (7) of a device that closes the loop."""
         equations, gains = self.design.parts.equations, self.design.gains
+        assert gains is not None
         target, rate, acceleration = reference
         theta = equations.actuator_positions(target)
         if self.mode == "position":
