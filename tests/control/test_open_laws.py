@@ -171,13 +171,16 @@ def test_hybrid_control_presses_on_a_wall_on_mujoco_while_it_follows_the_surface
     goal = q + np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])  # rotates the arm about the vertical: along the wall
     reference = Reference.sampled(ap.motion.Ramp(q, goal, 0.3, 1.0), PERIOD)
     height, forces = dyn.pose("tool0", q)[2, 3], []
-    for k in range(1200):
+
+    def touch(plant):
+        """Apply the force of the wall and measure it."""
         point = dyn.pose("tool0", plant.q)[:3, 3]
         wall = np.array([0.0, 0.0, max(0.0, stiffness * (height - point[2]))])
         forces.append(wall[2])
         plant.push(wall, point)
-        target = reference.samples[k] if k < len(reference) else reference.end
-        plant(controller(plant.q, plant.v, target, wrench=[*wall, 0.0, 0.0, 0.0]), PERIOD)
+        return [*wall, 0.0, 0.0, 0.0]
+
+    closed_loop(controller, plant, reference, settle=1.2 - PERIOD * len(reference), sensors={"wrench": touch})
     J = dyn.jacobian("tool0", q, reference="LOCAL_WORLD_ALIGNED")
     mass = 1.0 / (J[2] @ np.linalg.inv(dyn.mass_matrix(q)) @ J[2])
     poles = np.roots([mass, damping, stiffness, rate * stiffness])

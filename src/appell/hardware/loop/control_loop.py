@@ -242,7 +242,7 @@ class Loop:
             self._rest_command()
         self.device.write(self._command)
         if supervisor.state is State.IDLE and good:
-            self._count_reading()
+            self._readings += 1
         done = self.clock.now()
         if missed := supervisor.deadline(done - scheduled):
             self._late = done - scheduled
@@ -381,14 +381,6 @@ class Loop:
         )
 
     # ---- position
-
-    def _count_reading(self) -> None:
-        """Count a state that can be used to determine the position."""
-        if np.isfinite(self._state.q).all():
-            self._readings += 1
-        else:
-            k = int(np.argmin(np.isfinite(self._state.q)))
-            self._reading = f"measured the position {self._state.q[k]} of '{self.device.info.actuators[k]}'"
 
     def _set_position(self, theta: np.ndarray, near: np.ndarray) -> np.ndarray:
         q = coordinates_at(self.servo.design.parts.smooth, theta, near)
