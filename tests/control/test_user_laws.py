@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +147,35 @@ def test_laws_of_frames_and_of_two_arms_refuse_other_robots(arm):
         Controller(Design(arm, critical(10.0), "two-arms"))
     with pytest.raises(ModelError, match="Did you mean 'tool'"):
         Controller(Design(arm, critical(10.0), ap.control.operational_space("tol")))
+
+
+def test_a_law_receives_the_sensors_of_a_device_and_the_time_in_the_control_loop(arm):
+    @ap.control.law(memory={"seen": 1, "clock": 1}, sensors={"load": 1})
+    def watching(dyn, state):
+        tau = dyn.inverse_dynamics(state.q, state.v, state.a_d - 40.0 * (state.v - state.v_d))
+        return tau, {"seen": state.memory["seen"] + state.sensors["load"], "clock": [state.t]}
+
+    class Sensing(ap.hardware.SimulatedArm):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self.info = replace(self.info, sensors={"load": 1})
+
+        def read(self, state):
+            state.sensors["load"][:] = 2.5
+            return super().read(state)
+
+    hw, clock = ap.hardware, ap.hardware.VirtualClock()
+    device = Sensing(arm, clock)
+    with pytest.raises(ArgumentError, match="needs the sensor 'load' with 1 numbers"):
+        hw.standard_servo(arm, law=watching)
+    servo = hw.standard_servo(arm, device.info, law=watching)
+    loop = hw.Loop(device, servo, clock)
+    loop.run(25)
+    loop.arm()
+    loop.start(hw.Reference.hold(loop.position, 1e-3, 1.0))
+    loop.run(20)
+    memory = servo.memory.named(loop._tick.memory_next)
+    assert loop.state is hw.State.RUNNING
+    assert memory["seen"][0] == 20 * 2.5
+    assert memory["clock"][0] == pytest.approx(clock.now())
+    loop.close()

@@ -8,7 +8,7 @@
     pd-gravity          τ = G(q) - Kd (v - v_d) - Kp e                                                       (5)
     pid                 τ = -Kd (v - v_d) - Kp e - Ki ∫e                                                     (6)
 
-The laws of `task_space`, `passivity` and `two_arms` are functions of the whole state.
+The laws of `task_space`, `slotine_li` and `cooperation` are functions of the whole state.
 
 Table 4 prints Kd q̇ in (3) and (4); this would brake every motion, so Kd ė is used here.
 """
@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 
 from appell.algebra.scalar import Scalar
+from appell.control.cooperation import two_arms
 from appell.control.gains import Gains
-from appell.control.passivity import adaptive, passivity
+from appell.control.slotine_li import adaptive, passivity
 from appell.control.task_space import hybrid_force, impedance, operational_space
 from appell.control.traced_law import TracedLaw
-from appell.control.two_arms import two_arms
 from appell.errors import ArgumentError, unknown_name
 
 

@@ -49,7 +49,7 @@ INTEGRAL_LIMIT = 2.0  # of the integral action on a force, in multiples of the d
 
 
 @dataclass(frozen=True)
-class FrameMotion:
+class TaskMotion:
     """The motion of a frame and of its reference, (1), over traced scalars."""
 
     J: Any
@@ -69,7 +69,7 @@ class FrameMotion:
         return forces - self.J.T @ traced_array(self.inertia.solve(list(self.J @ (self.inverse_inertia @ forces))))
 
 
-def frame_motion(dyn: Dynamics, state: LawState, frame: str) -> FrameMotion:
+def task_motion(dyn: Dynamics, state: LawState, frame: str) -> TaskMotion:
     """Return (1) for a frame."""
     q, v, q_d, v_d = state.q, state.v, state.q_d, state.v_d
     J, inverse = dyn.jacobian(frame, q, reference=AXES), dyn.inverse_mass_matrix(q)
@@ -77,7 +77,7 @@ def frame_motion(dyn: Dynamics, state: LawState, frame: str) -> FrameMotion:
     turned = sum(np.cross(target[:3, k], pose[:3, k]) for k in range(3))
     gram = J @ inverse @ J.T
     shift = REGULARIZATION / 6.0 * sum(gram[k, k] for k in range(6))
-    return FrameMotion(
+    return TaskMotion(
         J,
         np.concatenate([pose[:3, 3] - target[:3, 3], 0.5 * turned]),
         J @ v - dyn.velocity(frame, q_d, v_d, reference=AXES),
@@ -195,18 +195,18 @@ def joint_inertia_gain(design: Design, name: str) -> np.ndarray:
 
 
 def _operational(dyn: Dynamics, state: LawState, frame: str | None):
-    motion = frame_motion(dyn, state, controlled_frame(state.design.model, frame))
+    motion = task_motion(dyn, state, controlled_frame(state.design.model, frame))
     wanted = _wanted(state, motion)
     return _joint_torques(dyn, state, motion, wanted)
 
 
-def _wanted(state: LawState, motion: FrameMotion) -> Any:
+def _wanted(state: LawState, motion: TaskMotion) -> Any:
     """Return A* of (2)."""
     gains = state.parameters
     return motion.acceleration - gains["kd"] * motion.velocity_error - gains["kp"] * motion.error
 
 
-def _joint_torques(dyn: Dynamics, state: LawState, motion: FrameMotion, wanted: Any) -> Any:
+def _joint_torques(dyn: Dynamics, state: LawState, motion: TaskMotion, wanted: Any) -> Any:
     """Return the torques of (2) for A*."""
     gains = state.parameters
     u = state.a_d - gains["posture_kd"] * (state.v - state.v_d) - gains["posture_kp"] * (state.q - state.q_d)
@@ -216,7 +216,7 @@ def _joint_torques(dyn: Dynamics, state: LawState, motion: FrameMotion, wanted: 
 
 def _impedance(dyn: Dynamics, state: LawState, frame: str | None):
     q, v, v_d, gains = state.q, state.v, state.v_d, state.parameters
-    motion = frame_motion(dyn, state, controlled_frame(state.design.model, frame))
+    motion = task_motion(dyn, state, controlled_frame(state.design.model, frame))
     ahead = dyn.mass_matrix(q) @ state.a_d + dyn.coriolis(q, v) @ v_d + dyn.gravity(q) + dyn.friction(q, v_d)
     wrench = gains["stiffness"] * motion.error + gains["damping"] * motion.velocity_error
     posture = gains["posture_stiffness"] * (q - state.q_d) + gains["posture_damping"] * (v - v_d)
@@ -225,7 +225,7 @@ def _impedance(dyn: Dynamics, state: LawState, frame: str | None):
 
 def _hybrid(dyn: Dynamics, state: LawState, frame: str | None):
     gains, (sum_,) = state.parameters, state.memory["force_sum"]
-    motion = frame_motion(dyn, state, controlled_frame(state.design.model, frame))
+    motion = task_motion(dyn, state, controlled_frame(state.design.model, frame))
     normal, (desired,), (rate,) = gains["normal"], gains["force"], gains["force_integral"]
     wanted, drift = _wanted(state, motion), motion.drift
     along = dot(normal, wanted[:3] - drift[:3])
