@@ -139,6 +139,16 @@ def test_wrong_options_of_laws_are_refused(arm):
             call()
 
 
+def test_a_contact_observer_changes_neither_the_torques_nor_the_poles_of_a_law(arm):
+    gains = critical(10.0, 1e-3)
+    plain, watched = (
+        Controller(Design(arm, gains, observer=observer)) for observer in (None, ap.control.ContactObserver(1.0))
+    )
+    assert np.array_equal(plain([0.1, 0.2], [0.3, 0.4], TARGET), watched([0.1, 0.2], [0.3, 0.4], TARGET))
+    poles = [ap.control.linearize_closed_loop(each, arm, [0.1, 0.2]).poles for each in (plain, watched)]
+    assert np.array_equal(*poles)
+
+
 def test_laws_of_frames_and_of_two_arms_refuse_other_robots(arm):
     five_bar = ap.load("five-bar")
     with pytest.raises(ModelError, match="the law of a frame does not apply"):

@@ -12,7 +12,7 @@ controller follows from the derivatives of its torque; sampled, x⁺ = Φ x + Γ
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -249,6 +249,8 @@ def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSy
             f"law '{controller.design.law.name}' is not a law of joints, so its closed loop cannot be linearised here.",
             expected="a law of joints, such as tracking or pd-gravity",
         )
+    if controller.design.observer is not None:  # without effect on the torques
+        controller = Controller(replace(controller.design, observer=None))
     design, q, n, before = controller.design, np.asarray(q, float), system.nv, np.zeros(system.nu)
     rest, target = np.zeros(n), np.stack([q[list(controlled_indices(system))], np.zeros(n), np.zeros(n)])
     slopes = controller.function.jacobian("q", "v", "integral")
