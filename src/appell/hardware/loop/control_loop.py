@@ -152,7 +152,7 @@ class Loop:
         """Take over the exact position that the device has found; see `startup.homing_motion`."""
         self.supervisor.expect(Trigger.REFINE)
         if self._home is None:
-            raise ArgumentError(f"{self.device.info.name} knows its position exactly.", expected="a device with home()")
+            raise ArgumentError(f"{self.device.info.name} needs no homing.", expected="a device with home()")
         self._home[:] = self.device.home()  # type: ignore[attr-defined]
         self._set_position(self._home, self.position)
         self.supervisor.execute(Trigger.REFINE)
