@@ -21,7 +21,7 @@ from appell_lab.campaigns.control_robots import robot_files
 
 ROBOTS = ("ur3_robot", "ur5_robot", "kinova", "z1", "TwoDofs")
 SETTINGS = {"duration": 6.0, "starts": 1, "iterations": 5}  # of the excitation
-FRICTION_SHARE = 0.05  # dry and viscous friction of the real robot, over the torque of slow motions
+FRICTION_SHARE = 0.01  # dry and viscous friction of the real robot, over the torque of slow motions
 
 
 @dataclass(frozen=True)
