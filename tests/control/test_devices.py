@@ -188,7 +188,7 @@ def test_a_velocity_beyond_its_limit_names_joint_value_limit_and_remedy(robot):
     assert "above its limit of 0.4 rad/s: lower the speed of the reference" in loop.sentence
 
 
-OWN = '''
+USER_MODULE = '''
 from appell.hardware import SimulatedArm
 
 class Arm(SimulatedArm):
@@ -202,7 +202,7 @@ class Incomplete:
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_robot_for_test.py").write_text(OWN)
+    (tmp_path / "my_robot_for_test.py").write_text(USER_MODULE)
 
     def invoke(*arguments: str):
         return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["control", "run", "planar-2r", *arguments])

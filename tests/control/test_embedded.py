@@ -56,7 +56,7 @@ class Rows:
             loop.tick()
             result = loop._command.tau.copy(), float(loop.state), float(loop.fault.value), loop._tick.memory_next.copy()
             numbers = float(fresh), float(trigger if k == 0 else 0), self.lateness
-            self.rows.append(((loop._measured.copy(), wanted.copy(), *numbers), result))
+            self.rows.append(((loop._state.numbers.copy(), wanted.copy(), *numbers), result))
             self.lateness = self.clock.now() - scheduled
 
     def task(self, ticks, size=0.3):

@@ -21,7 +21,7 @@ from appell_lab.campaigns.control_robots import robot_files
 
 ROBOTS = ("ur3_robot", "ur5_robot", "kinova", "z1", "TwoDofs")
 SETTINGS = {"duration": 6.0, "starts": 1, "iterations": 5}  # of the excitation
-FRICTION_SHARE = 0.05  # dry and viscous friction of the real robot, over the torque of slow motions
+FRICTION_SHARE = 0.01  # dry and viscous friction of the real robot, over the torque of slow motions
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def run_chain(path: Path, folder: Path) -> Chain:
     fitted = ap.load(fit, physical=False)
     rng = np.random.default_rng(0)
     q, v, a = (rng.uniform(-1.0, 1.0, (200, model.nq)) for _ in range(3))
-    true, found = (ap.Dynamics(x).inverse_dynamics(q, v, a) for x in (real, fitted))
+    true, fitted_tau = (ap.Dynamics(x).inverse_dynamics(q, v, a) for x in (real, fitted))
     scale = np.sqrt(np.mean(true**2, axis=0)).max()
     rows = zip(fitted.actuators, (frictions[name] for name in model.actuator_names), strict=True)
     friction = max(
@@ -84,7 +84,7 @@ def run_chain(path: Path, folder: Path) -> Chain:
     )
     return Chain(
         path.stem,
-        float((np.sqrt(np.mean((found - true) ** 2, axis=0)) / scale).max()),
+        float((np.sqrt(np.mean((fitted_tau - true) ** 2, axis=0)) / scale).max()),
         float(friction),
         (_following(log), _following(again)),
         _python_run(real, bare, plan, folder / "python.log") == ap.Record.read(log).data.tobytes(),

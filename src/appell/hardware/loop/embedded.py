@@ -7,8 +7,8 @@
         write(command);                                                         zeros unless mode is 2 or 3
     }
 
-    state         what the device measures, in the order of `servo.layout`; finite numbers. For a measurement that is
-                  not a number pass the last state and fresh = 0
+    state         what the device measures, in the order of `servo.layout`; finite numbers, zeros for what it does not
+                  measure. For a measurement that is not a number pass the last state and fresh = 0
     reference     q_d, v_d and a_d of this period; its start and its limits are the caller's responsibility
     trigger       a command of `Trigger` (ARM 1, DISARM 2, START 3, STOP 4, CLEAR 5) or 0; ignored in states that do not
                   allow it, before enough states have been read, and for ARM outside the limits of position
