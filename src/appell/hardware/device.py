@@ -8,6 +8,9 @@ disable   bring the robot into its safe state; must work at any time, also repea
 clear     reset a fault of the robot, on the command of a person
 close     disconnect; the robot is in its safe state
 
+A device that does not measure its position exactly at power-on also has `travel`, an array with the distance that every
+actuator must move (rad or m) to find its exact position, and `home()`, which returns the exact positions afterwards.
+
 A device measures and moves the actuators of a system, in the order of its declared names: the joints of an arm, the
 motors of a parallel robot. Life cycle, limits, safe stop, deadlines and log belong to the loop. The device declares how
 it behaves without a loop: `heartbeat` seconds after the last command it enters its safe state by itself.
@@ -63,9 +66,11 @@ class DeviceInfo:
     speed, torque : tuple of float, optional
         Largest speeds and torques that the device accepts, in rad/s or m/s, and N m or N.
     measures : tuple of str
-        Those of q, v and tau that the device measures; the others are NaN in its states.
+        Those of q, v and tau that the device measures; the others stay zero in its states.
     sensors : mapping of str to int
         Names and sizes of further sensors, such as {"wrench": 6}.
+    resolution : tuple of float, optional
+        Steps of the torques that the device can apply, in N m or N; by default any torque is possible.
     """
 
     name: str
@@ -81,6 +86,7 @@ class DeviceInfo:
     torque: tuple[float, ...] | None = None
     measures: tuple[str, ...] = ("q", "v", "tau")
     sensors: Mapping[str, int] = field(default_factory=dict)
+    resolution: tuple[float, ...] | None = None
 
 
 class JointState:
@@ -124,9 +130,10 @@ class JointCommand:
     In impedance mode the drives apply tau + kp (q - measured q) + kd (v - measured v).
     """
 
-    def __init__(self, n: int):
-        self.numbers = np.zeros(5 * n)
-        self.q, self.v, self.tau, self.kp, self.kd = self.numbers.reshape(5, n)
+    def __init__(self, n: int, numbers: np.ndarray | None = None):
+        self.numbers: np.ndarray = np.zeros(5 * n) if numbers is None else numbers
+        blocks: list[np.ndarray] = list(self.numbers.reshape(5, n))
+        self.q, self.v, self.tau, self.kp, self.kd = blocks
 
 
 class Device(Protocol):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,13 @@ class Response:
         return self.q[:, list(self.controlled_indices)] - target
 
 
-def closed_loop(controller: Controller, plant: Plant, reference: Reference, settle: float = 0.0) -> Response:
+def closed_loop(
+    controller: Controller,
+    plant: Plant,
+    reference: Reference,
+    settle: float = 0.0,
+    sensors: Mapping[str, Callable[[Plant], Any]] | None = None,
+) -> Response:
     """Simulate a controller that follows a reference from the current state of a plant.
 
     Parameters
@@ -43,6 +51,8 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
         With the period of the controller.
     settle : float
         Time in s for which the end of the reference is held.
+    sensors : mapping of str to callable, optional
+        Functions of the plant that compute the further measurements of the law, by name.
 
     Returns
     -------
@@ -86,7 +96,9 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
     end = reference.end
     for k in range(ticks):
         q[k], v[k] = plant.q, plant.v
-        tau[k] = controller(q[k], v[k], reference.samples[k] if k < len(reference) else end)
+        measured = {name: sensor(plant) for name, sensor in (sensors or {}).items()}
+        target = reference.samples[k] if k < len(reference) else end
+        tau[k] = controller(q[k], v[k], target, time=t[k], **measured)
         plant(tau[k], period)
     invalid = ~np.isfinite(tau)
     if invalid.any():
