@@ -5,6 +5,8 @@
 .npz        the complete record, bit for bit, including the motion between rows; or any archive with one array per
             column or block of columns
 .parquet    the columns; units, metadata and events as the metadata of the file; requires pyarrow
+.mcap       standard messages of ROS 2 and the complete record (`bags.rows`); or an MCAP file of other programs
+.db3        the same as an SQLite file; a name without an ending is the folder of a ROS 2 bag with an MCAP file
 .log        the journal of a control loop, read only (`journal`)
 
 Records of many motions are stored as .npz, one array per block, or as .zarr, of which other programs can read parts;
@@ -18,7 +20,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path as FilePath
 from typing import IO, Any
@@ -28,9 +30,11 @@ import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError, Hint, needed_package, unknown_name
 from appell.files import check_target, replacing
+from appell.motion.bags.bag import read_bag
+from appell.motion.bags.rows import write_db3, write_folder, write_mcap
 from appell.motion.curve import Curve
 from appell.motion.event import Event
-from appell.motion.journal import read_journal
+from appell.motion.journal import changes, read_journal
 from appell.motion.record import Record
 from appell.motion.records import Records
 from appell.motion.titles import titles
@@ -235,8 +239,33 @@ def read_parquet(path: FilePath) -> dict[str, Any]:
     return {"columns": names, "data": data, **metadata_of(texts, str(path))}
 
 
-WRITERS = {".csv": write_csv, ".npz": write_npz, ".parquet": write_parquet}
-READERS = {".csv": read_csv, ".npz": read_npz, ".parquet": read_parquet, ".log": read_journal}
+def _plain_metadata(record: Record) -> dict[str, Any]:
+    return {name: json.loads(text) for name, text in metadata_texts(record).items()}
+
+
+def _write_mcap(record: Record, file: IO[bytes]) -> None:
+    write_mcap(record, file, _plain_metadata(record))
+
+
+def read_bag_fields(path: FilePath, topics: Sequence[str] = (), clock: str = "header") -> dict[str, Any]:
+    """Return the fields of the record in a bag."""
+    fields = read_bag(path, topics, clock)
+    if "metadata" in fields:  # of appell
+        texts = {name: json.dumps(part) for name, part in fields.pop("metadata").items()}
+        fields |= metadata_of(texts, str(path))
+        fields["events"] = fields["events"] or tuple(changes(fields["columns"], fields["data"], fields["about"]))
+    return fields
+
+
+WRITERS = {".csv": write_csv, ".npz": write_npz, ".parquet": write_parquet, ".mcap": _write_mcap}
+BAGS = (".mcap", ".db3", "")  # "": a folder
+READERS = {
+    ".csv": read_csv,
+    ".npz": read_npz,
+    ".parquet": read_parquet,
+    ".log": read_journal,
+    **dict.fromkeys(BAGS, read_bag_fields),
+}
 MAX_FILE_BYTES = 2_000_000_000
 MAX_TEXT_BYTES = 200_000_000  # text takes about ten times its size in memory while it is parsed
 TIME_NAMES = ("t", "time", "timestamp", "stamp")
@@ -244,19 +273,42 @@ TIME_NAMES = ("t", "time", "timestamp", "stamp")
 
 def write_record(record: Record, path: str | FilePath, overwrite: bool) -> None:
     """Write the record to a file in the format of its ending."""
-    path = check_target(path, tuple(WRITERS), overwrite)
-    with replacing(path, "the record") as part, part.open("wb") as file:
-        WRITERS[path.suffix.lower()](record, file)
+    suffix = FilePath(path).suffix.lower()
+    path = check_target(path, (*WRITERS, ".db3", ""), overwrite, folder=not suffix)
+    with replacing(path, "the record") as part:
+        if not suffix:
+            write_folder(record, part, path.name, _plain_metadata(record))
+        elif suffix == ".db3":
+            write_db3(record, part, _plain_metadata(record))
+        else:
+            with part.open("wb") as file:
+                WRITERS[suffix](record, file)
 
 
-def read_record(path: FilePath, columns: Mapping[str, str]) -> Record:
-    """Return the record in a file; `columns` maps titles of the record to titles in the file."""
-    source, suffix = str(path), path.suffix.lower()
-    if suffix not in READERS:
+def read_record(
+    path: FilePath, columns: Mapping[str, str], topics: Sequence[str] = (), clock: str = "header"
+) -> Record:
+    """Return the record in a file.
+
+    Parameters
+    ----------
+    path
+        Name of the file, or of the folder of a bag.
+    columns
+        Titles in the file by title in the record.
+    topics, clock
+        Topics and clock of a bag, see `bags.bag.read_bag`.
+    """
+    source, suffix = str(path), "" if path.is_dir() else path.suffix.lower()
+    if suffix not in READERS or not (suffix or path.is_dir()):
         raise DescriptionError(
             f"'{path.name}' cannot be read as a record.",
-            expected=f"a name that ends in {', '.join(READERS)}",
+            expected=f"a name that ends in {', '.join(filter(None, READERS))}, or the folder of a ROS 2 bag",
             source=source,
+        )
+    if (topics or clock != "header") and suffix not in BAGS:
+        raise ArgumentError(
+            f"{source} has no topics and one clock.", expected="a bag, if topics or a clock are selected"
         )
     try:
         size = path.stat().st_size
@@ -264,7 +316,7 @@ def read_record(path: FilePath, columns: Mapping[str, str]) -> Record:
         raise DescriptionError(f"the record cannot be read: {error.strerror}.", source=source) from None
     if size > (limit := MAX_TEXT_BYTES if suffix == ".csv" else MAX_FILE_BYTES):
         raise DescriptionError(f"the file is larger than {limit // 10**6} MB.", source=source)
-    content = READERS[suffix](path)
+    content = read_bag_fields(path, topics, clock) if suffix in BAGS else READERS[suffix](path)
     return Record(**content | _renamed(content, columns, source), source=source)
 
 

@@ -26,6 +26,9 @@ QUANTITIES = {
     "qd": "rad or m",
     "vd": "rad/s or m/s",
     "ad": "rad/s² or m/s²",
+    "taud": "N m or N",
+    "wrench": "N or N m",
+    "pose": "m or 1",
     "integral": "rad s or m s",
     "gap": "rad or m",
     "memory": "",  # of a law
