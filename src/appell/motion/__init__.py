@@ -6,8 +6,9 @@ Record.read("motion.csv").path()               file -> record -> path
 lift(robot, path)                              path of the independent joints -> record of all coordinates of a robot
 """
 
+from appell.motion.clock import ClockReport
 from appell.motion.event import Event
-from appell.motion.journal import JournalWriter
+from appell.motion.journal import JournalWriter, open_journal
 from appell.motion.measurement import measured
 from appell.motion.path import Path
 from appell.motion.paths.fourier import Fourier
@@ -21,6 +22,7 @@ from appell.motion.records import Records
 
 __all__ = [
     "CartesianLine",
+    "ClockReport",
     "Event",
     "Fourier",
     "Interpolated",
@@ -33,6 +35,7 @@ __all__ = [
     "Spline",
     "lift",
     "measured",
+    "open_journal",
     "time_optimal",
     "zyz",
 ]

@@ -4,7 +4,8 @@ Stamps s₁ … sₙ in the order of the file are divided by their running maxim
 first stamp a on, is
 
     late       if rows in [a, m] are as many as the period T allows: it fills a hole, and the rows are sorted        (1)
-    a jump     if there are 1.5 times as many: the clock was set back, and all following stamps are moved forward    (2)
+    a jump     if there are 1.5 times as many, or if it lies before the first row: the clock was set back, and all
+               following stamps are moved forwards                                                                (2)
 
 so that the first follows the row before it by T, or by the difference of their arrival times if these are known. A step
 forwards that the arrival times do not show is also a jump. Without arrival times it cannot be distinguished from a gap.
@@ -21,7 +22,8 @@ import numpy as np
 from appell.errors import DescriptionError
 
 GAP_RATIO = 3.0  # of the median time between rows: a longer interval is a gap, over which nothing is computed
-CROWDED = 1.5  # of (1) and (2)
+CROWDED = 1.5  # of (2)
+LATE_ROWS = 3  # more rows before the first one are a jump
 MAX_JUMPS = 100
 MIN_JUMP_S = 0.05  # of a step forwards; arrival times vary by less
 NEIGHBOURS = 20  # rows on each side whose median delay shows a jump
@@ -62,23 +64,31 @@ class ClockReport:
     late: tuple[Incident, ...] = ()
     jumps: tuple[Incident, ...] = ()
 
+    def repairs(self) -> list[str]:
+        """Return one sentence per kind of irregularity that was repaired, with times."""
+        sizes = _listed(jump.size for jump in self.jumps)
+        return [
+            *_sentence("row", self.late, " out of order", "at", "sorted"),
+            *_sentence("jump", self.jumps, f" of the clock ({sizes})", "at", "removed"),
+        ]
+
     def sentences(self) -> list[str]:
         """Return one sentence per kind of irregularity, with times."""
         longest = max((gap.size for gap in self.gaps), default=0.0)
-        texts = {
-            f"gaps, the longest {longest:.4g} s, after %; each side is used separately": self.gaps,
-            "repeated times, at %; the first row of each is used": self.duplicates,
-            "rows out of order, at %; they were sorted": self.late,
-            f"jumps of the clock ({_listed(jump.size for jump in self.jumps)}), at %; they were removed": self.jumps,
-        }
         out = [
-            f"t: {len(kind)} {text.replace('%', f't = {_listed(incident.time for incident in kind)}')}"
-            for text, kind in texts.items()
-            if kind
+            *_sentence("gap", self.gaps, f", the longest {longest:.4g} s", "after", "each side is used separately"),
+            *_sentence("repeated time", self.duplicates, "", "at", "the first row of each is used"),
+            *self.repairs(),
         ]
         if self.jitter > 0.1 * self.period:
             out.append(f"t: the time between rows varies by {self.jitter:.3g} s about {self.period:.4g} s")
         return out
+
+
+def _sentence(noun: str, incidents: Sequence[Incident], detail: str, word: str, action: str) -> list[str]:
+    times = _listed(incident.time for incident in incidents)
+    plural = "" if len(incidents) == 1 else "s"
+    return [f"t: {len(incidents)} {noun}{plural}{detail}, {word} t = {times}; {action}"] if incidents else []
 
 
 def _listed(values: Any) -> str:
@@ -167,7 +177,8 @@ def ordered(
             last, first = top[row - 1], s[row:end].min()
             near = s[np.searchsorted(top, first) : end]
             crowd = np.count_nonzero((near >= first) & (near <= last))
-            if jumped := bool(period and crowd > CROWDED * ((last - first) / period + 1)):
+            crowded = period and crowd > CROWDED * ((last - first) / period + 1)
+            if jumped := bool(crowded or (end - row > LATE_ROWS and first < s[:row].min())):
                 moved(row, last)
                 done = row
                 break

@@ -18,13 +18,16 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
 from appell.files import check_target
 from appell.motion.event import Event
+
+if TYPE_CHECKING:
+    from appell.motion.bags.rows import McapJournal
 
 MAGIC = b"appell log 2\n"
 PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
@@ -113,6 +116,17 @@ class JournalWriter:
         stored = self.rows - self.lost
         os.ftruncate(self._file.fileno(), self._start + stored * 8 * len(self.columns))
         self._file.close()
+
+
+def open_journal(
+    path: str | FilePath, columns: Sequence[str], header: Mapping[str, Any]
+) -> JournalWriter | McapJournal:
+    """Return the writer of a journal: an MCAP file if the name ends in .mcap; the parameters are those of both."""
+    if FilePath(path).suffix.lower() == ".mcap":
+        from appell.motion.bags.rows import McapJournal
+
+        return McapJournal(path, columns, header)
+    return JournalWriter(path, columns, header)
 
 
 def read_journal(path: FilePath) -> dict[str, Any]:

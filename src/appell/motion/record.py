@@ -254,6 +254,13 @@ class Record(Titled):
         units = {titles.get(title, title): unit for title, unit in self.units.items()}
         return replace(self, columns=tuple(titles.get(title, title) for title in self.columns), units=units)
 
+    def without(self, titles: Sequence[str]) -> Record:
+        """Return the record without some columns."""
+        kept = [k for k, title in enumerate(self.columns) if title not in titles]
+        columns = tuple(self.columns[k] for k in kept)
+        units = {title: unit for title, unit in self.units.items() if title in columns}
+        return replace(self, columns=columns, data=self.data[:, kept], units=units)
+
     def path(self, names: Sequence[str] = ()) -> Interpolated | Spline:
         """Return a path through the rows: quintics if there are v and a, else a cubic spline at rest at its ends.
 

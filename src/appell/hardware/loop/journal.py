@@ -23,7 +23,7 @@ from appell.dynamics.moving import made_by, moving_dynamics
 from appell.hardware.cabinet.hardware import signal_columns
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.supervisor import SENTENCE, Policy, State
-from appell.motion.journal import JournalWriter
+from appell.motion.journal import open_journal
 from appell.motion.titles import titles
 
 HEAD = ("t", "tick", "woke", "done", "state", "fault", "commands", "fresh")
@@ -58,7 +58,7 @@ class Journal:
                 "fault": {str(fault.value): sentence for fault, sentence in SENTENCE.items()},
             },
         }
-        self.writer = JournalWriter(path, tuple(columns(servo)), header)
+        self.writer = open_journal(path, tuple(columns(servo)), header)
         n, nu = servo.system.nq, servo.system.nu
         self.wiring, self._logged = servo.wiring, servo.memory.at["gap"].stop
         sizes = np.cumsum([len(HEAD), servo.layout.size, self._logged, 3 * n, nu])

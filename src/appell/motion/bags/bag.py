@@ -25,13 +25,12 @@ from appell.errors import ArgumentError, DescriptionError, Hint, ModelWarning, u
 from appell.motion.bags.messages import DEFINITIONS, JOINT_STATE, POSE, TRAJECTORY, Structure, decoded
 from appell.motion.bags.rows import JOINT_FIELDS, NS, PARTS, RECORD_TOPIC, own_fields
 from appell.motion.bags.storage import Channel, Group, storages
-from appell.motion.clock import GAP_RATIO, ordered
+from appell.motion.clock import GAP_RATIO, clock_report, ordered
 from appell.motion.titles import parse, titles
 
 POINT_FIELDS = {"q": "positions", "v": "velocities", "a": "accelerations", "tau": "effort"}
 READABLE = (JOINT_STATE, TRAJECTORY, *PARTS)
 CLOCKS = ("header", "log")
-KIND_TEXTS = {"late": "messages out of order", "jumps": "jumps of the clock"}
 
 
 @dataclass
@@ -244,10 +243,8 @@ def _merged(series: list[Series], clock: str, remarks: list[str], source: str) -
     for k, each in enumerate(series):
         raw = each.stamps if clock == "header" else each.arrival
         result = ordered(raw, 1e-9, each.arrival if clock == "header" else None, source, start)
-        if result.repairs:
-            kinds = " and ".join(f"{len(found)} {KIND_TEXTS[kind]}" for kind, found in result.repairs.items())
-            first = min(found[0][0] for found in result.repairs.values())
-            remarks.append(f"topic {each.topic} has {kinds}, the first at t = {first:.6g} s; `record.clock` lists them")
+        report = clock_report((result.stamps - start) / NS, result.repairs)
+        remarks += [f"topic {each.topic}, {sentence}" for sentence in report.repairs()]
         for kind, found in result.repairs.items():
             repairs.setdefault(kind, []).extend(found)
         series[k] = replace(each, stamps=result.stamps, values=each.values[result.order])

@@ -32,6 +32,7 @@ RECORD = struct.Struct("<BQ")
 MESSAGE_HEAD = struct.Struct("<BQHIQQ")  # opcode, length, channel, sequence, log time, publish time
 MESSAGE_HEAD_BYTES = MESSAGE_HEAD.size
 CHUNK_HEAD = struct.Struct("<QQQII")  # first and last time, size, checksum, length of the compression's name
+SQLITE_MAGIC = b"SQLite format 3\0"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 MAX_CHUNK_BYTES = 2_000_000_000
 STORAGES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
@@ -172,41 +173,51 @@ class Storage:
         )
 
     def _read_sqlite(self, content: bytes) -> None:
+        page_bytes, pages = int.from_bytes(content[16:18]), int.from_bytes(content[28:32])
+        size = min(pages * page_bytes, MAX_CHUNK_BYTES) if content.startswith(SQLITE_MAGIC) else 0
+        if cut := len(content) < size:  # keep complete pages; SQLite stops at the first of those that are missing
+            content = content[: len(content) // page_bytes * page_bytes].ljust(size, b"\0")
         try:
-            with closing(self._database(content)) as database:
+            with closing(self._database(content, cut)) as database:
                 for number, *names in database.execute("SELECT id, name, type, serialization_format FROM topics"):
                     self.channels[number] = Channel(*names)
                 for number, time, data in database.execute("SELECT topic_id, timestamp, data FROM messages"):
+                    if not isinstance(data, bytes):
+                        raise sqlite3.DatabaseError("a message is not binary")
                     self._add(number, time, self._decompressed("zstd", data) if data[:4] == ZSTD_MAGIC else data)
         except sqlite3.Error as error:
             if not self.channels:
                 raise DescriptionError(f"the bag cannot be read: {error}.", source=str(self.path)) from None
             self.remarks.append(f"{self.path.name} is cut or damaged ({error}); its readable part is used")
 
-    def _database(self, content: bytes) -> sqlite3.Connection:
-        if self.path.suffix.lower() == ".db3":  # with the write-ahead log beside it, if there is one
+    def _database(self, content: bytes, cut: bool) -> sqlite3.Connection:
+        if self.path.suffix.lower() == ".db3" and not cut:  # with the write-ahead log beside it, if there is one
             return sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)
         database = sqlite3.connect(":memory:")
         database.deserialize(content)
         return database
 
 
-def storages(path: FilePath) -> Iterator[Storage]:
-    """Yield the files of a bag: one file, or those of a folder in the order of their numbers."""
-    parts = [path]
-    if path.is_dir():
-        parts = [part for part in path.iterdir() if part.name.lower().endswith(STORAGES)]
-    if not parts:
-        raise DescriptionError(
-            "the folder is not a ROS 2 bag.", expected=f"files that end in {', '.join(STORAGES)}", source=str(path)
-        )
+def bag_parts(folder: FilePath) -> list[FilePath]:
+    """Return the files of messages in a folder, in the order of their numbers; none if it is not a ROS 2 bag."""
 
     def number(part: FilePath) -> tuple[int, str]:
         digits = re.findall(r"_(\d+)\.", part.name)
         return (int(digits[-1]) if digits else 0), part.name
 
+    parts = folder.iterdir() if folder.is_dir() else ()
+    return sorted((part for part in parts if part.name.lower().endswith(STORAGES)), key=number)
+
+
+def storages(path: FilePath) -> Iterator[Storage]:
+    """Yield the files of a bag: one file, or those of a folder in the order of their numbers."""
+    parts = bag_parts(path) if path.is_dir() else [path]
+    if not parts:
+        raise DescriptionError(
+            "the folder is not a ROS 2 bag.", expected=f"files that end in {', '.join(STORAGES)}", source=str(path)
+        )
     count = 0
-    for part in sorted(parts, key=number):
+    for part in parts:
         storage = Storage(part, count)
         count = storage.count
         yield storage
