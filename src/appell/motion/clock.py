@@ -104,7 +104,7 @@ def clock_report(t: np.ndarray, repairs: Mapping[str, Sequence] | None = None) -
     period = float(np.median(positive)) if len(positive) else 0.0
     gap = step > GAP_RATIO * period
     regular = step[(step > 0.0) & ~gap]
-    incidents = {kind: tuple(Incident(*each) for each in found) for kind, found in (repairs or {}).items()}
+    incidents = {kind: tuple(Incident(*each) for each in rows) for kind, rows in (repairs or {}).items()}
     return ClockReport(
         period,
         float(np.std(regular)) if len(regular) else 0.0,

@@ -410,7 +410,7 @@ def _units_by_limits(record: Record, system: System) -> Iterator[tuple[str, str,
         si_unit = FORCES[base] if kind == "tau" else base
         evidence = f"{kind}_{names[k]} reaches {size[k]:.4g}, and its limit is {limit[k]:.4g} {si_unit}"
         if (excess[judged & free] * in_si(unit)[1] < MAX_EXCESS_IN_OTHER_UNIT).all():
-            like = [name for name, own in zip(names, unit_of, strict=True) if own == base]
+            like = [name for name, joint_unit in zip(names, unit_of, strict=True) if joint_unit == base]
             yield from ((title, unit, evidence) for title in titles(kind, like))
         else:
             counts = kind == "q" and (record[kind] == np.rint(record[kind])).all()

@@ -91,8 +91,8 @@ def _messages(path: FilePath) -> tuple[Counter[Channel], dict[Channel, Messages]
                 counts[channel] += len(group.times)
                 if channel.encoding == "cdr" and channel.type in DEFINITIONS:
                     target = messages.setdefault(channel, {}).setdefault(length, Group([], [], []))
-                    for own, more in zip(target, group, strict=True):
-                        own.extend(more)  # type: ignore[arg-type]
+                    for values, more in zip(target, group, strict=True):
+                        values.extend(more)  # type: ignore[arg-type]
     except OSError as error:
         raise DescriptionError(f"the bag cannot be read: {error.strerror or error}.", source=str(path)) from None
     return counts, messages, remarks
@@ -141,16 +141,16 @@ def _series(channel: Channel, messages: Messages, remarks: list[str], source: st
     parts: dict[frozenset[str], list[tuple]] = {}
     for structure, rows, index, log in _groups(channel, messages, source):
         decode = read.get(channel.type, _part)
-        names, stamps, arrival, blocks, place = decode(channel, structure, rows, index, log, remarks)
+        names, stamps, arrival, blocks, index = decode(channel, structure, rows, index, log, remarks)
         frame = structure.texts["header.frame_id"]
-        parts.setdefault(frozenset(names), []).append((names, stamps, arrival, blocks, place, frame))
+        parts.setdefault(frozenset(names), []).append((names, stamps, arrival, blocks, index, frame))
     series = []
     for group in parts.values():
         quantities = list(dict.fromkeys(key for _, _, _, blocks, _, _ in group for key in blocks))
         names = group[0][0]
-        place = np.concatenate([part[4] for part in group])
-        order = np.argsort(place, kind="stable")
-        values = np.full((len(place), len(quantities) * len(names)), np.nan)
+        index = np.concatenate([part[4] for part in group])
+        order = np.argsort(index, kind="stable")
+        values = np.full((len(index), len(quantities) * len(names)), np.nan)
         row = 0
         for own_names, stamps, _, blocks, _, _ in group:
             take = [own_names.index(name) for name in names]
@@ -163,7 +163,7 @@ def _series(channel: Channel, messages: Messages, remarks: list[str], source: st
         heading = tuple(title for quantity in quantities for title in titles(quantity, names))
         series.append(Series(channel.topic, channel.type, heading, stamps, arrival, values[order], group[0][5]))
         if channel.type == TRAJECTORY:
-            series[-1] = _replaced_points(series[-1], place[order])
+            series[-1] = _replaced_points(series[-1], index[order])
     return series
 
 
@@ -245,8 +245,8 @@ def _merged(series: list[Series], clock: str, remarks: list[str], source: str) -
         result = ordered(raw, 1e-9, each.arrival if clock == "header" else None, source, start)
         report = clock_report((result.stamps - start) / NS, result.repairs)
         remarks += [f"topic {each.topic}, {sentence}" for sentence in report.repairs()]
-        for kind, found in result.repairs.items():
-            repairs.setdefault(kind, []).extend(found)
+        for kind, incidents in result.repairs.items():
+            repairs.setdefault(kind, []).extend(incidents)
         series[k] = replace(each, stamps=result.stamps, values=each.values[result.order])
     base = series[0]
     start = int(base.stamps[0])
@@ -267,12 +267,12 @@ def _at(stamps: np.ndarray, series: Series) -> np.ndarray:
     """Return the values of a series at other times: interpolated, and NaN outside of its times and in its gaps."""
     if np.array_equal(stamps, series.stamps):
         return series.values
-    own, rows = np.unique(series.stamps, return_index=True)
+    times, rows = np.unique(series.stamps, return_index=True)
     values = series.values[rows]
     if series.type == POSE:  # quaternions: the same rotation has two signs
         flips = np.cumprod(np.where((values[1:, 3:] * values[:-1, 3:]).sum(axis=1) < 0.0, -1.0, 1.0))
         values[1:, 3:] *= flips[:, None]
-    t, at = (own - own[0]) / NS, (stamps - own[0]) / NS
+    t, at = (times - times[0]) / NS, (stamps - times[0]) / NS
     result = np.column_stack([np.interp(at, t, column, np.nan, np.nan) for column in values.T])
     if series.type == POSE:
         result[:, 3:] /= np.linalg.norm(result[:, 3:], axis=1, keepdims=True)
@@ -281,6 +281,6 @@ def _at(stamps: np.ndarray, series: Series) -> np.ndarray:
         k = np.clip(np.searchsorted(t, at) - 1, 0, len(step) - 1)
         in_gap = (step[k] > GAP_RATIO * np.median(step)) & (at > t[k]) & (at < t[k + 1])
         result[in_gap] = np.nan
-    exact = np.isin(stamps, own)
-    result[exact] = values[np.searchsorted(own, stamps[exact])]
+    exact = np.isin(stamps, times)
+    result[exact] = values[np.searchsorted(times, stamps[exact])]
     return result

@@ -65,6 +65,13 @@ _PARTS = {
     ),
 }
 DEFINITIONS = {name: f"\n{'=' * 80}\n".join(parts) + "\n" for name, parts in _PARTS.items()}  # as MCAP files store them
+HASHES = {  # of the definitions (REP 2016), which readers compare
+    JOINT_STATE: "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e",
+    WRENCH: "RIHS01_8dc3deaf06b2ab281f9f9a742a8961c328ca7cec16e3fd6586d3a5c83fa78f77",
+    POSE: "RIHS01_10f3786d7d40fd2b54367835614bff85d4ad3b5dab62bf8bca0cc232d73b4cd8",
+    TEXT: "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18",
+    NUMBERS: "RIHS01_1025ddc6b9552d191f89ef1a8d2f60f3d373e28b283d8891ddcc974e8c55397f",
+}
 FORMATS = {"int32": "i4", "uint32": "u4", "float64": "f8"}
 ENCAPSULATION_BYTES = 4
 LITTLE, BIG = b"\0\1\0\0", b"\0\0\0\0"

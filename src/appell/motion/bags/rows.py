@@ -20,7 +20,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
 from appell.files import check_target
-from appell.motion.bags.messages import JOINT_STATE, NUMBERS, POSE, TEXT, WRENCH, Structure, encoded
+from appell.motion.bags.messages import HASHES, JOINT_STATE, NUMBERS, POSE, TEXT, WRENCH, Structure, encoded
 from appell.motion.bags.storage import MESSAGE, MESSAGE_HEAD_BYTES, RECORD, McapWriter, write_sqlite
 from appell.motion.journal import new_journal
 from appell.motion.titles import parse
@@ -49,7 +49,7 @@ class Template(NamedTuple):
     topic: str
     type: str
     message: bytes
-    places: list[tuple[int, int]]
+    positions: list[tuple[int, int]]
 
     @staticmethod
     def of(topic: str, kind: str, content: Mapping[str, Any], numbers: Mapping[int, tuple[str, int]]) -> Template:
@@ -78,7 +78,7 @@ def templates(columns: Sequence[str], frames: Mapping[str, str], exact_times: bo
             if topic and all(title in index for title in of_topic):
                 frame = {"header.frame_id": frames.get(f"/{topic}", "")}
                 out.append(Template.of(f"/{topic}", kind, frame, {index[title]: at for title, at in of_topic.items()}))
-    done = {column for template in out for column, _ in template.places}
+    done = {column for template in out for column, _ in template.positions}
     left = [k for k in range(len(columns)) if k not in done and (k or exact_times)]
     if left:
         numbers = {column: ("data", k) for k, column in enumerate(left)}
@@ -119,7 +119,7 @@ class Rows:
         parts = np.column_stack([ns // NS, ns % NS]).astype("<u4").view(np.uint8)
         for template in self.templates:
             rows = np.tile(np.frombuffer(template.message, np.uint8), (len(data), 1))
-            for column, start in template.places:
+            for column, start in template.positions:
                 rows[:, start : start + 8] = data[:, column, None].astype("<f8").view(np.uint8)
             if template.type != NUMBERS:
                 rows[:, STAMP] = parts
@@ -162,9 +162,9 @@ class McapRows:
             records += [np.tile(head, (count, 1)), sequence, times, block]
             offsets.append(size)
             size += RECORD.size + length
-        places = np.arange(count)[:, None] * size + offsets
+        positions = np.arange(count)[:, None] * size + offsets
         channels = np.tile([*blocks], count)
-        self._writer.chunk(np.hstack(records).tobytes(), np.repeat(ns, len(blocks)), channels, places.ravel())
+        self._writer.chunk(np.hstack(records).tobytes(), np.repeat(ns, len(blocks)), channels, positions.ravel())
         self._sequence += count
 
     def close(self) -> None:
@@ -205,8 +205,8 @@ def write_folder(record: Any, folder: FilePath, name: str, metadata: Mapping[str
     counts = {topic: 1 if topic == RECORD_TOPIC else len(record) for topic in rows.topics}
     topics = "".join(
         f"    - topic_metadata:\n        name: {json.dumps(topic)}\n        type: {rows.topics[topic]}\n"
-        "        serialization_format: cdr\n        offered_qos_profiles: []\n        type_description_hash: ''\n"
-        f"      message_count: {count}\n"
+        "        serialization_format: cdr\n        offered_qos_profiles: []\n"
+        f"        type_description_hash: {HASHES[rows.topics[topic]]}\n      message_count: {count}\n"
         for topic, count in counts.items()
     )
     path = json.dumps(file_name, ensure_ascii=False)
@@ -248,7 +248,7 @@ def own_fields(groups: Groups, source: str) -> dict[str, Any]:
         data = np.empty((count, len(columns)))
         data[:, 0] = (blocks[0][2][:count] - start) / NS
         for template, rows, _ in blocks:
-            for column, first in template.places:
+            for column, first in template.positions:
                 data[:, column] = np.ascontiguousarray(rows[:count, first : first + 8]).view("<f8")[:, 0]
         return {"columns": columns, "data": data, "metadata": head}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:

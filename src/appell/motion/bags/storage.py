@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import sqlite3
 import struct
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +22,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from appell.errors import DescriptionError, needed_package
-from appell.motion.bags.messages import DEFINITIONS
+from appell.motion.bags.messages import DEFINITIONS, HASHES
 
 MAGIC = b"\x89MCAP0\r\n"
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
@@ -162,9 +161,8 @@ class Storage:
     def _decompressed(self, compression: str, data: bytes) -> bytes:
         """Return the content of compressed bytes, as far as they are present."""
         if compression == "zstd":
-            module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-            zstd = needed_package(module, f"{self.path.name} with zstd compression", "appell[ros]")
-            return zstd.ZstdDecompressor().decompress(data)
+            zstd = needed_package("zstandard", f"{self.path.name} with zstd compression", "appell[ros]")
+            return zstd.ZstdDecompressor().decompressobj().decompress(data)
         if compression == "lz4":
             lz4 = needed_package("lz4.frame", f"{self.path.name} with LZ4 compression", "appell[ros]")
             return lz4.LZ4FrameDecompressor().decompress(data)
@@ -253,15 +251,15 @@ class McapWriter:
         size, no_compression = len(records), struct.pack("<I", 0)
         content = struct.pack("<QQQI", first, last, size, zlib.crc32(records)) + no_compression
         self._record(CHUNK, content + struct.pack("<Q", size), records)
-        length, index_start, places = self._at - start, self._at, b""
+        length, index_start, positions = self._at - start, self._at, b""
         for channel in np.unique(channels).tolist():
             of_channel = channels == channel
-            places += struct.pack("<HQ", channel, self._at)
+            positions += struct.pack("<HQ", channel, self._at)
             entries = np.column_stack([times[of_channel], offsets[of_channel]]).astype("<u8").tobytes()
             self._record(MESSAGE_INDEX, struct.pack("<HI", channel, len(entries)) + entries)
             self._counts[channel] += int(of_channel.sum())
         self._span = [min(self._span[0], first), max(self._span[1], last)]
-        index = struct.pack("<QQQQI", first, last, start, length, len(places)) + places
+        index = struct.pack("<QQQQI", first, last, start, length, len(positions)) + positions
         index += struct.pack("<Q", self._at - index_start) + no_compression + struct.pack("<QQ", size, size)
         self._chunks.append(_framed(CHUNK_INDEX, index))
         self._file.flush()
@@ -317,9 +315,9 @@ def write_sqlite(path: FilePath, topics: dict[str, str], messages: Iterator[tupl
     """Write messages as an SQLite file of a bag: channel (from 1), log time in ns, content."""
     with closing(sqlite3.connect(path)) as database:
         database.executescript(TABLES)
-        rows = [(k, topic, name, "cdr", "", "") for k, (topic, name) in enumerate(topics.items(), start=1)]
+        rows = [(k, topic, name, "cdr", "", HASHES[name]) for k, (topic, name) in enumerate(topics.items(), start=1)]
         database.executemany("INSERT INTO topics VALUES (?, ?, ?, ?, ?, ?)", rows)
-        types = [(name, "ros2msg", DEFINITIONS[name], "") for name in dict.fromkeys(topics.values())]
+        types = [(name, "ros2msg", DEFINITIONS[name], HASHES[name]) for name in dict.fromkeys(topics.values())]
         database.executemany("INSERT INTO message_definitions VALUES (NULL, ?, ?, ?, ?)", types)
         database.executemany("INSERT INTO messages VALUES (NULL, ?, ?, ?)", messages)
         database.commit()
