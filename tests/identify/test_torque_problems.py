@@ -53,7 +53,7 @@ def test_wrong_signs_and_units_are_reported(log, factor, message):
     assert any(re.search(message, sentence) for sentence in problems), problems
 
 
-@pytest.mark.parametrize("factor", [-1.0, 1000.0])
+@pytest.mark.parametrize("factor", [-1.0, 0.01])
 def test_the_command_fails_with_wrong_torques_and_does_not_export(log, factor, tmp_path):
     export = ("--export", tmp_path / "found.urdf")
     result = run(changed(log, factor), tmp_path, *export)
@@ -63,8 +63,14 @@ def test_the_command_fails_with_wrong_torques_and_does_not_export(log, factor, t
     assert not (tmp_path / "found.urdf").exists()
 
 
+def test_torques_in_millinewton_metres_are_detected_with_a_warning_and_identified(log, tmp_path):
+    result = run(changed(log, 1000.0), tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "are read as mNm, because tau_joint_2 reaches" in result.output
+
+
 def test_a_failed_identification_is_exported_on_request(log, tmp_path):
-    result = run(changed(log, 1000.0), tmp_path, "--export", tmp_path / "found.toml", "--force-export")
+    result = run(changed(log, 0.01), tmp_path, "--export", tmp_path / "found.toml", "--force-export")
     assert result.exit_code == 3
     assert ap.load(tmp_path / "found.toml").nv == 7
 

@@ -30,8 +30,7 @@ app = new_app()
 
 @app.command(
     rich_help_panel=IDENTIFY,
-    epilog="Example: [bold]appell identify puma log.csv --friction --report r.html --export fit.toml[/]; "
-    "[bold]appell identify arm.urdf log.mcap --friction[/].",
+    epilog="Example: [bold]appell identify puma log.csv --friction --report r.html --export fit.toml[/].",
 )
 def identify(
     files: Annotated[

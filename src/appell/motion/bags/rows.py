@@ -110,8 +110,9 @@ class Rows:
         self.topics = {RECORD_TOPIC: TEXT} | {template.topic: template.type for template in self.templates}
 
     def stamps(self, t: np.ndarray) -> np.ndarray:
-        """Return the stamps of times, ns."""
-        return self.start_ns + np.rint(t * NS).astype(np.int64)
+        """Return the stamps of times, ns; a log may contain times that are not stamps, which become the nearest one."""
+        offset = np.clip(np.nan_to_num(np.rint(t * NS)), -(2.0**62), 2.0**62).astype(np.int64)
+        return np.maximum(self.start_ns + offset, 0)
 
     def messages(self, data: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the stamps of rows in ns, and the bytes of the messages of each template."""
