@@ -91,8 +91,9 @@ def _messages(path: FilePath) -> tuple[Counter[Channel], dict[Channel, Messages]
                 counts[channel] += len(group.times)
                 if channel.encoding == "cdr" and channel.type in DEFINITIONS:
                     target = messages.setdefault(channel, {}).setdefault(length, Group([], [], []))
-                    for values, more in zip(target, group, strict=True):
-                        values.extend(more)  # type: ignore[arg-type]
+                    target.indices.extend(group.indices)
+                    target.times.extend(group.times)
+                    target.contents.extend(group.contents)
     except OSError as error:
         raise DescriptionError(f"the bag cannot be read: {error.strerror or error}.", source=str(path)) from None
     return counts, messages, remarks
@@ -120,7 +121,9 @@ def _chosen(
     return chosen
 
 
-def _groups(channel: Channel, messages: Messages, source: str) -> Iterator[tuple[Structure, np.ndarray, ...]]:
+def _groups(
+    channel: Channel, messages: Messages, source: str
+) -> Iterator[tuple[Structure, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield structure, bytes, indices and log times of messages of equal structure."""
     for length, group in messages.items():
         rows = np.frombuffer(b"".join(group.contents), np.uint8).reshape(len(group.times), length)

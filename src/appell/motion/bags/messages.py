@@ -211,4 +211,5 @@ def _append(
                 out.extend(raw)
         else:
             for each in values:
-                _append(out, tables, type_name, "" if many else f"{path}{name}.", each if many else content)
+                inner: Mapping = each if many else content  # type: ignore[assignment]
+                _append(out, tables, type_name, "" if many else f"{path}{name}.", inner)
