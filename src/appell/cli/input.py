@@ -18,7 +18,6 @@ from rich.text import Text
 import appell as ap
 from appell import files
 from appell.errors import ArgumentError, ModelWarning, unknown_name
-from appell.motion.titles import parse
 from appell.progress import paused
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def read_record(
         As in `Record.read`.
     """
     from appell.motion.measurement import matched
-    from appell.motion.titles import record_names
+    from appell.motion.titles import parse, record_names
 
     with warnings_printed():
         record = ap.Record.read(path, columns=columns, topics=topics or (), clock=clock)

@@ -24,7 +24,7 @@ import numpy as np
 from appell.errors import ArgumentError, DescriptionError, Hint, ModelWarning, unknown_name
 from appell.motion.bags.messages import DEFINITIONS, JOINT_STATE, POSE, TRAJECTORY, Structure, decoded
 from appell.motion.bags.rows import JOINT_FIELDS, NS, PARTS, RECORD_TOPIC, own_fields
-from appell.motion.bags.storage import Channel, Group, storages
+from appell.motion.bags.storage import BagTopic, MessageGroup, storages
 from appell.motion.clock import GAP_RATIO, clock_report, ordered
 from appell.motion.titles import parse, titles
 
@@ -34,7 +34,7 @@ CLOCKS = ("header", "log")
 
 
 @dataclass
-class Series:
+class TopicSeries:
     """Columns of messages of one topic, in the order of the file: times in ns, values (rows, columns)."""
 
     topic: str
@@ -74,23 +74,23 @@ def read_bag(path: FilePath, topics: Sequence[str] = (), clock: str = "header") 
     return fields
 
 
-Messages = dict[int, Group]  # by length
+Messages = dict[int, MessageGroup]  # by length
 
 
-def _messages(path: FilePath) -> tuple[Counter[Channel], dict[Channel, Messages], list[str]]:
+def _messages(path: FilePath) -> tuple[Counter[BagTopic], dict[BagTopic, Messages], list[str]]:
     """Return the number of messages by channel, the messages that can be decoded, and remarks."""
-    counts: Counter[Channel] = Counter()
-    messages: dict[Channel, Messages] = {}
+    counts: Counter[BagTopic] = Counter()
+    messages: dict[BagTopic, Messages] = {}
     remarks: list[str] = []
     try:
         for storage in storages(path):
             remarks += storage.remarks
             counts.update(dict.fromkeys(storage.channels.values(), 0))
             for (number, length), group in storage.groups.items():
-                channel = storage.channels.get(number, Channel("", "", ""))
+                channel = storage.channels.get(number, BagTopic("", "", ""))
                 counts[channel] += len(group.times)
                 if channel.encoding == "cdr" and channel.type in DEFINITIONS:
-                    target = messages.setdefault(channel, {}).setdefault(length, Group([], [], []))
+                    target = messages.setdefault(channel, {}).setdefault(length, MessageGroup([], [], []))
                     target.indices.extend(group.indices)
                     target.times.extend(group.times)
                     target.contents.extend(group.contents)
@@ -100,8 +100,8 @@ def _messages(path: FilePath) -> tuple[Counter[Channel], dict[Channel, Messages]
 
 
 def _chosen(
-    channels: Counter[Channel], messages: Mapping[Channel, Messages], topics: Sequence[str], source: str
-) -> list[Channel]:
+    channels: Counter[BagTopic], messages: Mapping[BagTopic, Messages], topics: Sequence[str], source: str
+) -> list[BagTopic]:
     listed = ", ".join(f"{c.topic} ({c.type or 'no type'}, {n} messages)" for c, n in sorted(channels.items()))
     by_topic = {channel.topic: channel for channel in channels}
     for topic in topics:
@@ -122,7 +122,7 @@ def _chosen(
 
 
 def _groups(
-    channel: Channel, messages: Messages, source: str
+    channel: BagTopic, messages: Messages, source: str
 ) -> Iterator[tuple[Structure, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield structure, bytes, indices and log times of messages of equal structure."""
     for length, group in messages.items():
@@ -138,7 +138,7 @@ def _groups(
             ) from None
 
 
-def _series(channel: Channel, messages: Messages, remarks: list[str], source: str) -> list[Series]:
+def _series(channel: BagTopic, messages: Messages, remarks: list[str], source: str) -> list[TopicSeries]:
     """Return the series of a topic: one per set of joints."""
     read: dict[Any, Callable] = {JOINT_STATE: _joint_states, TRAJECTORY: _points}
     parts: dict[frozenset[str], list[tuple]] = {}
@@ -164,13 +164,13 @@ def _series(channel: Channel, messages: Messages, remarks: list[str], source: st
             row += len(stamps)
         stamps, arrival = (np.concatenate([part[k] for part in group])[order] for k in (1, 2))
         heading = tuple(title for quantity in quantities for title in titles(quantity, names))
-        series.append(Series(channel.topic, channel.type, heading, stamps, arrival, values[order], group[0][5]))
+        series.append(TopicSeries(channel.topic, channel.type, heading, stamps, arrival, values[order], group[0][5]))
         if channel.type == TRAJECTORY:
             series[-1] = _replaced_points(series[-1], index[order])
     return series
 
 
-def _joint_states(channel: Channel, structure: Structure, rows, index, log, remarks: list[str]):
+def _joint_states(channel: BagTopic, structure: Structure, rows, index, log, remarks: list[str]):
     names, blocks = structure.texts["name"], {}
     for quantity, part in JOINT_FIELDS.items():
         count = structure.numbers[part][2]
@@ -184,7 +184,7 @@ def _joint_states(channel: Channel, structure: Structure, rows, index, log, rema
     return names, structure.stamps(rows), log, blocks, index
 
 
-def _points(channel: Channel, structure: Structure, rows, index, log, remarks: list[str]):
+def _points(channel: BagTopic, structure: Structure, rows, index, log, remarks: list[str]):
     """Return all points of trajectories; a stamp of zero means that the motion starts on arrival."""
     names, count = structure.texts["joint_names"], structure.texts["points"]
     stamps = structure.stamps(rows)
@@ -199,7 +199,7 @@ def _points(channel: Channel, structure: Structure, rows, index, log, remarks: l
     return names, flat, np.repeat(log, count), blocks, np.repeat(index, count)
 
 
-def _replaced_points(series: Series, message: np.ndarray) -> Series:
+def _replaced_points(series: TopicSeries, message: np.ndarray) -> TopicSeries:
     """Return the points that were in force: a later trajectory replaces earlier ones from its first point on."""
     starts = np.full(len(message), np.iinfo(np.int64).max)
     firsts = np.flatnonzero(np.diff(message, prepend=-1))
@@ -212,14 +212,14 @@ def _replaced_points(series: Series, message: np.ndarray) -> Series:
     return replace(series, stamps=stamps, arrival=arrival, values=values)
 
 
-def _part(channel: Channel, structure: Structure, rows, index, log, remarks: list[str]):
+def _part(channel: BagTopic, structure: Structure, rows, index, log, remarks: list[str]):
     quantity, parts = PARTS[channel.type]
     values = np.concatenate([structure.column(rows, path) for path in parts.values()], axis=1)
     names = [f"{channel.topic.strip('/')}_{end}" for end in parts]
     return names, structure.stamps(rows), log, {quantity: values}, index
 
 
-def _merged(series: list[Series], clock: str, remarks: list[str], source: str) -> dict[str, Any]:
+def _merged(series: list[TopicSeries], clock: str, remarks: list[str], source: str) -> dict[str, Any]:
     """Return the columns of all series at the times of one of them."""
     if any(each.type == JOINT_STATE for each in series):  # trajectories are what was desired
         for k, each in enumerate(series):
@@ -266,7 +266,7 @@ def _merged(series: list[Series], clock: str, remarks: list[str], source: str) -
     }
 
 
-def _at(stamps: np.ndarray, series: Series) -> np.ndarray:
+def _at(stamps: np.ndarray, series: TopicSeries) -> np.ndarray:
     """Return the values of a series at other times: interpolated, and NaN outside of its times and in its gaps."""
     if np.array_equal(stamps, series.stamps):
         return series.values

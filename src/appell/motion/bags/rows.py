@@ -86,7 +86,7 @@ def templates(columns: Sequence[str], frames: Mapping[str, str], exact_times: bo
     return out
 
 
-class Rows:
+class RecordMessages:
     """The messages of rows with given columns.
 
     Parameters
@@ -128,7 +128,7 @@ class Rows:
         return ns, blocks
 
 
-def rows_of(record: Any, metadata: Mapping[str, Any]) -> Rows:
+def rows_of(record: Any, metadata: Mapping[str, Any]) -> RecordMessages:
     """Return the messages of a record; raise `ArgumentError` if its times cannot be stamps."""
     t = record.t
     start = max(int(record.about.get("start_ns", 0)), -int(np.floor(t[0] * NS)) if len(t) else 0)
@@ -136,13 +136,13 @@ def rows_of(record: Any, metadata: Mapping[str, Any]) -> Rows:
         raise ArgumentError(
             f"times up to {start / NS + t[-1]:g} s cannot be written as stamps of ROS.", expected="times below 2^31 s"
         )
-    return Rows(record.columns, metadata, start, not bool((np.rint(t * NS) / NS == t).all()))
+    return RecordMessages(record.columns, metadata, start, not bool((np.rint(t * NS) / NS == t).all()))
 
 
 class McapRows:
     """Writer of rows to an MCAP file, chunk by chunk."""
 
-    def __init__(self, file: IO[bytes], rows: Rows):
+    def __init__(self, file: IO[bytes], rows: RecordMessages):
         self.rows, self._sequence = rows, 0
         self._writer = McapWriter(file, rows.topics)
         self._chunk(np.array([rows.start_ns]), {1: np.frombuffer(rows.text, np.uint8)[None]})
@@ -230,7 +230,7 @@ Groups = Mapping[str, Iterator[tuple[Structure, np.ndarray, np.ndarray, np.ndarr
 
 
 def own_fields(groups: Groups, source: str) -> dict[str, Any]:
-    """Return columns, data and metadata of the messages that `Rows` wrote; an incomplete last row is left out.
+    """Return columns, data and metadata that `RecordMessages` wrote; an incomplete last row is left out.
 
     `groups` yields structure, bytes, index and log time of the messages of each topic.
     """
@@ -269,7 +269,7 @@ class McapJournal:
         self._block = np.zeros((JOURNAL_CHUNK_ROWS, len(self.columns)))
         self._file = new_journal(check_target(self.path, overwrite=True))
         try:
-            self._writer = McapRows(self._file, Rows(self.columns, {"about": dict(header)}, 0, True))
+            self._writer = McapRows(self._file, RecordMessages(self.columns, {"about": dict(header)}, 0, True))
         except OSError as error:
             self._file.close()
             self.path.unlink(missing_ok=True)

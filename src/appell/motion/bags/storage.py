@@ -37,7 +37,7 @@ MAX_CHUNK_BYTES = 2_000_000_000
 STORAGES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 
 
-class Channel(NamedTuple):
+class BagTopic(NamedTuple):
     """A topic of a file: its name, the type of its messages, and their encoding."""
 
     topic: str
@@ -45,7 +45,7 @@ class Channel(NamedTuple):
     encoding: str
 
 
-class Group(NamedTuple):
+class MessageGroup(NamedTuple):
     """Messages of one topic and length: their indices among all messages, log times in ns, and contents."""
 
     indices: list[int]
@@ -70,8 +70,8 @@ class Storage:
 
     def __init__(self, path: FilePath, count: int = 0):
         self.path, self.count = path, count
-        self.channels: dict[int, Channel] = {}
-        self.groups: dict[tuple[int, int], Group] = {}
+        self.channels: dict[int, BagTopic] = {}
+        self.groups: dict[tuple[int, int], MessageGroup] = {}
         self.remarks: list[str] = []
         self._schemas: dict[int, str] = {}
         content = path.read_bytes()
@@ -87,7 +87,7 @@ class Storage:
         key = (channel, len(content))
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group([], [], [])
+            group = self.groups[key] = MessageGroup([], [], [])
         group.indices.append(self.count)
         group.times.append(time)
         group.contents.append(content)
@@ -133,7 +133,7 @@ class Storage:
         if opcode == SCHEMA:
             self._schemas[number] = texts[0]
         else:
-            self.channels[number] = Channel(texts[0], self._schemas.get(schema, ""), texts[1])
+            self.channels[number] = BagTopic(texts[0], self._schemas.get(schema, ""), texts[1])
 
     def _read_chunk(self, data: bytes) -> None:
         if len(data) < CHUNK_HEAD.size:
@@ -178,7 +178,7 @@ class Storage:
         try:
             with closing(self._database(content, cut)) as database:
                 for number, *names in database.execute("SELECT id, name, type, serialization_format FROM topics"):
-                    self.channels[number] = Channel(*names)
+                    self.channels[number] = BagTopic(*names)
                 for number, time, data in database.execute("SELECT topic_id, timestamp, data FROM messages"):
                     if not isinstance(data, bytes):
                         raise sqlite3.DatabaseError("a message is not binary")
