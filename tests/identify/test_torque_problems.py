@@ -53,7 +53,7 @@ def test_wrong_signs_and_units_are_reported(log, factor, message):
     assert any(re.search(message, sentence) for sentence in problems), problems
 
 
-@pytest.mark.parametrize("factor", [-1.0, 1000.0])
+@pytest.mark.parametrize("factor", [-1.0, 0.01])
 def test_the_command_fails_with_wrong_torques_and_does_not_export(log, factor, tmp_path):
     export = ("--export", tmp_path / "found.urdf")
     result = run(changed(log, factor), tmp_path, *export)
@@ -63,8 +63,14 @@ def test_the_command_fails_with_wrong_torques_and_does_not_export(log, factor, t
     assert not (tmp_path / "found.urdf").exists()
 
 
+def test_torques_in_millinewton_metres_are_detected_with_a_warning_and_identified(log, tmp_path):
+    result = run(changed(log, 1000.0), tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "are read as mNm, because tau_joint_2 reaches" in result.output
+
+
 def test_a_failed_identification_is_exported_on_request(log, tmp_path):
-    result = run(changed(log, 1000.0), tmp_path, "--export", tmp_path / "found.toml", "--force-export")
+    result = run(changed(log, 0.01), tmp_path, "--export", tmp_path / "found.toml", "--force-export")
     assert result.exit_code == 3
     assert ap.load(tmp_path / "found.toml").nv == 7
 
@@ -153,10 +159,11 @@ def test_positions_in_degrees_beside_velocities_in_radians_are_named_with_their_
     robot, log = ur10_log()
     v = np.gradient(log.q, log.t, axis=0)
     record = Record.of(log.t, {"q": np.degrees(log.q), "v": v, "tau": log.tau}, robot.joint_names)
-    with pytest.raises(ap.DescriptionError, match=r"it seems to be in degrees(.|\n)*Pass units=\{'q': 'deg'\}"):
-        measured(record, robot.coordinate_names, robot.actuator_names)
+    with pytest.warns(ap.ModelWarning, match=r"q_wrist_3_joint are read as deg, because q_shoulder_pan_joint changes by"):
+        detected = measured(record, robot.coordinate_names, robot.actuator_names)
     right = measured(record, robot.coordinate_names, robot.actuator_names, units={"q": "deg"})
     np.testing.assert_allclose(right.q, log.q)
+    np.testing.assert_array_equal(detected.q, right.q)
     radians = Record.of(log.t, {"q": log.q, "v": v, "tau": log.tau}, robot.joint_names)
     with pytest.raises(ap.DescriptionError, match=r"in radians where the other is in degrees(.|\n)*Remove degrees"):
         measured(radians, robot.coordinate_names, robot.actuator_names, units={"q": "deg"})

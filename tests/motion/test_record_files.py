@@ -159,7 +159,6 @@ def test_csv_may_contain_comments_a_byte_order_mark_and_empty_cells(tmp_path):
         ("t,time,t\n0,1,2\n", "two columns are called 't'"),
         ("# c\nt,q_a\n0,1\n# c\n1,2,3\n", r"row has 3 cells, the heading 2(.|\n)*line 5"),
         ("t,q_a\n0,1\n1,one\n", r"column 'q_a' contains 'one'(.|\n)*line 3"),
-        ("t,q_a\n1,1\n0,1\n", r"t decreases at row 1(.|\n)*bad\.csv"),
         ("t,q_a\n,1\n", "t is not finite in row 0"),
         ('t,"q_a\n0,1\n', "cannot be read"),
         ("t,q_a\n# about {\n0,1\n", "is damaged"),

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, pairs, read_system
+from appell.cli.input import PICTURES, RECORDS, check_target, pairs, read_record, read_system
 from appell.cli.options import CONTROL, OUTPUT, argument, complete_robot, entries_of, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, unknown_name
@@ -23,7 +23,8 @@ from appell.motion.working_limits import WorkingLimits
 if TYPE_CHECKING:
     from rich.live import Live
 
-REFERENCE_FILES = (".csv", ".npz", ".parquet", ".log")
+LOGS = (".log", ".mcap")
+REFERENCE_FILES = (".csv", ".npz", ".parquet", ".mcap", ".db3", ".log")
 STATUS_INTERVAL_TICKS = 100  # between two updates of the status line
 STATE_COLORS = {"RUNNING": "green", "SAFE_STOP": "yellow", "FAULT": "bold red"}
 CONTROLLER = "Controller"
@@ -84,7 +85,8 @@ def run(
     reference: Annotated[
         str,
         option(
-            "Motion to follow: ramp, spline, target (for point-to-point), or a .csv, .npz, .parquet or .log file.",
+            "Motion to follow: ramp, spline, target (for point-to-point), or a .csv, .npz, .parquet, .mcap, .db3 or "
+            ".log file.",
             CONTROLLER,
         ),
     ] = "spline",
@@ -136,7 +138,9 @@ def run(
     physical: options.Physical = True,
     log: Annotated[
         Path | None,
-        option("Write the log to this .log file; by default to out/control.log, which is overwritten.", OUTPUT),
+        option(
+            "Write the log to this .log or .mcap file; by default to out/control.log, which is overwritten.", OUTPUT
+        ),
     ] = None,
     plot: Annotated[
         Path | None, option("Write a plot to this file; by default to out/control.png, which is overwritten.", OUTPUT)
@@ -151,7 +155,7 @@ def run(
 
     hw = ap.hardware
     path, picture = log or Path("out/control.log"), plot or Path("out/control.png")
-    check_target(path, force or log is None, (".log",), make_folder=log is None)
+    check_target(path, force or log is None, LOGS, make_folder=log is None)
     check_target(picture, force or plot is None, PICTURES, make_folder=plot is None)
     _check_reference(reference, law)
     if attach is not None and fault:
@@ -218,14 +222,14 @@ def cabinet(
     seconds: Annotated[float, option("Time to serve, in s; 0: until Ctrl-C.")] = 0.0,
     seed: Seed = 0,
     physical: options.Physical = True,
-    log: Annotated[Path | None, option("Write the motion of the arm to this .log file.", OUTPUT)] = None,
+    log: Annotated[Path | None, option("Write the motion of the arm to this .log or .mcap file.", OUTPUT)] = None,
     force: options.Force = False,
 ) -> None:
     """Serve a simulated cabinet to other processes, in real time."""
     from appell.hardware.cabinet.server import serve
     from appell.hardware.cabinet.shared import default_path
 
-    check_target(log, force, (".log",))
+    check_target(log, force, LOGS)
     system, path = read_system(robot, physical=physical), default_path(name)
     wiring = ap.hardware.wiring_of(system)
     plant = ap.hardware.standard_plant(system, wiring, payload)
@@ -249,7 +253,9 @@ def cabinet(
 def show(
     log: LogFile,
     plot: Annotated[Path | None, option("Write a plot of positions, errors and torques to this file.", OUTPUT)] = None,
-    csv: Annotated[Path | None, option("Write all columns to this .csv, .npz or .parquet file.", OUTPUT)] = None,
+    csv: Annotated[
+        Path | None, option("Write all columns to this .csv, .npz, .parquet, .mcap or .db3 file.", OUTPUT)
+    ] = None,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
@@ -271,7 +277,7 @@ def replay(
 ) -> None:
     """Run a loop again with its logged inputs, and compare the outputs bit by bit."""
     hw = ap.hardware
-    record = ap.Record.read(log)
+    record = read_record(log)
     system = read_system(robot, physical=physical)
     controller_model = None if model is None else read_system(model, physical=physical)
     servo = hw.logged_servo(record, system, law=law, frequency=frequency, model=controller_model)
@@ -303,7 +309,7 @@ def _reference(kind: str, period: float, servo: ap.hardware.Servo) -> Callable[[
     hw = ap.hardware
     if not _is_file(kind):
         return hw.standard_motion(servo, kind)
-    path = hw.recorded_path(ap.Record.read(kind), servo.system.coordinate_names)
+    path = hw.recorded_path(read_record(Path(kind), servo.system), servo.system.coordinate_names)
     return lambda q: hw.Reference.approached(path, period, q)[0]
 
 
@@ -361,7 +367,7 @@ def _report(out: Printer, log: Path, plot: Path | None) -> ap.Record:
     from appell.hardware.loop.summary import draw_run, summarize
     from appell.show.plot.style import FIGURE_WIDTH_IN, new_figure, save, styled
 
-    record = ap.Record.read(log)
+    record = read_record(log)
     summary, about = summarize(record), record.about
     errors = zip(summary.coordinates, summary.largest_error, summary.final_error, strict=True)
     torques = zip(summary.actuators, summary.largest_torque, strict=True)

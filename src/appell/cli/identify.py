@@ -1,4 +1,4 @@
-"""`appell identify RECORD`: identify the parameters of a robot from a record, and validate them on held-out data."""
+"""`appell identify ROBOT RECORD`: identify the parameters of a robot from a record, and validate them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import check_target, pairs, read_system, warnings_printed
+from appell.cli.input import check_target, pairs, read_record, read_system, warnings_printed
 from appell.cli.options import IDENTIFY, LOG, OUTPUT, argument, complete_robot, entries_of, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, unknown_name
@@ -30,28 +30,41 @@ app = new_app()
 
 @app.command(
     rich_help_panel=IDENTIFY,
-    epilog="Example: [bold]appell identify log.csv --robot puma --friction --report r.html --export fit.toml[/].",
+    epilog="Example: [bold]appell identify puma log.csv --friction --report r.html --export fit.toml[/].",
 )
 def identify(
-    log: Annotated[
-        Path, argument("Record with columns t, q_<coordinate> and tau_<actuator>: .csv, .npz, .parquet or .log.")
+    files: Annotated[
+        list[str],
+        argument(
+            "Robot, unless --robot is given, and the record: a .csv, .npz, .parquet, .mcap, .db3 or .log file with "
+            "columns t, q_<coordinate> and tau_<actuator>, or the folder of a ROS 2 bag.",
+            metavar="[ROBOT] RECORD",
+        ),
     ],
     robot: Annotated[
         str,
         option("Robot or mechanism: a zoo name or a .urdf, .xml (MJCF), .sdf or .toml file.", complete=complete_robot),
-    ],
+    ] = "",
     base: options.Base = "fixed",
     physical: options.Physical = True,
     units: Annotated[
         list[str] | None,
-        option("Units of the record that are not SI, such as q=deg or tau=mNm. May be repeated.", LOG),
+        option(
+            "Units of the record that are not SI, such as q=deg, tau=mNm, q_elbow='4096 counts/rev' (encoder counts) "
+            "or tau='0.105 Nm/A' (currents). May be repeated.",
+            LOG,
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None,
         option(
-            "Column names of the record: 'q=pos_{}' for all joints, or q_joint1=shoulder_pos. May be repeated.", LOG
+            "Column names of the record: 'q=pos_{}' for all joints, q_joint1=shoulder_pos, or t=sec+nanosec. May be "
+            "repeated.",
+            LOG,
         ),
     ] = None,
+    topic: options.Topics = None,
+    clock: options.Clock = "header",
     hold: Annotated[bool, option("Torques are commands that are held for one sample.", LOG, "--hold")] = False,
     band: Annotated[
         float | None,
@@ -107,17 +120,24 @@ def identify(
 
     check_target(report, force, (".md", ".html"))
     check_target(export, force, (".toml", ".urdf"))
+    if len(files) != (1 if robot else 2):
+        raise ArgumentError(
+            f"appell identify got {len(files)} arguments: {' '.join(files)}.",
+            expected="a robot and a record, or a record and --robot",
+        )
+    *robots, log = files
     chosen = method or (["consistent"] if export else ["qr"])
     for name in chosen:
         if name not in METHODS:
             raise ArgumentError(unknown_name("method", name, METHODS, "appell identify"))
     if negative not in NEGATIVE:
         raise ArgumentError(f"--negative is '{negative}'.", expected=" or ".join(NEGATIVE))
-    system, ident = read_system(robot, base, physical), ap.identify
-    names = {"columns": pairs(columns, "--columns"), "units": pairs(units, "--units")}
+    system, ident = read_system(robot or robots[0], base, physical), ap.identify
+    names: dict[str, Any] = {"columns": pairs(columns, "--columns"), "units": pairs(units, "--units")}
+    names |= {"topics": topic, "clock": clock}
     parameter_set = ident.select_parameters(system, friction=friction, rotor=rotor, width=width)
     with Bar("reading", len(chosen) + 2, "steps", delay=0.0) as bar:
-        record = _measured(log, system, **names)
+        record = _measured(Path(log), system, **names)
         fit_on = data = ident.process(record, band=band, hold=hold)
         validation = record if judge_on is None else _measured(judge_on, system, **names)
         held_out_part = ident.process(validation, band=data.about["band"], hold=hold, smooth=True)
@@ -155,7 +175,14 @@ def identify(
         raise typer.Exit(EXIT_CODE_FAIL)
 
 
-def _measured(path: Path, system: System, columns: dict[str, str], units: dict[str, str]) -> ap.Record:
+def _measured(
+    path: Path,
+    system: System,
+    columns: dict[str, str],
+    units: dict[str, str],
+    topics: list[str] | None,
+    clock: str,
+) -> ap.Record:
     """Read and check a record of a system."""
     if not system.is_flat:
         raise ArgumentError(
@@ -164,12 +191,14 @@ def _measured(path: Path, system: System, columns: dict[str, str], units: dict[s
         )
     patterns = {key: title for key, title in columns.items() if "{}" in title}
     exact = {key: title for key, title in columns.items() if key not in patterns}
-    record = ap.Record.read(path, columns=exact)
-    if path.suffix.lower() == ".log":  # of a control loop, which calibrates the position before the last motion
+    record = read_record(path, columns=exact, topics=topics, clock=clock)
+    if "fault" in record.columns:  # of a control loop, which calibrates the position before the last motion
         from appell.hardware.loop.summary import last_motion
 
         record = record.part(last_motion(record))
-    return ap.motion.measured(record, system.coordinate_names, system.actuator_names, patterns=patterns, units=units)
+    names = system.coordinate_names, system.actuator_names
+    with warnings_printed():
+        return ap.motion.measured(record, *names, patterns=patterns, units=units, system=system)
 
 
 def _estimator(name: str, parameter_set: Any, dead_zone: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from appell.model.system import System
     from appell.simulation.contact.surface import Surface
 
-RECORDS = (".csv", ".npz", ".parquet")
+RECORDS = (".csv", ".npz", ".parquet", ".mcap", ".db3")
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 MOVIES = (".gif", ".mp4")
 WALLS = {  # kind -> names of its numbers
@@ -58,6 +58,48 @@ def read_system(robot: str, base: str = "fixed", physical: bool = True) -> Syste
     """Return the robot or mechanism with this name or from this file, and print its warnings."""
     with warnings_printed():
         return ap.load(robot, base=base, physical=physical)
+
+
+def is_record(path: str) -> bool:
+    """Return whether this is the name of a record: its ending is one of a record, or it is the folder of a bag."""
+    from appell.motion.bags.storage import bag_parts
+    from appell.motion.record_files import READERS
+
+    suffix = Path(path).suffix.lower()
+    return bool(suffix and suffix in READERS) or bool(bag_parts(Path(path)))
+
+
+def read_record(
+    path: Path,
+    system: System | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    topics: Sequence[str] | None = None,
+    clock: str = "header",
+) -> ap.Record:
+    """Return the record in a file, and print its warnings.
+
+    Parameters
+    ----------
+    path
+        Name of the file, or of the folder of a bag.
+    system
+        The system that moved: columns with similar names get its names, and those of other joints are left out.
+    columns, topics, clock
+        As in `Record.read`.
+    """
+    from appell.motion.measurement import matched
+    from appell.motion.titles import parse, record_names
+
+    with warnings_printed():
+        record = ap.Record.read(path, columns=columns, topics=topics or (), clock=clock)
+        if system is None:
+            return record
+        names = record_names(system)
+        record = matched(record, names).in_si()
+    others = [title for title in record.columns if (key := parse(title))[0] in names and key[1] not in names[key[0]]]
+    complete = all(f"q_{name}" in record.columns for name in names["q"])
+    return record.without(others) if complete else record
 
 
 def read_tree(robot: str, base: str = "fixed", physical: bool = True) -> ap.Robot:

@@ -133,7 +133,7 @@ Walls = Annotated[
 ]
 Outside = Annotated[bool, option("Place the robot outside the spheres, circles and cylinders, not inside them.", WALLS)]
 Output = Annotated[
-    Path | None, option("Write the record to this .csv, .npz or .parquet file.", OUTPUT, "--output", "-o")
+    Path | None, option("Write the record to this .csv, .npz, .parquet, .mcap or .db3 file.", OUTPUT, "--output", "-o")
 ]
 Results = Annotated[
     Path | None, option("Write machine, versions and results to this .json file.", OUTPUT, "--output", "-o")
@@ -150,4 +150,11 @@ Json = Annotated[
 Port = Annotated[int, option("Port of the web page on this machine; 0 selects a free port.", OUTPUT, min=0, max=65535)]
 NoBrowser = Annotated[
     bool, option("Print the address of the web page without opening a browser.", OUTPUT, "--no-browser")
+]
+Topics = Annotated[
+    list[str] | None,
+    option("Topic of a ROS 2 bag to read; by default all with joint states, wrenches or poses. May be repeated.", LOG),
+]
+Clock = Annotated[
+    str, option("Clock of a ROS 2 bag: 'header' for the stamps of the messages, 'log' for times of recording.", LOG)
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, read_system
+from appell.cli.input import PICTURES, RECORDS, check_target, read_record, read_system
 from appell.cli.options import SIMULATE, argument, new_app, option
 from appell.cli.output import Markup, Printer, table
 
@@ -20,8 +20,10 @@ app = new_app()
 def torques(
     robot: options.RobotName,
     motion: Annotated[
-        Path, argument("Record of the motion, with columns t, q_<coordinate>, and optionally v_* and a_*.")
+        Path, argument("Record or ROS 2 bag of the motion, with columns t, q_<coordinate>, and optionally v_* and a_*.")
     ],
+    topic: options.Topics = None,
+    clock: options.Clock = "header",
     samples: Annotated[int, option("Number of equally spaced samples of the motion.", min=2)] = 201,
     no_friction: options.NoFriction = False,
     no_rotors: options.NoRotors = False,
@@ -40,7 +42,7 @@ def torques(
     check_target(plot, force, PICTURES)
     system = read_system(robot, base, physical)
     names = record_names(system)
-    sampled = ap.Record.read(motion).path(names["q"]).record(samples)
+    sampled = read_record(motion, system, topics=topic, clock=clock).path(names["q"]).record(samples)
     blocks = {key: sampled[key] for key in "qva"}
     dyn = ap.Dynamics(system, friction=not no_friction, rotors=not no_rotors)
     with np.errstate(invalid="ignore"):

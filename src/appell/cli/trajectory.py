@@ -10,7 +10,7 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, numbers, read_system, read_tree
+from appell.cli.input import PICTURES, RECORDS, check_target, numbers, read_record, read_system, read_tree
 from appell.cli.options import SIMULATE, argument, complete_frame, new_app, option
 from appell.cli.output import Printer, table
 from appell.progress import Bar
@@ -104,7 +104,7 @@ def spline(
 ) -> None:
     """Compute a spline through way-points, from rest to rest."""
     _check(output, plot, force)
-    given = ap.Record.read(points)
+    given = read_record(points)
     path = ap.motion.Spline(given.t, given.q, degree, given.names("q"))
     _show(path, given.units, samples, output, plot, json)
 
@@ -148,7 +148,7 @@ def fastest(
         "jerk": (jerk, system.nv),
     }
     limits: Any = {key: numbers(text, f"--{key}", size) for key, (text, size) in given.items() if text is not None}
-    followed = ap.Record.read(path).path(record_names(system)["q"])
+    followed = read_record(path, system).path(record_names(system)["q"])
     with Bar(f"time-optimal motion, {intervals:,} intervals", delay=0.0):
         motion = ap.motion.time_optimal(followed, system, intervals=intervals, **limits)
     _show(motion, record_units(system), samples, output, plot, json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import MOVIES, check_target, configuration_if_given, read_system, surface
+from appell.cli.input import MOVIES, check_target, configuration_if_given, is_record, read_record, read_system, surface
 from appell.cli.options import LOOK, OUTPUT, argument, complete_robot, new_app, option
 from appell.cli.output import Printer
 from appell.errors import ArgumentError
@@ -30,8 +30,8 @@ def view(
         list[str],
         argument(
             "Robot: a zoo name, a .urdf, .xml (MJCF), .sdf or .toml file, or a robot of an installed package "
-            "(talos, robot_descriptions:go2_description). Or records to play together: .csv, .npz, .parquet or .log "
-            "files.",
+            "(talos, robot_descriptions:go2_description). Or records to play together: .csv, .npz, .parquet, .mcap, "
+            ".db3 or .log files, or folders of ROS 2 bags.",
             complete=complete_robot,
             metavar="ROBOT|RECORD...",
         ),
@@ -57,13 +57,11 @@ def view(
     force: options.Force = False,
 ) -> None:
     """Show a robot in the browser and move its joints, or play records of its motion."""
-    from appell.motion.record_files import READERS
-
     for path, endings in ((html, PAGES), (movie, MOVIES)):
         check_target(path, force, endings)
     walls = [surface(text, not outside) for text in wall] if wall else None
     out = Printer()
-    if Path(shown[0]).suffix.lower() in READERS:
+    if is_record(shown[0]):
         if q:
             raise ArgumentError("--q cannot be used with records.", expected="a robot, or records without --q")
         records, system = _records(shown, robot, base, physical)
@@ -109,15 +107,14 @@ def _robot(name: str, base: str, physical: bool, out: Printer) -> System:
 
 def _records(paths: list[str], robot: str, base: str, physical: bool) -> tuple[list[ap.Record], System]:
     """Return the records of files, and their robot."""
-    from appell.motion.record_files import READERS
-
     for path in paths:
-        if Path(path).suffix.lower() not in READERS:
-            raise ArgumentError(
-                f"'{path}' is not a record.", expected=f"only records after the first one: {', '.join(READERS)}"
-            )
-    records = [ap.Record.read(path) for path in paths]
-    return records, read_system(robot or _robot_name(records), base, physical)
+        if not is_record(path):
+            raise ArgumentError(f"'{path}' is not a record.", expected="only records after the first one")
+    if robot:
+        system = read_system(robot, base, physical)
+        return [read_record(Path(path), system) for path in paths], system
+    records = [read_record(Path(path)) for path in paths]
+    return records, read_system(_robot_name(records), base, physical)
 
 
 def _robot_name(records: list[ap.Record]) -> str:

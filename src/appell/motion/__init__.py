@@ -6,8 +6,9 @@ Record.read("motion.csv").path()               file -> record -> path
 lift(robot, path)                              path of the independent joints -> record of all coordinates of a robot
 """
 
+from appell.motion.clock import ClockReport
 from appell.motion.event import Event
-from appell.motion.journal import JournalWriter
+from appell.motion.journal import JournalWriter, open_journal
 from appell.motion.measurement import measured
 from appell.motion.path import Path
 from appell.motion.paths.fourier import Fourier
@@ -22,6 +23,7 @@ from appell.motion.working_limits import WorkingLimits
 
 __all__ = [
     "CartesianLine",
+    "ClockReport",
     "Event",
     "Fourier",
     "Interpolated",
@@ -35,6 +37,7 @@ __all__ = [
     "WorkingLimits",
     "lift",
     "measured",
+    "open_journal",
     "time_optimal",
     "zyz",
 ]

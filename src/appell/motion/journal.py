@@ -18,13 +18,16 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
 from appell.files import check_target
 from appell.motion.event import Event
+
+if TYPE_CHECKING:
+    from appell.motion.bags.rows import McapJournal
 
 MAGIC = b"appell log 2\n"
 PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
@@ -52,7 +55,7 @@ class JournalWriter:
         text = json.dumps({"columns": self.columns, **header}, ensure_ascii=False).encode()
         head = MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text
         self._start = -(-len(head) // PAGE_BYTES) * PAGE_BYTES
-        self._file = _new(check_target(self.path, overwrite=True))
+        self._file = new_journal(check_target(self.path, overwrite=True))
         self._map: mmap.mmap | None = None
         try:
             self._file.write(head.ljust(self._start, b"\0"))
@@ -115,6 +118,17 @@ class JournalWriter:
         self._file.close()
 
 
+def open_journal(
+    path: str | FilePath, columns: Sequence[str], header: Mapping[str, Any]
+) -> JournalWriter | McapJournal:
+    """Return the writer of a journal: an MCAP file if the name ends in .mcap; the parameters are those of both."""
+    if FilePath(path).suffix.lower() == ".mcap":
+        from appell.motion.bags.rows import McapJournal
+
+        return McapJournal(path, columns, header)
+    return JournalWriter(path, columns, header)
+
+
 def read_journal(path: FilePath) -> dict[str, Any]:
     """Return the complete rows of a journal as fields of a `Record`, also if its writer was killed."""
     content = path.read_bytes()
@@ -131,13 +145,13 @@ def read_journal(path: FilePath) -> dict[str, Any]:
     data = rows[:complete, :-1]
     if view[(complete + 1) * width :].tobytes().strip(b"\0"):
         header["remarks"] = [f"The log is damaged at row {complete}; the following rows are left out."]
-    return {"columns": columns[:-1], "data": data, "about": header, "events": list(_changes(columns, data, header))}
+    return {"columns": columns[:-1], "data": data, "about": header, "events": list(changes(columns[:-1], data, header))}
 
 
-def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
+def changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
     """Yield an event at each change of a column such as `state`; the header has texts for its values or their bits."""
     for kind, words in header.get("words", {}).items():
-        if kind not in columns[:-1]:
+        if kind not in columns:
             continue
         values = data[:, columns.index(kind)]
         for row in np.flatnonzero((np.diff(values) != 0.0) & np.isfinite(values[1:])) + 1:
@@ -147,7 +161,8 @@ def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, An
             yield Event(float(data[row, columns.index("t")]), kind, note)
 
 
-def _new(path: FilePath) -> IO[bytes]:
+def new_journal(path: FilePath) -> IO[bytes]:
+    """Create and open the file of a journal; raise `ArgumentError` if it exists or cannot be created."""
     try:
         return open(path, "x+b")  # closed by close()
     except FileExistsError:

@@ -27,6 +27,7 @@ import numpy as np
 from appell.errors import ArgumentError, DescriptionError, needed_package, rows_text, unknown_name
 from appell.files import check_target
 from appell.kinematics.assembly import close_loops
+from appell.motion.clock import ClockReport, clock_report
 from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.path import numeric
@@ -191,6 +192,11 @@ class Record(Titled):
         """Median time between rows, s."""
         return float(np.median(np.diff(self.t)))
 
+    @property
+    def clock(self) -> ClockReport:
+        """Period, jitter, gaps and duplicates of the times, and what was repaired when the record was read."""
+        return clock_report(self.t, self.about.get("clock"))
+
     # ---- metadata
 
     @property
@@ -247,6 +253,13 @@ class Record(Titled):
         """Return the record with other titles for some columns: record.renamed({"pos1": "q_shoulder"})."""
         units = {titles.get(title, title): unit for title, unit in self.units.items()}
         return replace(self, columns=tuple(titles.get(title, title) for title in self.columns), units=units)
+
+    def without(self, titles: Sequence[str]) -> Record:
+        """Return the record without some columns."""
+        kept = [k for k, title in enumerate(self.columns) if title not in titles]
+        columns = tuple(self.columns[k] for k in kept)
+        units = {title: unit for title, unit in self.units.items() if title in columns}
+        return replace(self, columns=columns, data=self.data[:, kept], units=units)
 
     def path(self, names: Sequence[str] = ()) -> Interpolated | Spline:
         """Return a path through the rows: quintics if there are v and a, else a cubic spline at rest at its ends.
@@ -432,7 +445,9 @@ class Record(Titled):
     # ---- files
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
-        """Write the record to a .csv, .npz or .parquet file; .npz also stores the motion between the rows.
+        """Write the record to a .csv, .npz, .parquet, .mcap or .db3 file, or as the folder of a ROS 2 bag.
+
+        A name without an ending is such a folder. Only .npz stores the motion between the rows.
 
         Parameters
         ----------
@@ -456,18 +471,31 @@ class Record(Titled):
 
     @staticmethod
     def read(
-        path: str | FilePath, *, columns: Mapping[str, str] | None = None, units: Mapping[str, str] | None = None
+        path: str | FilePath,
+        *,
+        columns: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        topics: Sequence[str] = (),
+        clock: str = "header",
     ) -> Record:
-        """Read a record from a .csv, .npz or .parquet file, or from the .log file of a control loop.
+        """Read a record from a .csv, .npz, .parquet, .mcap or .db3 file, a ROS 2 bag, or the .log of a control loop.
+
+        Rows that are out of order are sorted and jumps of the clock are removed, with a warning; see `record.clock`.
 
         Parameters
         ----------
         path
-            Name of the file.
+            Name of the file, or of the folder of a ROS 2 bag.
         columns
-            Titles in the file by title in the record, such as {"q_elbow": "pos2"}.
+            Titles in the file by title in the record, such as {"q_elbow": "pos2"}; {"t": "sec+nanosec"} for a time in
+            two columns.
         units
-            Units of quantities or columns in the file, such as {"q": "deg"}; they are converted to SI units.
+            Units of quantities or columns in the file, such as {"q": "deg", "tau": "0.105 Nm/A"}; they are converted
+            to SI units.
+        topics
+            Topics of a bag. Empty: all with joint states, trajectories, wrenches or poses.
+        clock
+            Times of a bag: "header" for the stamps of the messages, "log" for the times of recording.
 
         Raises
         ------
@@ -486,7 +514,7 @@ class Record(Titled):
         from appell.motion.measurement import in_units
         from appell.motion.record_files import read_record
 
-        record = read_record(FilePath(path), columns or {})
+        record = read_record(FilePath(path), columns or {}, topics, clock)
         return in_units(record, units).in_si() if units else record
 
 

@@ -5,6 +5,8 @@
 .npz        the complete record, bit for bit, including the motion between rows; or any archive with one array per
             column or block of columns
 .parquet    the columns; units, metadata and events as the metadata of the file; requires pyarrow
+.mcap       standard messages of ROS 2 and the complete record (`bags.rows`); or an MCAP file of other programs
+.db3        the same as an SQLite file; a name without an ending is the folder of a ROS 2 bag with an MCAP file
 .log        the journal of a control loop, read only (`journal`)
 
 Records of many motions are stored as .npz, one array per block, or as .zarr, of which other programs can read parts;
@@ -17,8 +19,9 @@ import csv
 import json
 import math
 import re
+import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path as FilePath
 from typing import IO, Any
@@ -26,11 +29,14 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from appell.errors import ArgumentError, DescriptionError, Hint, needed_package, unknown_name
+from appell.errors import ArgumentError, DescriptionError, Hint, ModelWarning, needed_package, unknown_name
 from appell.files import check_target, replacing
+from appell.motion.bags.bag import read_bag
+from appell.motion.bags.rows import write_db3, write_folder, write_mcap
+from appell.motion.clock import clock_report, ordered
 from appell.motion.curve import Curve
 from appell.motion.event import Event
-from appell.motion.journal import read_journal
+from appell.motion.journal import changes, read_journal
 from appell.motion.record import Record
 from appell.motion.records import Records
 from appell.motion.titles import titles
@@ -235,35 +241,84 @@ def read_parquet(path: FilePath) -> dict[str, Any]:
     return {"columns": names, "data": data, **metadata_of(texts, str(path))}
 
 
-WRITERS = {".csv": write_csv, ".npz": write_npz, ".parquet": write_parquet}
-READERS = {".csv": read_csv, ".npz": read_npz, ".parquet": read_parquet, ".log": read_journal}
+def _plain_metadata(record: Record) -> dict[str, Any]:
+    return {name: json.loads(text) for name, text in metadata_texts(record).items()}
+
+
+def _write_mcap(record: Record, file: IO[bytes]) -> None:
+    write_mcap(record, file, _plain_metadata(record))
+
+
+def read_bag_fields(path: FilePath, topics: Sequence[str] = (), clock: str = "header") -> dict[str, Any]:
+    """Return the fields of the record in a bag."""
+    fields = read_bag(path, topics, clock)
+    if "metadata" in fields:  # of appell
+        texts = {name: json.dumps(part) for name, part in fields.pop("metadata").items()}
+        fields |= metadata_of(texts, str(path))
+        fields["events"] = fields["events"] or tuple(changes(fields["columns"], fields["data"], fields["about"]))
+    return fields
+
+
+WRITERS = {".csv": write_csv, ".npz": write_npz, ".parquet": write_parquet, ".mcap": _write_mcap}
+BAGS = (".mcap", ".db3", "")  # "": a folder
+READERS = {
+    ".csv": read_csv,
+    ".npz": read_npz,
+    ".parquet": read_parquet,
+    ".log": read_journal,
+    **dict.fromkeys(BAGS, read_bag_fields),
+}
 MAX_FILE_BYTES = 2_000_000_000
 MAX_TEXT_BYTES = 200_000_000  # text takes about ten times its size in memory while it is parsed
 TIME_NAMES = ("t", "time", "timestamp", "stamp")
+TIME_UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+SECONDS, NANOSECONDS = ("sec", "secs"), ("nanosec", "nsecs")  # of ROS 2 and ROS 1
 
 
 def write_record(record: Record, path: str | FilePath, overwrite: bool) -> None:
     """Write the record to a file in the format of its ending."""
-    path = check_target(path, tuple(WRITERS), overwrite)
-    with replacing(path, "the record") as part, part.open("wb") as file:
-        WRITERS[path.suffix.lower()](record, file)
+    suffix = FilePath(path).suffix.lower()
+    path = check_target(path, (*WRITERS, ".db3", ""), overwrite, folder=not suffix)
+    with replacing(path, "the record") as part:
+        if not suffix:
+            write_folder(record, part, path.name, _plain_metadata(record))
+        elif suffix == ".db3":
+            write_db3(record, part, _plain_metadata(record))
+        else:
+            with part.open("wb") as file:
+                WRITERS[suffix](record, file)
 
 
-def read_record(path: FilePath, columns: Mapping[str, str], with_time: bool = True) -> Record:
+def read_record(
+    path: FilePath,
+    columns: Mapping[str, str],
+    topics: Sequence[str] = (),
+    clock: str = "header",
+    with_time: bool = True,
+) -> Record:
     """Return the record in a file.
 
     Parameters
     ----------
-    path : the file
-    columns : titles in the file, by title in the record
-    with_time : whether the file must have a column t; otherwise t is the number of the row
+    path
+        Name of the file, or of the folder of a bag.
+    columns
+        Titles in the file by title in the record.
+    topics, clock
+        Topics and clock of a bag, see `bags.bag.read_bag`.
+    with_time
+        Whether the file must have a column t; otherwise t is the number of the row.
     """
-    source, suffix = str(path), path.suffix.lower()
-    if suffix not in READERS:
+    source, suffix = str(path), "" if path.is_dir() else path.suffix.lower()
+    if suffix not in READERS or not (suffix or path.is_dir()):
         raise DescriptionError(
             f"'{path.name}' cannot be read as a record.",
-            expected=f"a name that ends in {', '.join(READERS)}",
+            expected=f"a name that ends in {', '.join(filter(None, READERS))}, or the folder of a ROS 2 bag",
             source=source,
+        )
+    if (topics or clock != "header") and suffix not in BAGS:
+        raise ArgumentError(
+            f"{source} has no topics and one clock.", expected="a bag, if topics or a clock are selected"
         )
     try:
         size = path.stat().st_size
@@ -271,7 +326,7 @@ def read_record(path: FilePath, columns: Mapping[str, str], with_time: bool = Tr
         raise DescriptionError(f"the record cannot be read: {error.strerror}.", source=source) from None
     if size > (limit := MAX_TEXT_BYTES if suffix == ".csv" else MAX_FILE_BYTES):
         raise DescriptionError(f"the file is larger than {limit // 10**6} MB.", source=source)
-    content = READERS[suffix](path)
+    content = read_bag_fields(path, topics, clock) if suffix in BAGS else READERS[suffix](path)
     if not with_time:
         others = [k for k, title in enumerate(content["columns"]) if title != "t"]
         content["columns"] = ["t", *(content["columns"][k] for k in others)]
@@ -279,38 +334,70 @@ def read_record(path: FilePath, columns: Mapping[str, str], with_time: bool = Tr
     return Record(**content | _renamed(content, columns, source), source=source)
 
 
-def _is_time(title: str) -> bool:
-    """Return whether a title denotes a time in seconds."""
-    return tuple(re.findall("[a-z]+", title.lower())) in {(name, *unit) for name in TIME_NAMES for unit in ((), ("s",))}
+def _time_scale(title: str) -> float | None:
+    """Return the unit in s of a title that denotes a time, such as time, stamp_ns or t [ms]; None for others."""
+    name, *unit = re.findall("[a-z]+", title.lower()) or [""]
+    return TIME_UNITS_S.get(unit[0] if unit else "s") if name in TIME_NAMES and len(unit) < 2 else None
+
+
+def _stamp_pairs(file_titles: Sequence[str]) -> list[str]:
+    """Return the pairs of columns sec and nanosec, such as "header.stamp.sec+header.stamp.nanosec"."""
+    pairs = []
+    for title in file_titles:
+        for second, nano in zip(SECONDS, NANOSECONDS, strict=True):
+            other = title.removesuffix(second) + nano
+            if re.search(rf"(?<![a-z]){second}$", title) and other in file_titles:
+                pairs.append(f"{title}+{other}")
+    return pairs
 
 
 def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -> dict[str, Any]:
-    """Return columns, data and units with the titles of the record, t first."""
-    file_titles = list(content["columns"])
-    for title in columns.values():
+    """Return the fields with the titles of the record, t first, in s and ascending."""
+    file_titles, data = list(content["columns"]), content["data"]
+    own_times = columns.get("t", "")
+    pair = own_times.split("+") if own_times not in file_titles and "+" in own_times else []
+    for title in [*pair, *(title for title in columns.values() if not (pair and title == own_times))]:
         if title not in file_titles:
             raise DescriptionError(unknown_name("column", title, file_titles, "The file"), source=source)
     new_titles = {file_title: title for title, file_title in columns.items()}
-    heading = [new_titles.get(title, title) for title in file_titles]
-    if "t" not in heading:
-        clocks = [title for title in heading if _is_time(title)]
-        if len(clocks) > 1:
-            raise DescriptionError(
-                f"two columns could be the time: {', '.join(clocks)}.",
-                source=source,
-                hint=Hint("{columns}", columns={"t": "<its name in the file>"}),
-            )
-        heading = ["t" if title in clocks else title for title in heading]
+    heading, scale = [new_titles.get(title, title) for title in file_titles], 1.0
+    hint = Hint("{columns}", columns={"t": "<its name in the file>"})
+    if "t" not in heading and not pair:
+        times = {title: each for title in heading if (each := _time_scale(title)) is not None}
+        choices = [*times, *_stamp_pairs(heading)]
+        if len(choices) > 1:
+            raise DescriptionError(f"two columns could be the time: {', '.join(choices)}.", source=source, hint=hint)
+        if times:
+            ((clock, scale),) = times.items()
+            heading[heading.index(clock)] = "t"
+        pair = choices[0].split("+") if choices and not times else []
+    about = dict(content.get("about", {}))
+    if pair:
+        sec, nanosec = (np.nan_to_num(data[:, heading.index(title)]).astype(np.int64) for title in pair)
+        stamps = 1_000_000_000 * sec + nanosec
+        about["start_ns"] = int(stamps[0]) if len(stamps) else 0
+        kept = [k for k, title in enumerate(heading) if title not in pair]
+        data = np.column_stack([(stamps - about["start_ns"]) / 1e9, data[:, kept]])
+        heading = ["t", *(heading[k] for k in kept)]
     if "t" not in heading:
         raise DescriptionError(
             unknown_name("column", "t", heading, "The file"),
             expected="a first line that names columns t and q_<coordinate>, tau_<actuator>, ...",
             source=source,
-            hint=Hint("{columns}", columns={"t": "<its name in the file>"}),
+            hint=hint,
         )
     order = sorted(range(len(heading)), key=lambda k: k != heading.index("t"))
+    data = data[:, order]
+    t = data[:, 0] if scale == 1.0 else (data[:, 0] - data[:1, 0]) * scale
+    if np.isfinite(t).all() and (np.diff(t) < 0.0).any():
+        rows, t, repairs = ordered(t, source=source, start=t[0])
+        data, about["clock"] = data[rows], repairs
+        for sentence in clock_report(t, repairs).repairs():
+            warnings.warn(f"{source}: {sentence}.", ModelWarning, stacklevel=4)
+    if t is not data[:, 0]:
+        data = np.column_stack([t, data[:, 1:]])
     units = {new_titles.get(title, title): unit for title, unit in content.get("units", {}).items()}
-    return {"columns": [heading[k] for k in order], "data": content["data"][:, order], "units": units}
+    return {"columns": [heading[k] for k in order], "data": data, "units": units, "about": about}
 
 
 RECORDS_ENDINGS = (".npz", ".zarr")

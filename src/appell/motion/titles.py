@@ -8,6 +8,7 @@ Every quantity has a default unit, which a record may override; some other units
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -26,6 +27,9 @@ QUANTITIES = {
     "qd": "rad or m",
     "vd": "rad/s or m/s",
     "ad": "rad/s² or m/s²",
+    "taud": "N m or N",
+    "wrench": "N or N m",
+    "pose": "m or 1",
     "integral": "rad s or m s",
     "qm": "rad or m",
     "vm": "rad/s or m/s",
@@ -46,20 +50,43 @@ SCALARS = {"t": "s", "energy": "J", "distance": "m", "height": "m"}
 SI = {
     "rad": ("rad", 1.0),
     "deg": ("rad", np.pi / 180.0),
+    "rev": ("rad", 2.0 * np.pi),
     "m": ("m", 1.0),
     "mm": ("m", 1e-3),
     "Nm": ("N m", 1.0),
     "N": ("N", 1.0),
+    "Ncm": ("N m", 1e-2),
     "mNm": ("N m", 1e-3),
     "kNm": ("N m", 1e3),
     "s": ("s", 1.0),
     "ms": ("s", 1e-3),
+    "us": ("s", 1e-6),
+    "ns": ("s", 1e-9),
+}
+# after a number: resolution of an encoder, or torque constant of a motor whose current is logged -> SI unit, factor
+# of one, and whether the number divides
+CONSTANTS = {
+    "counts/rev": ("rad", 2.0 * np.pi, True),
+    "counts/rad": ("rad", 1.0, True),
+    "counts/m": ("m", 1.0, True),
+    "counts/mm": ("m", 1e-3, True),
+    "Nm/A": ("N m", 1.0, False),
+    "mNm/A": ("N m", 1e-3, False),
+    "Nm/mA": ("N m", 1e3, False),
+    "N/A": ("N", 1.0, False),
 }
 RATES = {"v": "/s", "vd": "/s", "a": "/s²", "ad": "/s²"}
 
 
 def in_si(unit: str) -> tuple[str, float]:
-    """Return the SI unit of a unit such as deg or mm/s, and the factor; an unknown unit is returned with factor 1."""
+    """Return the SI unit of a unit such as deg, mm/s or 4096 counts/rev, and the factor.
+
+    An unknown unit is returned with factor 1.
+    """
+    if (constant := re.fullmatch(r"(-?[\d.]+(?:e[-+]?\d+)?) ([A-Za-z]+/[A-Za-z]+)(/s²?)?", unit)) is not None:
+        name, factor, divides = CONSTANTS.get(constant[2], ("", 1.0, False))
+        if name:
+            return name + (constant[3] or ""), factor / float(constant[1]) if divides else factor * float(constant[1])
     base, slash, rate = unit.partition("/")
     name, factor = SI.get(base, (base, 1.0))
     return name + slash + rate, factor
@@ -67,9 +94,20 @@ def in_si(unit: str) -> tuple[str, float]:
 
 def declared(quantity: str, unit: str) -> str:
     """Return the unit of a quantity that a user declares as, for example, deg: deg/s for a velocity."""
-    if unit.partition("/")[0] not in SI:
-        raise ArgumentError(f"unit '{unit}' of column '{quantity}' is unknown.", expected=", ".join(SI))
-    return unit if "/" in unit else unit + RATES.get(quantity, "")
+    text = re.sub(r"\s", "", unit)
+    number, name = re.fullmatch(r"(-?[\d.]+(?:e[-+]?\d+)?)?(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    if number is None and name.partition("/")[0] in SI:
+        return name if "/" in name else name + RATES.get(quantity, "")
+    try:
+        valid = number is not None and name in CONSTANTS and float(number) != 0.0
+    except ValueError:
+        valid = False
+    if not valid:
+        constants = "counts/rev with the resolution, as in '4096 counts/rev', or Nm/A with a torque constant"
+        raise ArgumentError(
+            f"unit '{unit}' of column '{quantity}' is unknown.", expected=f"{', '.join(SI)}; {constants}"
+        )
+    return f"{number} {name}{RATES.get(quantity, '')}"
 
 
 def titles(quantity: str, names: Sequence[str]) -> tuple[str, ...]:

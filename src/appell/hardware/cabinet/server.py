@@ -15,7 +15,7 @@ from appell.hardware.cabinet.shared import SharedPage, remove
 from appell.hardware.cabinet.simulated import SimulatedCabinet
 from appell.hardware.clock import MonotonicClock, VirtualClock
 from appell.model.system import System
-from appell.motion.journal import JournalWriter
+from appell.motion.journal import open_journal
 from appell.motion.titles import record_names, titles
 
 COLUMNS = ("t", "beat", "enabled", "watchdog")
@@ -49,7 +49,7 @@ def serve(
     n, step, system = cabinet.model.system.nq, cabinet.step, cabinet.model.system
     page = SharedPage(path, cabinet.wiring, create=True)
     about = {"robot": system.name, "step": step}
-    writer = None if log is None else JournalWriter(log, plant_columns(system), about)
+    writer = None if log is None else open_journal(log, plant_columns(system), about)
     try:
         signals = np.zeros(cabinet.layout.size)
         enabled = cleared = 0.0

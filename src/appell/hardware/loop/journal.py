@@ -25,7 +25,7 @@ from appell.dynamics.moving import made_by, moving_dynamics
 from appell.hardware.device import DeviceInfo, JointCommand
 from appell.hardware.loop.servo import Servo, measured_indices
 from appell.hardware.loop.supervisor import SENTENCE, Policy, State
-from appell.motion.journal import JournalWriter
+from appell.motion.journal import open_journal
 from appell.motion.titles import titles
 
 HEAD = ("t", "tick", "woke", "done", "state", "fault", "commands", "fresh")
@@ -84,7 +84,7 @@ class Journal:
                 "fault": {str(fault.value): sentence for fault, sentence in SENTENCE.items()},
             },
         }
-        self.writer = JournalWriter(path, tuple(columns(servo, home is not None)), header)
+        self.writer = open_journal(path, tuple(columns(servo, home is not None)), header)
         self._home = np.zeros(0) if home is None else home
         self._indices = indices = measured_indices(servo.info)
         self._all, self._torque_mode = len(indices) == servo.layout.size, servo.mode == "torque"
