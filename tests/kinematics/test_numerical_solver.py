@@ -84,10 +84,10 @@ def test_out_of_reach_the_closest_configuration_and_the_error_are_returned():
     assert not solution.reached
     assert solution.position_error == pytest.approx(0.5 * reach, abs=1e-6)
     np.testing.assert_allclose(Dynamics(robot).pose("tool")(solution.q)[:3, 3], straight[:3, 3], atol=1e-3)
-    assert f"misses the pose by {0.5 * reach:.4g}"[:25] in str(solution)
+    assert f"misses by {0.5 * reach:.4g}"[:25] in str(solution)
     both = solver(np.stack([straight, T]))
     assert both.reached.tolist() == [True, False]
-    assert "does not reach 1 of 2 poses; pose [1]" in str(both)
+    assert "does not reach 1 of 2 targets; sample [1]" in str(both)
 
 
 def test_a_robot_with_a_floating_base_uses_its_base():
@@ -103,7 +103,7 @@ def test_a_robot_with_a_floating_base_uses_its_base():
 def test_wrong_arguments_are_named_errors():
     panda, solver = load("panda"), numerical(load("panda"))
     for problem, call in {
-        r"shape \(3, 3\)": lambda: solver(np.eye(3)),
+        r"target of the task .tool. has shape \(3, 3\)": lambda: solver(np.eye(3)),
         r"start has shape \(6,\)": lambda: solver(np.eye(4), np.zeros(6)),
         r"prefer has shape \(2,\)": lambda: solver(np.eye(4), prefer=[0, 0]),
         "starts is 0": lambda: solver(np.eye(4), starts=0),
