@@ -84,7 +84,7 @@ def test_out_of_reach_the_closest_configuration_and_the_error_are_returned():
     assert not solution.reached
     assert solution.position_error == pytest.approx(0.5 * reach, abs=1e-6)
     np.testing.assert_allclose(Dynamics(robot).pose("tool")(solution.q)[:3, 3], straight[:3, 3], atol=1e-3)
-    assert f"misses by {0.5 * reach:.4g}"[:25] in str(solution)
+    assert f"misses its target by {0.5 * reach:.4g}"[:30] in str(solution)
     both = solver(np.stack([straight, T]))
     assert both.reached.tolist() == [True, False]
     assert "does not reach 1 of 2 targets; sample [1]" in str(both)

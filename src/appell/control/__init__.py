@@ -6,6 +6,7 @@ linear, directions                         linearisation, also of systems with c
 regulator                                  linear-quadratic regulator about a steady motion
 rollout_laws                               control laws in the kernel of a rollout
 python_control                             systems for the package python-control
+whole_body, quadratic_program              torques and contact forces of a robot on contacts, by tasks and limits
 """
 
 from appell.control.controller import Controller
@@ -15,14 +16,22 @@ from appell.control.laws import LAWS
 from appell.control.linear import LinearSystem, linearize, linearize_closed_loop
 from appell.control.python_control import io_system
 from appell.control.regulator import Regulator, lqr
+from appell.control.whole_body import MomentumTask, PostureTask, WholeBody, WholeBodyCommand
+from appell.kinematics.tasks import ComTask, FrameTask
 
 __all__ = [
     "LAWS",
+    "ComTask",
     "Controller",
     "Design",
+    "FrameTask",
     "Gains",
     "LinearSystem",
+    "MomentumTask",
+    "PostureTask",
     "Regulator",
+    "WholeBody",
+    "WholeBodyCommand",
     "critical",
     "io_system",
     "linearize",

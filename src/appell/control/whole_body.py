@@ -1,4 +1,4 @@
-"""Whole-body control: torques, accelerations and contact forces of a robot on contacts, by one quadratic program per call.
+"""Whole-body control: torques, accelerations and contact forces of a robot on contacts, by a quadratic program.
 
     min  Σ w² |J a + J̇v - a*|²  +  ε_a |a|²  +  ε_f |f|²          over accelerations a and contact forces f        (1)
          a* = reference + k_d (reference velocity - velocity) + k_p (target - value)                                (2)
@@ -187,7 +187,10 @@ class WholeBody:
             solution = solve_qp(*self._program(terms, touching))
         except InfeasibleError as error:
             labels = self.labels(touching)
-            worst = ", ".join(f"{labels[k]} (by {amount:.3g})" for k, amount in error.violations[:3])
+            amounts: dict[str, float] = {}
+            for k, amount in error.violations:  # largest first
+                amounts.setdefault(labels[k], amount)
+            worst = ", ".join(f"{label} (by {amount:.3g})" for label, amount in list(amounts.items())[:3])
             raise SimulationError(
                 f"no forces within the limits move {self.system.owner} as required. Closest, these are violated: "
                 f"{worst}.",
@@ -255,8 +258,9 @@ class WholeBody:
             J, goal = [], []
             for k, task in enumerate(self.tasks):
                 reference = [values.get(f"{part}{k}") for part in ("x", "v", "a")]
-                rows, wanted = self._task_rows(task, next(moving) if isinstance(task, FrameTask) else None, q, v,
-                                               reference, values["gains"][k])
+                rows, wanted = self._task_rows(
+                    task, next(moving) if isinstance(task, FrameTask) else None, q, v, reference, values["gains"][k]
+                )
                 J += rows
                 goal += wanted
             return results | ({"J": J} if J else {}) | {"goal": goal}
@@ -335,14 +339,18 @@ class WholeBody:
             shapes, given = self._shapes(task), references[task.name]
             parts = list(given) if isinstance(given, tuple) else [given]
             if len(parts) > len(shapes):
-                raise ArgumentError(f"the reference of the task '{task.name}' has {len(parts)} parts.",
-                                    expected=f"a target, or a tuple of up to {len(shapes)} parts")
+                raise ArgumentError(
+                    f"the reference of the task '{task.name}' has {len(parts)} parts.",
+                    expected=f"a target, or a tuple of up to {len(shapes)} parts",
+                )
             parts += [np.zeros(shape) for shape in shapes[len(parts) :]]
             for part, shape in zip(parts, shapes, strict=True):
                 array = target_of(task, part, shape, f"numbers of shape {shape}")
                 if array.shape != shape:
-                    raise ArgumentError(f"the target of the task '{task.name}' has shape {array.shape}.",
-                                        expected=f"shape {shape}: a WholeBody has no batch axes")
+                    raise ArgumentError(
+                        f"the target of the task '{task.name}' has shape {array.shape}.",
+                        expected=f"shape {shape}: a WholeBody has no batch axes",
+                    )
                 values.append(array)
             if isinstance(task, FrameTask):
                 checked_poses(values[-3], f"the target of the task '{task.name}'")

@@ -117,8 +117,12 @@ class Solution:
         rotation = np.degrees(self.rotation_error[index].reshape(-1))
         errors = []
         for task, metres, degrees in zip(self.tasks, position, rotation, strict=True):
-            amount = f"{metres:.6g} m" + (f" and {degrees:.6g}°" if isinstance(task, FrameTask) else "")
-            errors.append(f"{_title(task)} {'reaches its target to' if self.reached[index] else 'misses by'} {amount}")
+            counts = [True, False] if isinstance(task, ComTask) else [task.position, task.rotation]
+            amounts = [
+                text for text, count in zip((f"{metres:.6g} m", f"{degrees:.6g}°"), counts, strict=True) if count
+            ]
+            verb = "reaches its target to" if self.reached[index] else "misses its target by"
+            errors.append(f"{_title(task)} {verb} {' and '.join(amounts)}")
         starts = f" after {int(self.starts[index])} starts; q is the closest configuration"
         return ", ".join(errors) + ("" if self.reached[index] else starts)
 
@@ -165,8 +169,8 @@ def damped_step(robot: Robot, tasks: tuple[Task, ...]) -> Function:
         n = len(e)
         lam = []
         for i in range(len(levels)):
-            own = [k for k in range(n) if level[k] == i]
-            lam.append(0.5 * damping[i] * _sum(e[k] * e[k] for k in own) + DAMPING_FLOOR)  # (2)
+            square = _sum(x * x for k, x in enumerate(e) if level[k] == i)
+            lam.append(0.5 * damping[i] * square + DAMPING_FLOOR)  # (2)
         if len(levels) > 1:
             counts = [select(damping[i] - IGNORED, 0.0, 1.0) for i in range(len(levels))]
             lam = [select(damping[i] - IGNORED, damping[i] * damping[i], x) for i, x in enumerate(lam)]
@@ -463,18 +467,18 @@ class _Search:
             return
         q, targets = self.q[at], [x[at] for x in self.targets]
         for level in range(self.levels):
-            own, higher = self.level == level, self.level < level
+            refined, higher = self.level == level, self.level < level
             damping = np.full((len(at), self.levels), 0.0)
             damping[:, level], damping[:, level + 1 :] = DAMPING, 10.0 * IGNORED
             hold = np.where(np.arange(self.levels) < level, 0.0, 10.0 * IGNORED)
-            error = self.error(*self._step(q, at, targets, damping)[1:3], own)
+            error = self.error(*self._step(q, at, targets, damping)[1:3], refined)
             for _ in range(POLISH_STEPS):
                 trial = self._moved(q, self._step(q, at, targets, damping)[0], at)
                 if level:
                     trial = self._moved(trial, self._step(trial, at, targets, hold)[0], at)
                 _, position, rotation = self._step(trial, at, targets, damping)[:3]
                 self.steps[at] += 1
-                after = self.error(position, rotation, own)
+                after = self.error(position, rotation, refined)
                 better = after < error
                 if level:
                     better &= self.error(position, rotation, higher) <= self.tolerance
@@ -482,7 +486,7 @@ class _Search:
                 damping[:, level] = np.where(better, damping[:, level] / 3.0, np.minimum(4.0 * damping[:, level], 1e12))
             if self.levels > 1:
                 values = self._step(q, at, targets, damping)[3:]
-                targets = [value if mine else x for value, x, mine in zip(values, targets, own, strict=True)]
+                targets = [y if new else x for x, y, new in zip(targets, values, refined, strict=True)]
         self._store(at, q, *self._step(q, at, [x[at] for x in self.targets], DAMPING)[1:3])
 
     def settle(self, prefer: np.ndarray) -> None:
