@@ -38,3 +38,24 @@ def standing_talos(dyn: Dynamics) -> np.ndarray:
     targets |= {"com": middle + np.array([0.0, 0.0, 0.87]), "torso_2_link": np.eye(4)}
     tasks = [*SOLES, ComTask(), FrameTask("torso_2_link", position=0.0)]
     return numerical(robot, tasks)(targets, q, starts=1).q
+
+
+def hand_targets(dyn: Dynamics, count: int, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return reachable targets of both grippers, the centre of mass and the soles, by name, and the start.
+
+    The joints of arms and torso are random within 80 % of their ranges about the start, and the centre of mass is moved
+    by up to 4, 6 and 6 cm; the legs keep the soles on the ground.
+    """
+    robot, start = dyn.system, standing_talos(dyn)
+    rng, names = np.random.default_rng(seed), robot.coordinate_names
+    upper_body = [k for k, name in enumerate(names) if name.startswith(("arm", "torso"))]
+    q = np.repeat(start[None], count, axis=0)
+    ends = rng.uniform(robot.limits.lower[upper_body], robot.limits.upper[upper_body], (count, len(upper_body)))
+    q[:, upper_body] += 0.8 * (ends - q[:, upper_body])
+    soles = {name: dyn.pose(name, start) for name in SOLES}
+    centre = dyn.center_of_mass(start) + rng.uniform(-1.0, 1.0, (count, 3)) * [0.04, 0.06, 0.06]
+    moved = numerical(robot, [*SOLES, ComTask()])(soles | {"com": centre}, q, starts=1)
+    if not moved.reached.all():
+        raise AssertionError(f"a target cannot be reached: {moved}")
+    hands = {f"gripper_{side}_base_link": dyn.pose(f"gripper_{side}_base_link", moved.q) for side in ("left", "right")}
+    return hands | soles | {"com": dyn.center_of_mass(moved.q)}, start

@@ -237,6 +237,8 @@ DAMPING = 0.3  # damping of (2)
 STALL_STEPS = 8  # number of steps in which the error must halve
 MAX_STEP = 1.0  # rad or m that a joint moves in one step
 POLISH_STEPS = 200  # number of steps towards the closest configuration for a pose out of reach
+CORRECTIONS = 3  # number of Newton steps that return tasks of higher priorities to their targets
+MAX_DAMPING = 1e12  # no smaller step improves the error
 SETTLE_STEPS = 60  # number of steps towards a preferred posture
 
 
@@ -474,7 +476,7 @@ class _Search:
             error = self.error(*self._step(q, at, targets, damping)[1:3], refined)
             for _ in range(POLISH_STEPS):
                 trial = self._moved(q, self._step(q, at, targets, damping)[0], at)
-                if level:
+                for _ in range(CORRECTIONS if level else 0):
                     trial = self._moved(trial, self._step(trial, at, targets, hold)[0], at)
                 _, position, rotation = self._step(trial, at, targets, damping)[:3]
                 self.steps[at] += 1
@@ -483,7 +485,11 @@ class _Search:
                 if level:
                     better &= self.error(position, rotation, higher) <= self.tolerance
                 q[better], error = trial[better], np.where(better, after, error)
-                damping[:, level] = np.where(better, damping[:, level] / 3.0, np.minimum(4.0 * damping[:, level], 1e12))
+                damping[:, level] = np.where(
+                    better, damping[:, level] / 3.0, np.minimum(4.0 * damping[:, level], MAX_DAMPING)
+                )
+                if (damping[:, level] == MAX_DAMPING).all():
+                    break
             if self.levels > 1:
                 values = self._step(q, at, targets, damping)[3:]
                 targets = [y if new else x for x, y, new in zip(targets, values, refined, strict=True)]
