@@ -17,6 +17,9 @@ from appell.kinematics.tasks import ComTask, FrameTask
 from appell_lab.references.oracle import pinocchio
 
 
+ACTIVE_DUAL = 1e-7  # multiplier above which a row counts as active
+
+
 class CornerProgram(NamedTuple):
     """min ½ xᵀHx + gᵀx with A x = b and lower ≤ C x ≤ upper; x = (a, corner forces)."""
 
@@ -35,6 +38,7 @@ class WholeBodyPeer:
 
     controller: WholeBody
     model: Any
+    solver: Any = None  # of CasADi, for programs of one size
 
     def program(self, q, v, references: dict[str, Any], footholds: np.ndarray) -> tuple[CornerProgram, np.ndarray]:
         """Return the program, and the matrix from its variables to (tau of the joints less its bias, a, wrenches)."""
@@ -83,6 +87,30 @@ class WholeBodyPeer:
         lower, upper = np.r_[-limit - h[6:], np.zeros(4 * count)], np.r_[limit - h[6:], np.full(4 * count, np.inf)]
         wrenches = np.hstack([np.zeros((sum(map(len, wrench_maps)), n)), block_diag(*wrench_maps)])
         return CornerProgram(H, g, A, b, C, lower, upper), np.vstack([torque[6:], np.eye(size)[:n], wrenches])
+
+    def command(self, q, v, references: dict[str, Any], footholds: np.ndarray) -> list[np.ndarray]:
+        """Return tau of the joints, a, and the wrenches, by qpOASES.
+
+        The equations of its active rows are solved once more by least squares, because qpOASES regularises the corner
+        forces, which are not unique; the wrenches are.
+        """
+        import casadi
+
+        program, results = self.program(q, v, references, footholds)
+        A, n = np.vstack([program.A, program.C]), len(program.g)
+        lower, upper = np.r_[program.b, program.lower], np.r_[program.b, program.upper]
+        if self.solver is None:
+            shapes = {"h": casadi.Sparsity.dense(n, n), "a": casadi.Sparsity.dense(*A.shape)}
+            self.solver = casadi.conic("reference", "qpoases", shapes, {"printLevel": "none"})
+        duals = np.array(self.solver(h=program.H, g=program.g, a=A, lba=lower, uba=upper)["lam_a"])[:, 0]
+        active = (np.abs(duals) > ACTIVE_DUAL) | (lower == upper)
+        rows, right = A[active], np.where(duals > 0.0, upper, lower)[active]
+        scale = np.ones(n + len(rows))
+        scale[self.model.nv : n] = FORCE_WEIGHT**-0.5
+        matrix = np.block([[program.H, rows.T], [rows, np.zeros((len(rows), len(rows)))]]) * scale * scale[:, None]
+        x = scale[:n] * np.linalg.lstsq(matrix, scale * np.r_[-program.g, right], rcond=1e-14)[0][:n]
+        tau, a, force = np.split(results @ x, [self.model.nv - 6, 2 * self.model.nv - 6])
+        return [tau + pinocchio().nonLinearEffects(self.model, self.model.createData(), q, v)[6:], a, force]
 
     def _frame(self, data, name: str):
         """Jacobian, rate of the velocity at a = 0, and velocity of a frame in its own axes, and its rotation."""
