@@ -16,7 +16,6 @@ from appell.control.whole_body import ACCELERATION_WEIGHT, FORCE_WEIGHT, Momentu
 from appell.kinematics.tasks import ComTask, FrameTask
 from appell_lab.references.oracle import pinocchio
 
-
 ACTIVE_DUAL = 1e-7  # multiplier above which a row counts as active
 
 

@@ -26,6 +26,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from appell.algebra.vector import Vec3
 from appell.compile.cache.content_hash import content_hash
@@ -35,7 +36,7 @@ from appell.dynamics import Dynamics
 from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, ModelError, SimulationError, check_number, unknown_name
 from appell.formulate.contacts import ContactRows, Foothold, contact_motions, row_residuals
-from appell.kinematics.inverse.numerical_solver import checked_poses, frame_error
+from appell.kinematics.inverse.numerical_solver import ROTATION_TOLERANCE, checked_poses, frame_error
 from appell.kinematics.tasks import ComTask, FrameTask, checked_tasks, target_of
 from appell.model.contact import Sole, Touch
 from appell.model.joints import Floating
@@ -151,6 +152,7 @@ class WholeBody:
             if name not in ("default", *self.names):
                 raise ArgumentError(unknown_name("task", str(name), self.names, "gains of the WholeBody"))
         default = named.get("default", (100.0, 20.0))
+        self._made: dict[tuple[bool, ...], QuadraticProgram] = {}
         self.gains = np.array([_pair(f"gains of '{name}'", named.get(name, default)) for name in self.names])
 
     @property
@@ -227,9 +229,10 @@ class WholeBody:
 
     @cached_property
     def function(self) -> Function:
-        """Function (q, v, footholds, contact_gains, gains, *references) -> M, h, G, gamma, J, goal.
+        """Function (q, v, footholds, contact_gains, gains, *references) -> M, h, G, gamma, J, goal, posture.
 
-        J has the rows of all tasks but the posture, goal is a* - J̇v of all tasks, both weighted.
+        J has the weighted rows of all tasks but the posture, goal is their a* - J̇v, also weighted. For the posture, it
+        is multiplied by the squared weight.
         """
         system, contacts = self.system, self.contact_rows
         inputs: dict[str, Any] = {"q": system.nq, "v": system.nv}
@@ -255,15 +258,18 @@ class WholeBody:
                     G += zip(*(foot.turned(column) for column in zip(*motion.J, strict=True)), strict=True)
                 results |= {"G": G, "gamma": gamma}
             moving = iter(motions[len(contacts) :])
-            J, goal = [], []
+            J, goal, posture = [], [], []
             for k, task in enumerate(self.tasks):
                 reference = [values.get(f"{part}{k}") for part in ("x", "v", "a")]
-                rows, wanted = self._task_rows(
-                    task, next(moving) if isinstance(task, FrameTask) else None, q, v, reference, values["gains"][k]
-                )
+                motion = next(moving) if isinstance(task, FrameTask) else None
+                rows, wanted = self._task_rows(task, motion, q, v, reference, values["gains"][k])
                 J += rows
-                goal += wanted
-            return results | ({"J": J} if J else {}) | {"goal": goal}
+                if rows:
+                    goal += wanted
+                else:
+                    posture += wanted
+            named = {"J": J, "goal": goal, "posture": posture}
+            return results | {name: rows for name, rows in named.items() if rows}
 
         subject = content_hash("whole body", system, self.dyn.choice, contacts, self.tasks)
         doc = "Terms of the quadratic program of a whole-body controller."
@@ -289,7 +295,7 @@ class WholeBody:
         if isinstance(task, PostureTask):
             axes = [self.system.coordinate_of(i) for i in range(self.system.nv)]
             return [], [
-                task.weight * (acceleration[i] + kd * (velocity[i] - v[i]) + kp * (target[c] - q[c]))
+                task.weight**2 * (acceleration[i] + kd * (velocity[i] - v[i]) + kp * (target[c] - q[c]))
                 for i, c in enumerate(axes)
                 if c is not None
             ]
@@ -337,14 +343,13 @@ class WholeBody:
                     expected=f"references of {', '.join(self.names)}",
                 )
             shapes, given = self._shapes(task), references[task.name]
-            parts = list(given) if isinstance(given, tuple) else [given]
+            parts = given if isinstance(given, tuple) else (given,)
             if len(parts) > len(shapes):
                 raise ArgumentError(
                     f"the reference of the task '{task.name}' has {len(parts)} parts.",
                     expected=f"a target, or a tuple of up to {len(shapes)} parts",
                 )
-            parts += [np.zeros(shape) for shape in shapes[len(parts) :]]
-            for part, shape in zip(parts, shapes, strict=True):
+            for part, shape in zip(parts, shapes, strict=False):
                 array = target_of(task, part, shape, f"numbers of shape {shape}")
                 if array.shape != shape:
                     raise ArgumentError(
@@ -353,8 +358,15 @@ class WholeBody:
                     )
                 values.append(array)
             if isinstance(task, FrameTask):
-                checked_poses(values[-3], f"the target of the task '{task.name}'")
+                R = values[-len(parts)][:3, :3]
+                if abs(R @ R.T - np.eye(3)).max() > ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
+                    checked_poses(values[-len(parts)], f"the target of the task '{task.name}'")
+            values += self._zeros[task.name][len(parts) :]
         return values
+
+    @cached_property
+    def _zeros(self) -> dict[str, list[np.ndarray]]:
+        return {task.name: [np.zeros(shape) for shape in self._shapes(task)] for task in self.tasks}
 
     @cached_property
     def _base(self) -> np.ndarray:
@@ -386,41 +398,42 @@ class WholeBody:
         return np.repeat(touching, [contact.size for contact in self.contact_rows]).astype(bool)
 
     def _program(self, terms: Any, touching: np.ndarray) -> QuadraticProgram:
-        n = self.system.nv
-        G = terms.G[self._columns(touching)] if self.contact_rows else np.zeros((0, n))
-        size = n + len(G)
-        H = np.zeros((size, size))
-        H[np.diag_indices(size)] = np.r_[np.full(n, ACCELERATION_WEIGHT), np.full(len(G), FORCE_WEIGHT)]
-        g, start, first = np.zeros(size), 0, 0
-        for task in self.tasks:
-            if isinstance(task, PostureTask):
-                axes = self._one_axis
-                H[axes, axes] += task.weight**2
-                g[axes] -= task.weight * terms.goal[start : start + len(axes)]
-                start += len(axes)
-                continue
-            count = len(task.rows) if isinstance(task, FrameTask) else 3
-            J = terms.J[first : first + count]
-            H[:n, :n] += J.T @ J
-            g[:n] -= J.T @ terms.goal[start : start + count]
-            start, first = start + count, first + count
-        limited, limit = self._limited
-        forces, h = np.hstack([terms.M[limited], -G.T[limited]]), terms.h[limited]  # (3), solved for τ
-        cones = [cone for cone, touches in zip(self._cones, touching, strict=True) if touches]
-        C = np.zeros((len(forces) + len(G) + sum(map(len, cones)), size))
-        lower, upper = np.zeros(len(C)), np.zeros(len(C))
-        C[: len(forces)], lower[: len(forces)], upper[: len(forces)] = forces, -limit - h, limit - h
-        row = len(forces)
-        if len(G):
-            C[row : row + len(G), :n] = G
-            lower[row : row + len(G)] = upper[row : row + len(G)] = -terms.gamma[self._columns(touching)]
-            row += len(G)
-        column = n
-        for cone in cones:
-            C[row : row + len(cone), column : column + cone.shape[1]] = cone
-            upper[row : row + len(cone)] = np.inf
-            row, column = row + len(cone), column + cone.shape[1]
+        n, (limited, limit) = self.system.nv, self._limited
+        H, g, C, lower, upper = (array.copy() for array in self._constants(tuple(touching)))
+        if hasattr(terms, "J"):
+            H[:n, :n] += terms.J.T @ terms.J
+            g[:n] = -terms.J.T @ terms.goal
+        if hasattr(terms, "posture"):
+            g[self._one_axis] -= terms.posture
+        count, h = len(limited), terms.h[limited]
+        C[:count, :n] = terms.M[limited]  # (3), solved for τ
+        lower[:count], upper[:count] = -limit - h, limit - h
+        if touching.any():
+            columns = self._columns(touching)
+            G, rows = terms.G[columns], slice(count, count + np.count_nonzero(columns))
+            C[:count, n:] = -G.T[limited]
+            C[rows, :n] = G  # (4)
+            lower[rows] = upper[rows] = -terms.gamma[columns]
         return QuadraticProgram(H, g, C, lower, upper)
+
+    def _constants(self, touching: tuple[bool, ...]) -> QuadraticProgram:
+        """The program of an active set without the terms that depend on the state."""
+        if touching not in self._made:
+            n, cones = self.system.nv, [cone for cone, on in zip(self._cones, touching, strict=True) if on]
+            rows = sum(cone.shape[1] for cone in cones)
+            diagonal = np.r_[np.full(n, ACCELERATION_WEIGHT), np.full(rows, FORCE_WEIGHT)]
+            for task in self.tasks:
+                if isinstance(task, PostureTask):
+                    diagonal[self._one_axis] += task.weight**2
+            count = len(self._limited[0]) + rows
+            cone_rows = (
+                np.hstack([np.zeros((sum(map(len, cones)), n)), block_diag(*cones)]) if cones else np.zeros((0, n))
+            )
+            C = np.vstack([np.zeros((count, n + rows)), cone_rows])
+            upper = np.r_[np.zeros(count), np.full(len(cone_rows), np.inf)]
+            made = QuadraticProgram(np.diag(diagonal), np.zeros(n + rows), C, np.zeros(len(C)), upper)
+            self._made[touching] = made
+        return self._made[touching]
 
     def labels(self, touching: np.ndarray) -> list[str]:
         """Return what the rows of `program` stand for if the contacts of a mask (nc,) are active."""
@@ -442,17 +455,16 @@ class WholeBody:
 
     def _command(self, terms: Any, touching: np.ndarray, x: np.ndarray, duals: np.ndarray) -> WholeBodyCommand:
         n = self.system.nv
-        a = x[:n]
+        a, sizes = x[:n], [contact.size for contact in self.contact_rows]
         tau = terms.M @ a + terms.h
-        if not self.contact_rows:
-            return WholeBodyCommand(np.where(self._base, 0.0, tau), a, np.zeros((0, 6)), duals)
-        f = np.zeros(len(terms.G))
-        f[self._columns(touching)] = x[n:]
-        tau = np.where(self._base, 0.0, tau - terms.G.T @ f)
-        sizes = [contact.size for contact in self.contact_rows]
-        force = np.zeros((len(sizes), max(sizes)))
-        for row, part in zip(force, np.split(f, np.cumsum(sizes)[:-1]), strict=True):
-            row[: len(part)] = part
+        f = np.zeros(sum(sizes))
+        if touching.any():
+            f[self._columns(touching)] = x[n:]
+            tau -= terms.G.T @ f
+        tau[self._base] = 0.0
+        force = np.zeros((len(sizes), max(sizes, default=6)))
+        for row, size, end in zip(force, sizes, np.cumsum(sizes), strict=True):
+            row[:size] = f[end - size : end]
         return WholeBodyCommand(tau, a, force, duals)
 
 
