@@ -1,10 +1,10 @@
 """Tasks of Talos against mink, TSID and QP libraries: python benchmarks/whole_body.py [TARGETS] [--tsid PYTHON].
 
 Inverse kinematics: reachable targets of both hands and the centre of mass, with both feet on the ground, solved by
-appell in one batch and by mink (Gauss-Newton steps with a QP of daqp, gains of 1, no restarts) one after the other, from
-the same start with the same limits. Whole-body control: states near standing, with friction so low that the cones are
-active; the commands must agree with qpOASES on Pinocchio's matrices before anything is timed. TSID is timed in its own
-environment (`--tsid`, a Python with the packages tsid and example-robot-data), because it fixes the version of pin.
+appell in one batch and by mink (Gauss-Newton steps with a QP of daqp, gains of 1, no restarts) one after the other,
+from the same start with the same limits. Whole-body control: states near standing, with friction so low that the cones
+are active; the commands must agree with qpOASES on Pinocchio's matrices before anything is timed. TSID is timed in its
+own environment (`--tsid`, a Python with the packages tsid and example-robot-data), because it fixes the version of pin.
 Closed loop: appell's simulation with exact events and a push of the torso. Processor time.
 """
 
@@ -56,7 +56,7 @@ def main() -> None:
             result["whole body"]["TSID"] = tsid_times(tsid)
         result["closed loop"] = balance(peer.contacts.dyn)
     path = Path(__file__).parent / "results" / "whole-body.json"
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(json.dumps(result, indent=1))
 
 
@@ -242,17 +242,21 @@ for foot in ("left_sole_link", "right_sole_link"):
     contact.setKp(np.zeros(6)); contact.setKd(20.0 * np.ones(6))
     contact.setReference(robot.framePosition(inv.data(), model.getFrameId(foot)))
     inv.addRigidContact(contact, 1e-6)
-com = tsid.TaskComEquality("com", robot); com.setKp(100.0 * np.ones(3)); com.setKd(20.0 * np.ones(3))
+def gains(task, count):
+    task.setKp(100.0 * np.ones(count)); task.setKd(20.0 * np.ones(count))
+    return task
+com = gains(tsid.TaskComEquality("com", robot), 3)
 inv.addMotionTask(com, 100.0, 1, 0.0)
-torso = tsid.TaskSE3Equality("torso", robot, "torso_2_link"); torso.setKp(100.0 * np.ones(6)); torso.setKd(20.0 * np.ones(6))
+torso = gains(tsid.TaskSE3Equality("torso", robot, "torso_2_link"), 6)
 inv.addMotionTask(torso, 9.0, 1, 0.0)
-posture = tsid.TaskJointPosture("posture", robot); posture.setKp(100.0 * np.ones(n - 6)); posture.setKd(20.0 * np.ones(n - 6))
+posture = gains(tsid.TaskJointPosture("posture", robot), n - 6)
 inv.addMotionTask(posture, 0.09, 1, 0.0)
 bounds = tsid.TaskActuationBounds("torque", robot); limit = model.effortLimit[6:]; bounds.setBounds(-limit, limit)
 inv.addActuationTask(bounds, 1.0, 0, 0.0)
 c = tsid.TrajectoryEuclidianConstant("c", robot.com(inv.data()) + np.array([0.01, 0.0, 0.0]))
 com.setReference(c.computeNext())
-torso.setReference(tsid.TrajectorySE3Constant("t", robot.framePosition(inv.data(), model.getFrameId("torso_2_link"))).computeNext())
+pose = robot.framePosition(inv.data(), model.getFrameId("torso_2_link"))
+torso.setReference(tsid.TrajectorySE3Constant("t", pose).computeNext())
 posture.setReference(tsid.TrajectoryEuclidianConstant("p", q[7:]).computeNext())
 solver = tsid.SolverHQuadProgFast("solver"); solver.resize(inv.nVar, inv.nEq, inv.nIn)
 rng, spent, problem, status = np.random.default_rng(0), [], [], set()
@@ -266,7 +270,8 @@ for _ in range(3):
         status.add(int(solver.solve(inv.computeProblemData(0.0, x, y)).status))
     spent.append((time.process_time() - b) / 200 * 1e6); problem.append((b - a) / 200 * 1e6)
 print(json.dumps({"version": version("tsid"), "variables, equations, inequalities": [inv.nVar, inv.nEq, inv.nIn],
-                  "status": sorted(status), "µs": {"call": round(min(spent), 1), "problem alone": round(min(problem), 1)}}))
+                  "status": sorted(status),
+                  "µs": {"call": round(min(spent), 1), "problem alone": round(min(problem), 1)}}))
 """
 
 

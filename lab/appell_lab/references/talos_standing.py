@@ -29,14 +29,14 @@ def sole_corners(robot: Robot, size: tuple[float, float]) -> list[Frame]:
 
 def standing_talos(dyn: Dynamics) -> np.ndarray:
     """Return a configuration with bent knees, level feet at z = 0, and the centre of mass above their middle."""
-    robot = dyn.system
+    robot = dyn.system.tree
     q = robot.configuration(KNEES | {name.replace("left", "right"): x for name, x in KNEES.items()} | ELBOWS)
     targets = {name: dyn.pose(name, q) for name in SOLES}
     for pose in targets.values():
         pose[:3, :3], pose[2, 3] = np.eye(3), 0.0
     middle = sum(pose[:3, 3] for pose in targets.values()) / 2
     targets |= {"com": middle + np.array([0.0, 0.0, 0.87]), "torso_2_link": np.eye(4)}
-    tasks = [*SOLES, ComTask(), FrameTask("torso_2_link", position=0.0)]
+    tasks: list = [*SOLES, ComTask(), FrameTask("torso_2_link", position=0.0)]
     return numerical(robot, tasks)(targets, q, starts=1).q
 
 
@@ -46,7 +46,7 @@ def hand_targets(dyn: Dynamics, count: int, seed: int) -> tuple[dict[str, np.nda
     The joints of arms and torso are random within 80 % of their ranges about the start, and the centre of mass is moved
     by up to 4, 6 and 6 cm; the legs keep the soles on the ground.
     """
-    robot, start = dyn.system, standing_talos(dyn)
+    robot, start = dyn.system.tree, standing_talos(dyn)
     rng, names = np.random.default_rng(seed), robot.coordinate_names
     upper_body = [k for k, name in enumerate(names) if name.startswith(("arm", "torso"))]
     q = np.repeat(start[None], count, axis=0)

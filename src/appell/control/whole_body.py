@@ -252,7 +252,8 @@ class WholeBody:
                 feet = [Foothold.of(m.pose, p) for m, p in zip(motions, values["footholds"], strict=False)]
                 touching = motions[: len(contacts)]
                 residual = iter(row_residuals(touching, feet, values["contact_gains"]))
-                G, gamma = [], []
+                G: list[Any] = []
+                gamma: list[Any] = []
                 for motion, foot in zip(touching, feet, strict=True):
                     gamma += foot.turned([next(residual) for _ in motion.J])
                     G += zip(*(foot.turned(column) for column in zip(*motion.J, strict=True)), strict=True)
@@ -261,8 +262,8 @@ class WholeBody:
             J, goal, posture = [], [], []
             for k, task in enumerate(self.tasks):
                 reference = [values.get(f"{part}{k}") for part in ("x", "v", "a")]
-                motion = next(moving) if isinstance(task, FrameTask) else None
-                rows, wanted = self._task_rows(task, motion, q, v, reference, values["gains"][k])
+                of_frame = next(moving) if isinstance(task, FrameTask) else None
+                rows, wanted = self._task_rows(task, of_frame, q, v, reference, values["gains"][k])
                 J += rows
                 if rows:
                     goal += wanted
@@ -293,7 +294,7 @@ class WholeBody:
             goal = [x - d for x, d in zip(goal, [x for part in drift for x in part], strict=True)]
             return [[weights[k] * x for x in motion.J[k]] for k in task.rows], [weights[k] * goal[k] for k in task.rows]
         if isinstance(task, PostureTask):
-            axes = [self.system.coordinate_of(i) for i in range(self.system.nv)]
+            axes = [self.system.tree.coordinate_of(i) for i in range(self.system.nv)]
             return [], [
                 task.weight**2 * (acceleration[i] + kd * (velocity[i] - v[i]) + kp * (target[c] - q[c]))
                 for i, c in enumerate(axes)
@@ -380,7 +381,7 @@ class WholeBody:
     @cached_property
     def _one_axis(self) -> list[int]:
         """Indices of the velocities of one-axis joints."""
-        return [i for i in range(self.system.nv) if self.system.coordinate_of(i) is not None]
+        return [i for i in range(self.system.nv) if self.system.tree.coordinate_of(i) is not None]
 
     @cached_property
     def _limited(self) -> tuple[np.ndarray, np.ndarray]:

@@ -78,11 +78,11 @@ def checked_tasks(system: System, tasks: Iterable[Any], kinds: tuple[type, ...])
     ModelError
         If the system does not have a frame.
     """
-    checked = tuple(FrameTask(task) if isinstance(task, str) else task for task in tasks)
+    checked: tuple[Any, ...] = tuple(FrameTask(task) if isinstance(task, str) else task for task in tasks)
     if not checked:
         raise ArgumentError(f"tasks of {system.owner} is empty.", expected="at least one task")
     for task in checked:
-        if not isinstance(task, kinds):
+        if not any(isinstance(task, kind) for kind in kinds):
             listed = ", ".join(kind.__name__ for kind in kinds)
             raise ArgumentError(f"a task of {system.owner} is {task!r}.", expected=f"the name of a frame, or {listed}")
         if isinstance(task, FrameTask):

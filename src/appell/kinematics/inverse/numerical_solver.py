@@ -151,7 +151,13 @@ def damped_step(robot: Robot, tasks: tuple[Task, ...]) -> Function:
     """
     levels = sorted({task.priority for task in tasks})
     axes = [robot.coordinate_of(i) for i in range(robot.nv)]
-    inputs = {"q": robot.nq, "damping": len(levels), "pull": robot.nv, "lower": robot.nq, "upper": robot.nq}
+    inputs: dict[str, Any] = {
+        "q": robot.nq,
+        "damping": len(levels),
+        "pull": robot.nv,
+        "lower": robot.nq,
+        "upper": robot.nq,
+    }
     inputs |= {f"target{k}": (4, 4) if isinstance(task, FrameTask) else 3 for k, task in enumerate(tasks)}
 
     def body(q, damping, pull, lower, upper, *targets):
@@ -473,7 +479,8 @@ class _Search:
             damping = np.full((len(at), self.levels), 0.0)
             damping[:, level], damping[:, level + 1 :] = DAMPING, 10.0 * IGNORED
             hold = np.where(np.arange(self.levels) < level, 0.0, 10.0 * IGNORED)
-            error = self.error(*self._step(q, at, targets, damping)[1:3], refined)
+            _, position, rotation = self._step(q, at, targets, damping)[:3]
+            error = self.error(position, rotation, refined)
             for _ in range(POLISH_STEPS):
                 trial = self._moved(q, self._step(q, at, targets, damping)[0], at)
                 for _ in range(CORRECTIONS if level else 0):
@@ -561,7 +568,8 @@ def numerical(
         if not (np.isfinite(weight) and weight >= 0.0):
             raise ArgumentError(f"weight is {weight:g} m/rad.", expected="a finite number, 0 or more")
         tasks = FrameTask(frame, rotation=float(weight))
-    return _solver(robot, checked_tasks(robot, tasks if is_list else [tasks], (FrameTask, ComTask)), is_list)
+    listed: Any = tasks if is_list else [tasks]
+    return _solver(robot, checked_tasks(robot, listed, (FrameTask, ComTask)), is_list)
 
 
 @lru_cache(maxsize=32)
