@@ -40,7 +40,8 @@ def test_talos_reaches_both_hands_and_its_centre_of_mass_on_both_feet(talos):
 
 
 def test_the_posture_acts_in_the_null_space_of_all_tasks(talos):
-    _, dyn = talos
+    model, dyn = talos
+    pin, data = pinocchio(), model.createData()
     robot, (targets, start) = dyn.system, hand_targets(dyn, 3, seed=1)
     solver = numerical(robot, [*HANDS, ComTask(), *SOLES])
     free, pulled = solver(targets, start), solver(targets, start, prefer=start)
@@ -48,7 +49,8 @@ def test_the_posture_acts_in_the_null_space_of_all_tasks(talos):
     gaps = [np.linalg.norm((solution.q - start)[:, 7:], axis=-1) for solution in (free, pulled)]
     assert (gaps[1] < gaps[0]).all()
     for q in pulled.q:  # the remaining difference is orthogonal to the null space, but for joints at limits
-        J = np.vstack([dyn.jacobian(name, q) for name in (*HANDS, *SOLES)] + [dyn.centroidal_matrix(q)[:3]])
+        frames = [pin.computeFrameJacobian(model, data, q, model.getFrameId(name)) for name in (*HANDS, *SOLES)]
+        J = np.vstack([*frames, pin.jacobianCenterOfMass(model, data, q)])
         inside = (q > robot.limits.lower + 1e-9)[7:] & (q < robot.limits.upper - 1e-9)[7:]
         joints = np.r_[np.ones(6, bool), inside]
         null = np.linalg.svd(J[:, joints])[2][np.linalg.matrix_rank(J[:, joints]) :]

@@ -7,7 +7,7 @@ import numpy as np
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.dynamics import Dynamics
-from appell.kinematics.inverse import ComTask, FrameTask, numerical
+from appell.kinematics.inverse import ComTask, numerical
 from appell.model.frame import Frame
 from appell.model.robot import Robot
 
@@ -35,9 +35,8 @@ def standing_talos(dyn: Dynamics) -> np.ndarray:
     for pose in targets.values():
         pose[:3, :3], pose[2, 3] = np.eye(3), 0.0
     middle = sum(pose[:3, 3] for pose in targets.values()) / 2
-    targets |= {"com": middle + np.array([0.0, 0.0, 0.87]), "torso_2_link": np.eye(4)}
-    tasks: list = [*SOLES, ComTask(), FrameTask("torso_2_link", position=0.0)]
-    return numerical(robot, tasks)(targets, q, starts=1).q
+    targets |= {"com": middle + np.array([0.0, 0.0, 0.87])}
+    return numerical(robot, [*SOLES, ComTask()])(targets, q, starts=1).q
 
 
 def hand_targets(dyn: Dynamics, count: int, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
