@@ -18,7 +18,7 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 	tests/compile/llvm/test_arithmetic.py tests/compile/llvm/test_trigonometry.py tests/compile/test_array_kinds.py \
 	tests/compile/test_function.py tests/cli tests/motion/test_records.py tests/motion/test_record_files.py \
 	tests/show/plot/test_drawing.py tests/simulation/test_integration.py tests/simulation/test_flight.py \
-	tests/control/test_linearize.py tests/describe/test_urdf_agrees_with_pinocchio.py \
+	tests/control/test_linearize.py tests/control/test_whole_body.py tests/describe/test_urdf_agrees_with_pinocchio.py \
 	tests/identify/test_measured_records.py tests/motion/test_bags.py tests/project/test_floors.py
 
 # Tests of movies, pages, exports, FMU, boards, compiled peers and the command line.

@@ -9,6 +9,7 @@ linear, directions                         linearisation, also of systems with c
 regulator                                  linear-quadratic regulator about a steady motion
 rollout_laws                               control laws in the kernel of a rollout
 python_control                             systems for the package python-control
+whole_body, quadratic_program              torques and contact forces of a robot on contacts, by tasks and limits
 """
 
 from appell.control.contact_observer import ContactObserver, noise_thresholds
@@ -23,18 +24,26 @@ from appell.control.regulator import Regulator, lqr
 from appell.control.slotine_li import adaptive, passivity
 from appell.control.task_space import hybrid_force, impedance, operational_space
 from appell.control.traced_law import LawState, TracedLaw, law
+from appell.control.whole_body import MomentumTask, PostureTask, WholeBody, WholeBodyCommand
+from appell.kinematics.tasks import ComTask, FrameTask
 
 __all__ = [
     "LAWS",
+    "ComTask",
     "ContactObserver",
     "Controller",
     "Design",
+    "FrameTask",
     "Gains",
     "Law",
     "LawState",
     "LinearSystem",
+    "MomentumTask",
+    "PostureTask",
     "Regulator",
     "TracedLaw",
+    "WholeBody",
+    "WholeBodyCommand",
     "adaptive",
     "critical",
     "hybrid_force",

@@ -186,7 +186,7 @@ def test_without_a_cache_nothing_is_stored(folder, monkeypatch, word):
 def sources(tmp_path, monkeypatch) -> Path:
     """A separate package with the folders that the hash covers."""
     package = tmp_path / "package"
-    for name in ("algebra", "model", "formulate/school", "compile", "dynamics", "describe"):
+    for name in ("algebra", "model", "formulate/school", "compile", "dynamics", "kinematics", "control", "describe"):
         (package / name).mkdir(parents=True)
         (package / name / "one.py").write_text("x = 1\n")
     (package / "catalogue.py").write_text("y = 1\n")
@@ -196,7 +196,8 @@ def sources(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "path", ["algebra/one.py", "formulate/school/one.py", "dynamics/one.py", "catalogue.py", "model/two.py"]
+    "path",
+    ["algebra/one.py", "formulate/school/one.py", "dynamics/one.py", "control/one.py", "catalogue.py", "model/two.py"],
 )
 def test_a_changed_source_changes_the_hash(sources, path):
     before = source_hash.__wrapped__()

@@ -11,7 +11,7 @@ from time import time
 
 _LOADED = time()
 _PACKAGE = Path(__file__).parents[2]
-_FOLDERS = ("algebra", "model", "formulate", "compile", "dynamics")  # what a trace runs through
+_FOLDERS = ("algebra", "model", "formulate", "compile", "dynamics", "kinematics", "control")  # of traces
 
 
 @cache

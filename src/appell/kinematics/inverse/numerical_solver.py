@@ -1,26 +1,33 @@
-"""Inverse kinematics of any frame of any robot: compiled damped least-squares steps on a batch, from many starts.
+"""Inverse kinematics of any tree and any set of tasks: compiled damped least-squares steps on a batch, many starts.
 
-All poses of a batch are solved together, one compiled step (`damped_step`) at a time, and leave the batch when they
-converge. A pose whose error does not halve within `STALL_STEPS` steps is stuck at a limit or a singularity and restarts
-from a random configuration. A pose that has used all its starts is out of reach, or nearly so: its best attempt is
-refined to a minimum of the error and returned with the remaining error. All random numbers derive from `seed`, so that
-the same call gives the same result.
+All targets of a batch are solved together, one compiled step (`damped_step`) at a time, and leave the batch when they
+converge. A sample whose error does not halve within `STALL_STEPS` steps is stuck at a limit or a singularity and
+restarts from a random configuration. A sample that has used all its starts is out of reach, or nearly so: its best
+attempt is refined to a minimum of the error and returned with the remaining errors. All random numbers derive from
+`seed`, so that the same call gives the same result.
 
-One compiled step of damped least squares computes the pose of the frame, its error, and the change of the joints:
+One compiled step of damped least squares computes the errors of all tasks, and the change of the joints:
 
-    e = ( Rᵀ(p* - p),  w log(RᵀR*) )         the error in the axes of the frame; w weighs rad against m     (1)
-    λ = ½ |e|² damping + floor               Levenberg-Marquardt damping, which vanishes with the error     (2)
-    Δ = z + F Jᵀ (J F Jᵀ + λ)⁻¹ (e - J z)    the step; z is a step towards a preferred posture              (3)
+    e = ( w Rᵀ(p* - p),  w log(RᵀR*) )       frames, in their axes; w weighs rad against m; w (c* - c) for centres   (1)
+    λ = ½ |e|² damping + floor               Levenberg-Marquardt damping, which vanishes with the error              (2)
+    Δ = z + F Jᵀ (J F Jᵀ + λ)⁻¹ (e - J z)    the step; z is a step towards a preferred posture                       (3)
 
-F is diagonal, 1 for free joints and 0 for joints that are pushed against a limit; z moves only the free ones. For λ → 0
-the term -J z removes the part of z that would move the frame: z acts in the null space. Near the goal λ is of second
-order, so that convergence is quadratic wherever J has full rank.  Sugihara 2011 (damping by the error).
+J holds the rows of all tasks. F is diagonal, 1 for free joints and 0 for joints that are pushed against a limit; z
+moves only the free ones. For λ → 0 the term -J z removes the part of z that would move the tasks: z acts in the null
+space. Near the goal λ is of second order, so that convergence is quadratic wherever J has full rank.  Sugihara 2011
+(damping by the error).
+
+λ is diagonal, with one damping per priority. Priorities matter only if not all tasks can be reached. Then their levels
+are refined one after the other, with λ → 0 for higher levels, which makes them constraints, and λ = ∞ for lower ones.
+What a level has reached replaces its target: later levels can neither improve nor impair it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +35,14 @@ from appell.algebra.matrix import Mat3, axial
 from appell.algebra.scalar import Scalar, atan2, select, sqrt
 from appell.algebra.solve import LDL
 from appell.algebra.vector import Vec3
+from appell.compile.cache.content_hash import content_hash
 from appell.compile.function import Function
-from appell.errors import ArgumentError, ModelError, check_number
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError, ModelError, check_number, unknown_name
 from appell.formulate.kinematics import frame_jacobian, frame_pose
 from appell.formulate.tree import Tree
+from appell.kinematics.tasks import ComTask, FrameTask, Task, checked_tasks, target_of
+from appell.model.joints import Floating
 from appell.model.robot import Robot
 
 ROTATION_TOLERANCE = 1e-6  # largest entry of RᵀR - 1; allows for rounding in text files
@@ -72,13 +83,16 @@ def default_frame(robot: Robot) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """Configurations that bring a frame to its poses, or closest to them; one entry per pose of the batch."""
+    """Configurations that bring the tasks to their targets, or closest to them; one entry per sample of the batch.
 
-    frame: str
+    Errors have the shape of the batch for a solver of one frame, and a last axis of tasks for a solver of a list.
+    """
+
+    tasks: tuple[Task, ...]
     q: np.ndarray  # (..., nq)
-    reached: np.ndarray  # (...) whether both errors are within the tolerance
-    position_error: np.ndarray  # (...) m
-    rotation_error: np.ndarray  # (...) rad
+    reached: np.ndarray  # (...) whether all errors are within the tolerance
+    position_error: np.ndarray  # (...) or (..., tasks), m
+    rotation_error: np.ndarray  # (...) or (..., tasks), rad; 0 for a centre of mass
     starts: np.ndarray  # (...) number of starts that were tried
     steps: np.ndarray  # (...) number of steps over all starts
 
@@ -86,69 +100,118 @@ class Solution:
         return f"<Solution {self}>"
 
     def __str__(self) -> str:
-        if self.reached.all():
-            return (
-                f"frame '{self.frame}' reaches {'its pose' if self.q.ndim == 1 else f'all {self.reached.size} poses'}"
-            )
         if self.q.ndim == 1:
             return self.sentence()
-        missed = int((~self.reached).sum())
-        worst = tuple(int(k) for k in np.unravel_index(np.argmax(self.position_error), self.reached.shape))
-        count = f"{missed} of {self.reached.size} poses"
-        return f"frame '{self.frame}' does not reach {count}; pose {list(worst)}: {self.sentence(worst)}"
+        names = " and ".join(map(_title, self.tasks))
+        if self.reached.all():
+            return f"{names} reach{'es' * (len(self.tasks) == 1)} all {self.reached.size} targets"
+        error = self.position_error.reshape(*self.reached.shape, -1).max(axis=-1)
+        worst = tuple(int(k) for k in np.unravel_index(np.argmax(error), self.reached.shape))
+        count = f"{int((~self.reached).sum())} of {self.reached.size} targets"
+        verb = "does" if len(self.tasks) == 1 else "do"
+        return f"{names} {verb} not reach {count}; sample {list(worst)}: {self.sentence(worst)}"
 
     def sentence(self, index: tuple[int, ...] = ()) -> str:
-        """Return a sentence about the result for one pose."""
-        position, rotation = float(self.position_error[index]), float(np.degrees(self.rotation_error[index]))
-        if self.reached[index]:
-            return f"frame '{self.frame}' reaches the pose to {position:.2g} m and {rotation:.2g}°"
-        return (
-            f"frame '{self.frame}' misses the pose by {position:.6g} m and {rotation:.6g}° "
-            f"after {int(self.starts[index])} starts; q is the closest configuration"
-        )
+        """Return a sentence about the result for one sample, with the error of every task."""
+        position = self.position_error[index].reshape(-1)
+        rotation = np.degrees(self.rotation_error[index].reshape(-1))
+        errors = []
+        for task, metres, degrees in zip(self.tasks, position, rotation, strict=True):
+            counts = [True, False] if isinstance(task, ComTask) else [task.position, task.rotation]
+            amounts = [
+                text for text, count in zip((f"{metres:.6g} m", f"{degrees:.6g}°"), counts, strict=True) if count
+            ]
+            verb = "reaches its target to" if self.reached[index] else "misses its target by"
+            errors.append(f"{_title(task)} {verb} {' and '.join(amounts)}")
+        starts = f" after {int(self.starts[index])} starts; q is the closest configuration"
+        return ", ".join(errors) + ("" if self.reached[index] else starts)
+
+
+def _title(task: Task) -> str:
+    return f"frame '{task.frame}'" if isinstance(task, FrameTask) else "the centre of mass"
 
 
 DAMPING_FLOOR = 1e-14  # keeps the linear system regular at a singular goal
 SMALL_SQUARED_SINE = 1e-30  # below it, the rotation vector is sin(angle) times the axis
+UNLIMITED = 1e300  # limit of coordinates without one: the compiled step takes finite numbers
+IGNORED = 1e20  # damping above which a level has no influence
 
 
-def damped_step(robot: Robot, frame: str, weight: float, lower: np.ndarray, upper: np.ndarray) -> Function:
+def damped_step(robot: Robot, tasks: tuple[Task, ...]) -> Function:
     """Return the compiled step (3).
 
     Parameters
     ----------
-    robot, frame : the frame that is to reach a pose
-    weight : w of (1), m/rad
-    lower, upper : limits of the joints (nq,)
+    robot, tasks : what should reach targets
 
     Returns
     -------
-    Function (q, target, damping, pull) -> (step of v, position error in m, rotation error in rad).
+    Function (q, damping, pull, lower, upper, *targets) -> (step of v, position errors in m, rotation errors in rad);
+    with several priorities, also the present values of the targets. `damping` has one number per priority.
     """
-    frame_on_link = robot.frame(frame)
-    limited = [(float(lo), float(hi)) for lo, hi in zip(lower, upper, strict=True)]
+    levels = sorted({task.priority for task in tasks})
+    axes = [robot.coordinate_of(i) for i in range(robot.nv)]
+    inputs: dict[str, Any] = {
+        "q": robot.nq,
+        "damping": len(levels),
+        "pull": robot.nv,
+        "lower": robot.nq,
+        "upper": robot.nq,
+    }
+    inputs |= {f"target{k}": (4, 4) if isinstance(task, FrameTask) else 3 for k, task in enumerate(tasks)}
 
-    def body(q, target, damping, pull):
+    def body(q, damping, pull, lower, upper, *targets):
         tree = Tree.of(robot)
-        pose, J = frame_pose(tree, frame_on_link, q).matrix, frame_jacobian(tree, frame_on_link, "LOCAL", q)
-        linear, angular, angle = frame_error(pose, target)
-        e = [*linear, *(weight * angular)]
-        J = [row if k < 3 else [weight * x for x in row] for k, row in enumerate(J)]
-        push = [_sum(J[k][i] * e[k] for k in range(6)) + pull[i] for i in range(robot.nv)]
-        free = [_free(q, robot, i, push[i], limited[i]) for i in range(robot.nv)]
+        e: list[Scalar] = []
+        J: list[list[Scalar]] = []
+        level: list[int] = []  # of each row
+        position, rotation, values = [], [], {}
+        for k, (task, target) in enumerate(zip(tasks, targets, strict=True)):
+            size, angle, rows, errors, value = _task_rows(robot, tree, task, q, target)
+            position.append(size)
+            rotation.append(angle)
+            values[f"value{k}"] = value
+            e, J, level = [*e, *errors], [*J, *rows], [*level, *[levels.index(task.priority)] * len(rows)]
+        n = len(e)
+        lam = []
+        for i in range(len(levels)):
+            square = _sum(x * x for k, x in enumerate(e) if level[k] == i)
+            lam.append(0.5 * damping[i] * square + DAMPING_FLOOR)  # (2)
+        if len(levels) > 1:
+            counts = [select(damping[i] - IGNORED, 0.0, 1.0) for i in range(len(levels))]
+            lam = [select(damping[i] - IGNORED, damping[i] * damping[i], x) for i, x in enumerate(lam)]
+            e = [counts[level[k]] * x for k, x in enumerate(e)]
+        push = [_sum(J[k][i] * e[k] for k in range(n)) + pull[i] for i in range(robot.nv)]
+        free = [
+            1.0 if axis is None else _free(q[axis], push[i], lower[axis], upper[axis]) for i, axis in enumerate(axes)
+        ]
         z = [f * x for f, x in zip(free, pull, strict=True)]
         JF = [[x * f for x, f in zip(row, free, strict=True)] for row in J]
-        lam = 0.5 * damping * _sum(x * x for x in e) + DAMPING_FLOOR  # (2)
-        H = [[_sum(JF[i][k] * J[j][k] for k in range(robot.nv)) for j in range(6)] for i in range(6)]
-        H = [[x + lam if i == j else x for j, x in enumerate(row)] for i, row in enumerate(H)]
-        y = LDL.of(H).solve([e[i] - _sum(J[i][k] * z[k] for k in range(robot.nv)) for i in range(6)])
-        step = [z[k] + _sum(JF[i][k] * y[i] for i in range(6)) for k in range(robot.nv)]  # (3)
-        return {"step": step, "position": sqrt(linear.dot(linear)), "rotation": angle}
+        H = [[_sum(JF[i][k] * J[j][k] for k in range(robot.nv)) for j in range(n)] for i in range(n)]
+        H = [[x + lam[level[i]] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(H)]
+        y = LDL.of(H).solve([e[i] - _sum(J[i][k] * z[k] for k in range(robot.nv)) for i in range(n)])
+        step = [z[k] + _sum(JF[i][k] * y[i] for i in range(n)) for k in range(robot.nv)]  # (3)
+        return {"step": step, "position": position, "rotation": rotation} | (values if len(levels) > 1 else {})
 
-    inputs = {"q": robot.nq, "target": (4, 4), "damping": (), "pull": robot.nv}
-    return Function.of(
-        f"damped_step_{frame}", inputs, body, "One step of damped least squares.", f"robot '{robot.name}'"
-    )
+    subject = content_hash("damped_step", robot, tasks)
+    doc = "One step of damped least squares."
+    return Function.of("damped_step", inputs, body, doc, robot.owner, subject=subject)
+
+
+def _task_rows(robot: Robot, tree: Tree, task: Task, q, target) -> tuple[Scalar, Scalar, list, list, Any]:
+    """Return position error, rotation error, weighted rows of J, weighted errors (1), and the value of the target."""
+    if isinstance(task, ComTask):
+        equations = Dynamics(robot).equations
+        centre, A = equations.center_of_mass(q), equations.centroidal_matrix(q)
+        error = Vec3.of(target) - centre
+        rows = [[(task.weight / robot.mass) * x for x in row] for row in A[:3]]
+        return sqrt(error.dot(error)), 0.0, rows, list(task.weight * error), list(centre)
+    frame = robot.frame(task.frame)
+    pose, J = frame_pose(tree, frame, q).matrix, frame_jacobian(tree, frame, "LOCAL", q)
+    linear, angular, angle = frame_error(pose, target)
+    weights, errors = [*[task.position] * 3, *[task.rotation] * 3], [*linear, *angular]
+    rows = [[weights[k] * x for x in J[k]] for k in task.rows]
+    return sqrt(linear.dot(linear)), angle, rows, [weights[k] * errors[k] for k in task.rows], pose
 
 
 def frame_error(pose, target) -> tuple[Vec3, Vec3, Scalar]:
@@ -163,14 +226,10 @@ def frame_error(pose, target) -> tuple[Vec3, Vec3, Scalar]:
     return linear, select(square - SMALL_SQUARED_SINE, angle / select(size, size, 1.0), 1.0) * sine, angle
 
 
-def _free(q, robot: Robot, i: int, push: Scalar, limits: tuple[float, float]) -> Scalar:
+def _free(q: Scalar, push: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
     """Return 1, or 0 for a one-axis joint at a limit that is pushed against it."""
-    if robot.nq != robot.nv or not np.isfinite(limits).any():
-        return 1.0
-    lower, upper = limits
-    above = select(q[i] - lower, 1.0, select(push, 1.0, 0.0)) if np.isfinite(lower) else 1.0
-    below = select(upper - q[i], 1.0, select(-push, 1.0, 0.0)) if np.isfinite(upper) else 1.0
-    return above * below
+    above = select(q - lower, 1.0, select(push, 1.0, 0.0))
+    return above * select(upper - q, 1.0, select(-push, 1.0, 0.0))
 
 
 def _sum(terms) -> Scalar:
@@ -184,51 +243,116 @@ DAMPING = 0.3  # damping of (2)
 STALL_STEPS = 8  # number of steps in which the error must halve
 MAX_STEP = 1.0  # rad or m that a joint moves in one step
 POLISH_STEPS = 200  # number of steps towards the closest configuration for a pose out of reach
+CORRECTIONS = 3  # number of Newton steps that return tasks of higher priorities to their targets
+MAX_DAMPING = 1e12  # no smaller step improves the error
 SETTLE_STEPS = 60  # number of steps towards a preferred posture
 
 
 @dataclass(frozen=True)
 class NumericalSolver:
-    """Numerical inverse kinematics of one frame: `solver(pose)` returns a `Solution`; made by `numerical`."""
+    """Numerical inverse kinematics: `solver(targets)` returns a `Solution`; made by `numerical`."""
 
     robot: Robot
-    frame: str
-    weight: float
+    tasks: tuple[Task, ...]
+    is_list: bool
     lower: np.ndarray = field(repr=False)
     upper: np.ndarray = field(repr=False)
     step: Function = field(repr=False)
 
     def __call__(
-        self, pose, start=None, *, prefer=None, tolerance: float = 1e-10, starts: int = 40, seed: int = 0
+        self,
+        targets,
+        start=None,
+        *,
+        prefer=None,
+        period: float | None = None,
+        tolerance: float = 1e-10,
+        starts: int = 40,
+        seed: int = 0,
     ) -> Solution:
-        """Solve for configurations that bring the frame to every pose.
+        """Solve for configurations that bring all tasks to their targets.
 
         Parameters
         ----------
-        pose : poses (..., 4, 4) of the frame in the world
+        targets : for one frame, poses (..., 4, 4) in the world; for a list of tasks, a mapping from the name of each
+            task to its targets: poses for a frame, points (..., 3) in m for the centre of mass "com"
         start : configuration (..., nq) of the first start; the robot's home by default
-        prefer : posture (..., nq) that a redundant robot approaches while it holds the pose; one-axis joints only
-        tolerance : largest position error (m) and rotation error (rad) of a pose that counts as reached
-        starts : maximum number of starts per pose; those after the first are random
+        prefer : posture (..., nq) that the one-axis joints approach while the tasks hold their targets
+        period : time in s in which the robot moves from `start` to the solution at most at the speed limits of its
+            actuators; there is one start then. None: any motion
+        tolerance : largest position error (m) and rotation error (rad) of a target that counts as reached
+        starts : maximum number of starts per sample; those after the first are random
         seed : seed of the random starts
+
+        Raises
+        ------
+        ArgumentError
+            If a target is missing, has a wrong shape or is not finite, or another argument is out of range.
         """
-        T = checked_poses(pose)
-        batch = T.shape[:-2]
+        given = self._targets(targets)
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - size] for x, size in given))
         q = self._configurations(self.robot.start if start is None else start, "start", batch)
         if not isinstance(starts, (int, np.integer)) or isinstance(starts, bool) or starts < 1:
             raise ArgumentError(f"starts is {starts!r}.", expected="an integer of at least 1")
         check_number("tolerance", tolerance, least=0.0, above=True)
-        search = _Search(self, T.reshape(-1, 4, 4), q, tolerance, starts, np.random.default_rng(seed))
+        flat = [
+            np.broadcast_to(x, (*batch, *x.shape[x.ndim - n :])).reshape(-1, *x.shape[x.ndim - n :]) for x, n in given
+        ]
+        lower, upper = self.bounds
+        if period is not None:
+            check_number("period", period, least=0.0, above=True)
+            reach = period * self._speeds
+            lower, upper = np.maximum(lower, q - reach), np.minimum(upper, q + reach)
+        bounds = np.broadcast_to(lower, q.shape), np.broadcast_to(upper, q.shape)
+        limit = starts if period is None else 1
+        search = _Search(self, flat, q, bounds, tolerance, limit, np.random.default_rng(seed))
         search.run()
         search.polish()
         if prefer is not None:
-            if self.robot.nq != self.robot.nv:
-                raise ArgumentError(
-                    f"prefer= requires one-axis joints, but robot '{self.robot.name}' has joints with "
-                    "several coordinates."
-                )
             search.settle(self._configurations(prefer, "prefer", batch))
         return search.solution(batch)
+
+    def _targets(self, targets: Any) -> list[tuple[np.ndarray, int]]:
+        """Return the targets of all tasks, and their numbers of axes."""
+        names = [task.name for task in self.tasks]
+        if not self.is_list and not isinstance(targets, Mapping):
+            targets = {names[0]: targets}
+        if not isinstance(targets, Mapping):
+            raise ArgumentError(f"targets is {targets!r}.", expected=f"a mapping with targets of {', '.join(names)}")
+        if extra := [name for name in targets if name not in names]:
+            raise ArgumentError(unknown_name("task", str(extra[0]), names, "the solver"))
+        if missing := [name for name in names if name not in targets]:
+            raise ArgumentError(
+                f"targets has no target of the task '{missing[0]}'.", expected=f"targets of {', '.join(names)}"
+            )
+        given: list[tuple[np.ndarray, int]] = []
+        for task in self.tasks:
+            if isinstance(task, ComTask):
+                given.append((target_of(task, targets[task.name], (3,), "points (x, y, z) in m"), 1))
+            else:
+                pose = target_of(task, targets[task.name], (4, 4), "4x4 matrices")
+                given.append((checked_poses(pose, f"the target of the task '{task.name}'"), 2))
+        try:
+            np.broadcast_shapes(*(x.shape[: x.ndim - size] for x, size in given))
+        except ValueError:
+            shapes = ", ".join(f"{name} {x.shape}" for name, (x, _) in zip(names, given, strict=True))
+            raise ArgumentError(f"the batch axes of the targets do not broadcast: {shapes}.") from None
+        return given
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Finite limits of q for the compiled step, (nq) each."""
+        return np.maximum(self.lower, -UNLIMITED), np.minimum(self.upper, UNLIMITED)
+
+    @cached_property
+    def _speeds(self) -> np.ndarray:
+        """Speed limits along q (nq), infinite for joints of several axes."""
+        speeds = np.full(self.robot.nq, np.inf)
+        for i, speed in enumerate(self.robot.limits.speed):
+            axis = self.robot.coordinate_of(i)
+            if axis is not None:
+                speeds[axis] = speed
+        return speeds
 
     def _configurations(self, q, name: str, batch: tuple[int, ...]) -> np.ndarray:
         q = np.asarray(q, float)
@@ -238,11 +362,6 @@ class NumericalSolver:
                 expected=f"finite numbers, {self.robot.nq} in the last axis",
             )
         return np.clip(np.broadcast_to(q, (*batch, self.robot.nq)).reshape(-1, self.robot.nq), self.lower, self.upper)
-
-    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return the configuration after a step, which is shortened to `MAX_STEP`, inside the limits."""
-        longest = np.abs(step).max(axis=-1, keepdims=True, initial=MAX_STEP)
-        return np.clip(self.robot.integrate(q, step * (MAX_STEP / longest)), self.lower, self.upper)
 
     def random(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Return `count` random configurations inside the limits, (count, nq)."""
@@ -259,112 +378,178 @@ class NumericalSolver:
 
 
 class _Search:
-    """The state of one call: the best configuration of every pose, and the poses still being solved."""
+    """The state of one call: the best configuration of every sample, and the samples still being solved."""
 
-    def __init__(self, solver: NumericalSolver, T, q, tolerance: float, starts: int, rng):
-        self.solver, self.T, self.tolerance, self.limit, self.rng = solver, T, tolerance, starts, rng
-        n = len(T)
+    def __init__(self, solver: NumericalSolver, targets, q, bounds, tolerance: float, starts: int, rng):
+        self.solver, self.targets, self.bounds, self.tolerance = solver, targets, bounds, tolerance
+        self.limit, self.rng = starts, rng
+        n, count = len(q), len(solver.tasks)
         self.q, self.first = q.copy(), q
-        self.position, self.rotation = np.full(n, np.inf), np.full(n, np.inf)
+        self.position, self.rotation = np.full((n, count), np.inf), np.full((n, count), np.inf)
+        self.best = np.full(n, np.inf)  # smallest weighted error so far
         self.starts, self.steps = np.ones(n, int), np.zeros(n, int)
+        self.weights = np.array(
+            [
+                [task.weight, 0.0] if isinstance(task, ComTask) else [task.position, task.rotation]
+                for task in solver.tasks
+            ]
+        )
+        levels = sorted({task.priority for task in solver.tasks})
+        self.level = np.array([levels.index(task.priority) for task in solver.tasks])
+        self.levels = len(levels)
 
-    def error(self, position, rotation):
-        return np.hypot(position, self.solver.weight * rotation) if self.solver.weight else position
+    def error(self, position, rotation, chosen=slice(None)):
+        """Return the norm of the weighted errors of some tasks."""
+        weights = self.weights[chosen]
+        return np.hypot.reduce(np.hypot(weights[:, 0] * position[:, chosen], weights[:, 1] * rotation[:, chosen]), -1)
 
     @property
     def reached(self) -> np.ndarray:
         return self._converged(self.position, self.rotation)
 
     def _converged(self, position, rotation) -> np.ndarray:
-        return (position <= self.tolerance) & ((rotation <= self.tolerance) | (self.solver.weight == 0.0))
+        position_reached = (position <= self.tolerance) | (self.weights[:, 0] == 0.0)
+        return (position_reached & ((rotation <= self.tolerance) | (self.weights[:, 1] == 0.0))).all(axis=-1)
+
+    def _step(self, q, at, targets, damping, pull=0.0):
+        """Call the compiled step for the samples `at`."""
+        lower, upper = (bound[at] for bound in self.bounds)
+        damping = np.broadcast_to(damping, (len(q), self.levels))
+        pull = np.broadcast_to(pull, (len(q), self.solver.robot.nv))
+        return self.solver.step(q, damping, pull, lower, upper, *targets)
+
+    def _moved(self, q, step, at) -> np.ndarray:
+        """Return the configurations after a step, which is shortened to `MAX_STEP`, inside the bounds."""
+        longest = np.abs(step).max(axis=-1, keepdims=True, initial=MAX_STEP)
+        return np.clip(self.solver.robot.integrate(q, step * (MAX_STEP / longest)), *(x[at] for x in self.bounds))
 
     def run(self) -> None:
-        """Iterate until every pose has converged or used all its starts."""
-        at = np.flatnonzero(~np.isnan(self.T).any(axis=(-2, -1)))
-        q, T, age = self.first[at], self.T[at], np.zeros(len(at), int)
+        """Iterate until every sample has converged or used all its starts."""
+        at = np.arange(len(self.q))
+        q, targets, age = self.first, self.targets, np.zeros(len(at), int)
         reference_error = np.full(len(at), np.inf)
-        no_pull = np.zeros(self.solver.robot.nv)
         while len(at):
-            step, position, rotation = self.solver.step(q, T, DAMPING, no_pull)
+            step, position, rotation = self._step(q, at, targets, DAMPING)[:3]
             self.steps[at] += 1
             error = self._keep_better(at, q, position, rotation)
             stuck = (age == STALL_STEPS) & ~(error < 0.5 * reference_error)
             reference_error = np.where((age == 0) | (age == STALL_STEPS), error, reference_error)
             age = np.where(age == STALL_STEPS, 1, age + 1)
-            q = self.solver.moved(q, step)
+            q = self._moved(q, step, at)
             converged = self._converged(position, rotation)
             failed = stuck & ~converged
             restart = failed & (self.starts[at] < self.limit)
-            q[restart], age[restart] = self.solver.random(self.rng, int(restart.sum())), 0
+            q[restart], age[restart] = self._restarted(at[restart]), 0
             self.starts[at[restart]] += 1
             stay = ~converged & (~failed | restart)
             if not stay.all():
-                at, q, T, age, reference_error = at[stay], q[stay], T[stay], age[stay], reference_error[stay]
+                at, q, age, reference_error = at[stay], q[stay], age[stay], reference_error[stay]
+                targets = [x[stay] for x in targets]
+
+    def _restarted(self, at) -> np.ndarray:
+        """Return random configurations; a floating base stays where the first start has it."""
+        robot = self.solver.robot
+        q = self.solver.random(self.rng, len(at))
+        if isinstance(robot.moving[0].joint.motion, Floating) and len(robot.moving) > 1:
+            q[:, :7] = self.first[at, :7]
+        return q
 
     def _keep_better(self, at, q, position, rotation) -> np.ndarray:
-        """Store configurations that are better than the best so far, and return the error of every pose."""
+        """Store configurations that are better than the best so far, and return the error of every sample."""
         error = self.error(position, rotation)
-        better = error < self.error(self.position[at], self.rotation[at])
-        improved = at[better]
-        self.q[improved], self.position[improved], self.rotation[improved] = (
-            q[better],
-            position[better],
-            rotation[better],
-        )
+        better = error < self.best[at]
+        self.best[at[better]] = error[better]
+        self._store(at[better], q[better], position[better], rotation[better])
         return error
 
+    def _store(self, at, q, position, rotation) -> None:
+        self.q[at], self.position[at], self.rotation[at] = q, position, rotation
+
     def polish(self) -> None:
-        """Refine poses out of reach to a minimum of the error; the damping grows after steps that do not improve it."""
-        at = np.flatnonzero(~self.reached & ~np.isnan(self.T).any(axis=(-2, -1)))
-        T, no_pull, damping = self.T[at], np.zeros(self.solver.robot.nv), np.full(len(at), DAMPING)
-        error = self.error(self.position[at], self.rotation[at])
-        for _ in range(POLISH_STEPS if len(at) else 0):
-            step = self.solver.step(self.q[at], T, damping, no_pull)[0]
-            trial = self.solver.moved(self.q[at], step)
-            _, position, rotation = self.solver.step(trial, T, damping, no_pull)
-            self.steps[at] += 1
-            after = self._keep_better(at, trial, position, rotation)
-            damping = np.where(after < error, damping / 3.0, np.minimum(4.0 * damping, 1e12))
-            error = np.minimum(after, error)
+        """Refine samples out of reach, one priority after the other, to a minimum of the error of its tasks.
+
+        The damping grows after steps that do not reduce the error, or that disturb a higher priority.
+        """
+        at = np.flatnonzero(~self.reached)
+        if not len(at):
+            return
+        q, targets = self.q[at], [x[at] for x in self.targets]
+        for level in range(self.levels):
+            refined, higher = self.level == level, self.level < level
+            damping = np.full((len(at), self.levels), 0.0)
+            damping[:, level], damping[:, level + 1 :] = DAMPING, 10.0 * IGNORED
+            hold = np.where(np.arange(self.levels) < level, 0.0, 10.0 * IGNORED)
+            _, position, rotation = self._step(q, at, targets, damping)[:3]
+            error = self.error(position, rotation, refined)
+            for _ in range(POLISH_STEPS):
+                trial = self._moved(q, self._step(q, at, targets, damping)[0], at)
+                for _ in range(CORRECTIONS if level else 0):
+                    trial = self._moved(trial, self._step(trial, at, targets, hold)[0], at)
+                _, position, rotation = self._step(trial, at, targets, damping)[:3]
+                self.steps[at] += 1
+                after = self.error(position, rotation, refined)
+                better = after < error
+                if level:
+                    better &= self.error(position, rotation, higher) <= self.tolerance
+                q[better], error = trial[better], np.where(better, after, error)
+                damping[:, level] = np.where(
+                    better, damping[:, level] / 3.0, np.minimum(4.0 * damping[:, level], MAX_DAMPING)
+                )
+                if (damping[:, level] == MAX_DAMPING).all():
+                    break
+            if self.levels > 1:
+                values = self._step(q, at, targets, damping)[3:]
+                targets = [y if new else x for x, y, new in zip(targets, values, refined, strict=True)]
+        self._store(at, q, *self._step(q, at, [x[at] for x in self.targets], DAMPING)[1:3])
 
     def settle(self, prefer: np.ndarray) -> None:
-        """Move in the null space towards a posture, then converge to the pose again."""
+        """Move in the null space towards a posture, then converge to the targets again."""
         at = np.flatnonzero(self.reached)
-        q, T, goal = self.q[at], self.T[at], prefer[at]
+        robot, q, goal, targets = self.solver.robot, self.q[at], prefer[at], [x[at] for x in self.targets]
+        one_axis = np.array([robot.coordinate_of(i) is not None for i in range(robot.nv)])
         for k in range(SETTLE_STEPS):
-            pull = 0.3 * (goal - q) if k < SETTLE_STEPS - 10 else np.zeros_like(q)
-            q = self.solver.moved(q, self.solver.step(q, T, DAMPING, pull)[0])
+            pull = 0.3 * one_axis * robot.difference(q, goal) if k < SETTLE_STEPS - 10 else 0.0
+            q = self._moved(q, self._step(q, at, targets, DAMPING, pull)[0], at)
             self.steps[at] += 1
-        _, position, rotation = self.solver.step(q, T, DAMPING, np.zeros_like(q))
+        _, position, rotation = self._step(q, at, targets, DAMPING)[:3]
         good = self._converged(position, rotation)
-        kept = at[good]
-        self.q[kept], self.position[kept], self.rotation[kept] = q[good], position[good], rotation[good]
+        self._store(at[good], q[good], position[good], rotation[good])
 
     def solution(self, batch: tuple[int, ...]) -> Solution:
         def shaped(x):
             return x.reshape((*batch, *x.shape[1:]))
 
-        fields = (self.q, self.reached, self.position, self.rotation, self.starts, self.steps)
-        return Solution(self.solver.frame, *(shaped(np.asarray(x)) for x in fields))
+        errors = self.position, self.rotation
+        if not self.solver.is_list:
+            errors = self.position[:, 0], self.rotation[:, 0]
+        fields = (self.q, self.reached, *errors, self.starts, self.steps)
+        return Solution(self.solver.tasks, *(shaped(np.asarray(x)) for x in fields))
 
 
-def numerical(robot: Robot, frame: str | None = None, *, weight: float = 1.0) -> NumericalSolver:
-    """Return a numerical solver for the inverse kinematics of a frame.
+def numerical(
+    robot: Robot, tasks: str | Task | Iterable[str | Task] | None = None, *, weight: float = 1.0
+) -> NumericalSolver:
+    """Return a numerical solver for the inverse kinematics of one frame or of several tasks.
 
     Parameters
     ----------
     robot : a tree
-    frame : name of the frame; by default 'tool', or the last link of a chain
-    weight : length in m that counts as much as 1 rad in the error; with 0 only the position matters
+    tasks : name of the frame; by default 'tool', or the last link of a chain. Or a list of tasks: names of frames,
+        `FrameTask` and `ComTask`, with their weights and priorities
+    weight : length in m that counts as much as 1 rad in the error of one frame; with 0 only the position matters. It
+        has no influence on tasks in a list
 
     Returns
     -------
-    A `NumericalSolver`: `solver(pose)` returns a `Solution` for poses (..., 4, 4).
+    A `NumericalSolver`: `solver(pose)` returns a `Solution` for poses (..., 4, 4) of one frame, and
+    `solver({"left_hand": pose, "com": point})` one for targets of several tasks.
 
     Raises
     ------
     ModelError
-        If the robot does not have the frame, or has several ends and no frame 'tool'.
+        If the robot does not have a frame, or has several ends and no frame 'tool'.
+    ArgumentError
+        If a task or a weight is not valid.
 
     Examples
     --------
@@ -376,18 +561,18 @@ def numerical(robot: Robot, frame: str | None = None, *, weight: float = 1.0) ->
     >>> solver(pose, start=[0.0] * 6).q.round(6)
     array([ 0.3, -0.5,  0.4,  0.2,  0.6, -0.1])
     """
-    frame = default_frame(robot) if frame is None else frame
-    if not isinstance(frame, str):
-        raise ArgumentError(
-            f"frame is {frame!r}.", expected="the name of one frame", hint="Call numerical once per frame."
-        )
-    robot.frame(frame)
-    if not (np.isfinite(weight) and weight >= 0.0):
-        raise ArgumentError(f"weight is {weight:g} m/rad.", expected="a finite number, 0 or more")
-    return _solver(robot, frame, float(weight))
+    is_list = tasks is not None and not isinstance(tasks, (str, FrameTask, ComTask)) and isinstance(tasks, Iterable)
+    if tasks is None or isinstance(tasks, str):
+        frame = default_frame(robot) if tasks is None else tasks
+        robot.frame(frame)
+        if not (np.isfinite(weight) and weight >= 0.0):
+            raise ArgumentError(f"weight is {weight:g} m/rad.", expected="a finite number, 0 or more")
+        tasks = FrameTask(frame, rotation=float(weight))
+    listed: Any = tasks if is_list else [tasks]
+    return _solver(robot, checked_tasks(robot, listed, (FrameTask, ComTask)), is_list)
 
 
 @lru_cache(maxsize=32)
-def _solver(robot: Robot, frame: str, weight: float) -> NumericalSolver:
-    lower, upper = robot.limits.lower, robot.limits.upper
-    return NumericalSolver(robot, frame, weight, lower, upper, damped_step(robot, frame, weight, lower, upper))
+def _solver(robot: Robot, tasks: tuple[Task, ...], is_list: bool) -> NumericalSolver:
+    limits = robot.limits
+    return NumericalSolver(robot, tasks, is_list, limits.lower, limits.upper, damped_step(robot, tasks))

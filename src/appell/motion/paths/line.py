@@ -210,17 +210,17 @@ class Continuation:
         solution = solver(path.pose(np.array(0.0)), start)
         if not solution.reached:
             raise SimulationError(f"the line starts out of reach of robot '{robot.name}' at t = 0 s: {solution}.")
-        self._step = solver.step
+        self._solver = solver
         t = np.linspace(0.0, path.duration, LINE_KNOTS)
         self._solve(robot, frame, solution.q)
         check_rank(robot, frame, self, t, jacobian)
         check_limits(robot, t, self(t), turning=False)  # the start was chosen inside the limits
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
-        q, T = self._dense(t).T, self.path.pose(t)
-        zero = np.zeros_like(q)
+        q, T, solver = self._dense(t).T, self.path.pose(t), self._solver
+        undamped, no_pull = np.zeros(1), np.zeros_like(q)
         for _ in range(CORRECTIONS):
-            q = q + self._step(q, T, 0.0, zero)[0]  # (4)
+            q = q + solver.step(q, undamped, no_pull, *solver.bounds, T)[0]  # (4)
         return q
 
     def _solve(self, robot: Robot, frame: str, start: np.ndarray) -> None:

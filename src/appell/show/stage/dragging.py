@@ -113,8 +113,8 @@ class TreeFollower:
         root = robot.link(_root(robot, frame.body))
         self.base = root if root.joint.motion.nv > 1 and root.name != frame.body else None
         arm = robot if self.base is None else robot.locked([self.base.joint.name])
-        weight = 1.0 if _mobility(arm, frame.body) >= POSE_DIMENSION else 0.0
-        self.solver: NumericalSolver = numerical(arm, frame.name, weight=weight)
+        self.weight = 1.0 if _mobility(arm, frame.body) >= POSE_DIMENSION else 0.0  # of the orientation
+        self.solver: NumericalSolver = numerical(arm, frame.name, weight=self.weight)
         if self.base is not None:
             self.base_pose = dyn.pose(self.base.name)
             self.base_at_start = self.base_pose(robot.start)
@@ -124,7 +124,7 @@ class TreeFollower:
     def follow(self, target: np.ndarray, q: np.ndarray) -> FollowResult:
         """Move the frame to a target, starting from q (nq)."""
         if self.base is None:
-            rotates = not self.solver.weight and self.mode.is_rotation(target, self.newton.frame_pose(q))
+            rotates = not self.weight and self.mode.is_rotation(target, self.newton.frame_pose(q))
             return self.newton.nearest(target, q, "rotation") if rotates else self._solve(target, q)
         in_base = self.base_at_start @ np.linalg.inv(self.base_pose(q)) @ target
         result = self._solve(in_base, q[self.arm_coordinates])
@@ -139,7 +139,7 @@ class TreeFollower:
 
     def _solve(self, target: np.ndarray, q: np.ndarray) -> FollowResult:
         solution = self.solver(target, q, tolerance=TOLERANCE, starts=1)
-        rotation = float(solution.rotation_error) * self.solver.weight
+        rotation = float(solution.rotation_error) * self.weight
         return FollowResult(solution.q, float(solution.position_error), rotation)
 
 
