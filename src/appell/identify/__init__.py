@@ -21,14 +21,17 @@ from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.search import Excitation, condition_number, excite
 from appell.identify.identified import export, identified_system
 from appell.identify.parameter_set import ParameterSet, select_parameters
+from appell.identify.pipeline import identify_record
 from appell.identify.processing import choose_band, dead_zones, process, split
 from appell.identify.samples import torque_problems
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
+from appell.identify.timing import Delay, estimate_delay
 from appell.identify.verdict import Assessment, Judgement, failure_reason, judge, negative_parameters
 
 __all__ = [
     "Assessment",
     "BaseParameters",
+    "Delay",
     "Described",
     "Excitation",
     "InstrumentalVariables",
@@ -50,11 +53,13 @@ __all__ = [
     "choose_band",
     "condition_number",
     "dead_zones",
+    "estimate_delay",
     "excite",
     "export",
     "failure_reason",
     "flaws",
     "identified_system",
+    "identify_record",
     "judge",
     "negative_parameters",
     "process",

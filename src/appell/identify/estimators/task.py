@@ -6,12 +6,18 @@ several samples, as all filtered noise is, enters with its long-run variance,
     σ² (1 + 2 Σₖ ρₖ)          ρₖ the autocorrelation of the residuals of one joint at lag k                          (1)
 
 so that the standard deviations do not treat correlated errors as independent ones.
+
+Errors of the model depend on the motion and are not noise. What they do to the parameters shows in the gradients of the
+misfit over consecutive blocks of the record: with C the covariance of β under (1), the covariance with model errors is
+
+    C G C          G = Σ g gᵀ over blocks and joints,  g = Σ Y_jᵀ (τ_j - Y_j β) / σ_j² over the samples of a block    (2)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +28,7 @@ from appell.identify.samples import FitSamples
 
 MAX_LAG = 0.1  # longest lag in (1), as a fraction of the record
 MAX_SAMPLES = 200_000  # samples from which (1) is estimated
+BLOCKS = 12  # of (2)
 WEIGHT_ITERATIONS = 3  # fits after which the weights of the joints are final
 
 
@@ -87,6 +94,21 @@ class WeightedTask:
         """Return the covariance of β with the noise of (1) and the weights of the task."""
         inverse = np.linalg.pinv(self.triangular_factor[:-1, :-1], rcond=1e-14)
         return self.sandwich(inverse @ inverse.T, beta)
+
+    def block_covariance(self, beta: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        """Return (2); of long records, a part of every block is used."""
+        samples, variance = self.task.samples, self.noise(beta) ** 2 * self.inflation
+        edges = np.linspace(0, len(samples), BLOCKS + 1).astype(int)
+        G = np.zeros_like(covariance)
+        for start, stop in pairwise(edges):
+            part = self.task.part(slice(start, min(stop, start + MAX_SAMPLES // BLOCKS)))
+            if not len(part.samples):
+                continue
+            Y = np.asarray(part.base.regressor(*part.samples.motion))
+            errors = (part.samples.tau - Y @ beta) / variance
+            g = np.einsum("sja,sj->ja", Y, errors if part.moving is None else errors * part.moving, optimize=True)
+            G += g.T @ g * ((stop - start) / len(part.samples))
+        return covariance @ G @ covariance
 
     def sandwich(self, bread: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return the covariance of the estimate `bread` Yᵀ W² τ."""
