@@ -14,7 +14,7 @@ The residual of a joint on held-out motion, low-pass filtered at the band of the
 A new motion combines positions, velocities and accelerations that the record does not. The uncertainty of the estimated
 parameters there is
 
-    u² = mean of Y C Yᵀ          C the covariance of β, over motions made of values of the record in random order   (2)
+    u² = mean of Y C Yᵀ    C the block covariance of β; over motions made of values of the record in random order   (2)
 
 and the error that the torque of a new motion is expected to have is √(e² + u²).
 
@@ -79,18 +79,15 @@ def error_parts(estimator: Estimator, held_out: Record, fitted_power: tuple[np.n
     samples = samples_of(held_out, estimator.parameter_set_.system)
     predicted = estimator.predict(*samples.motion)
     moving = estimator.moving(samples.q, samples.v)
-    raw = samples.tau - predicted
-    low = raw if held_out.about.get("smooth") else smoothed(held_out, raw)
-    if held_out.about.get("smooth"):
+    if filtered := held_out.about.get("smooth", False):
         low = samples.tau - smoothed(held_out, predicted)
+    else:
+        low = smoothed(held_out, samples.tau - predicted)
     residual = _rms(low, moving)
-    torque_noise, cutoff, total_noise = np.zeros(len(residual)), np.full(len(residual), np.inf), np.zeros(len(residual))
-    if "band" in held_out.about and not held_out.about.get("smooth"):
-        torque_noise, cutoff, total_noise = _torque_noise(
-            np.where(moving, raw, 0.0) / np.sqrt(np.maximum(moving.mean(axis=0), 1e-300)),
-            held_out.about["band"],
-            1.0 / held_out.period,
-        )
+    torque_noise, total_noise, cutoff = np.zeros(len(residual)), np.zeros(len(residual)), np.full(len(residual), np.inf)
+    if "band" in held_out.about and not filtered:
+        raw = np.where(moving, samples.tau - predicted, 0.0) / np.sqrt(np.maximum(moving.mean(axis=0), 1e-300))
+        torque_noise, total_noise, cutoff = _torque_noise(raw, held_out.about["band"], 1.0 / held_out.period)
     motion = np.zeros_like(residual)
     if "noise" in held_out.about:
         errors = motion_noise(held_out, np.random.default_rng(0))
@@ -112,12 +109,12 @@ def _rms(x: np.ndarray, moving: np.ndarray) -> np.ndarray:
 
 
 def _torque_noise(raw: np.ndarray, band: float, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the RMS of the noise inside the band, the cut-off frequency of its filter, and its total RMS."""
+    """Return the RMS of the noise inside the band, its total RMS, and the cut-off frequency of its filter."""
     f, power = periodogram(raw, rate, window="hann", axis=0)
     above = (f >= NOISE_START * band) & (f < 0.49 * rate)
     joints = raw.shape[1]
     if above.sum() < MIN_NOISE_BINS:
-        return np.zeros(joints), np.full(joints, np.inf), np.zeros(joints)
+        return np.zeros(joints), np.zeros(joints), np.full(joints, np.inf)
     cutoffs = np.append(np.inf, CUTOFF_GRID[CUTOFF_GRID * 0.5 * rate > 0.5 * band] * 0.5 * rate)
     shapes = 1.0 / (1.0 + (f / cutoffs[:, None]) ** 2)  # (cut-offs, frequencies)
     ratio = power[above, :, None] / shapes[:, above].T[:, None, :]
@@ -128,8 +125,8 @@ def _torque_noise(raw: np.ndarray, band: float, rate: float) -> tuple[np.ndarray
     fall = likelihood[np.arange(joints), best] - likelihood[:, 0] > SIGNIFICANT_FALL
     best = np.where(fall, best, 0)
     density = level[np.arange(joints), best] * shapes[best].T  # (frequencies, joints)
-    step = f[1]
-    return np.sqrt(density[f <= band].sum(axis=0) * step), cutoffs[best], np.sqrt(density.sum(axis=0) * step)
+    inside, total = (np.sqrt(x.sum(axis=0) * f[1]) for x in (density[f <= band], density))
+    return inside, total, cutoffs[best]
 
 
 def _uncertainty(estimator: Estimator, samples) -> tuple[np.ndarray, np.ndarray]:
@@ -141,20 +138,15 @@ def _uncertainty(estimator: Estimator, samples) -> tuple[np.ndarray, np.ndarray]
     u = []
     for motion in (new, same):
         Y = np.asarray(base.regressor(*motion))
-        u.append([_spread(Y, C) for C in (estimator.covariance_, estimator.block_covariance_)])
-    estimator._u = u
-    largest = np.max(u, axis=1)
-    return largest[0], largest[0] / np.maximum(largest[1], 1e-300)
-
-
-def _spread(Y: np.ndarray, C: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.maximum(np.mean(np.einsum("sja,ab,sjb->sj", Y, C, Y, optimize=True), axis=0), 0.0))
+        power = np.einsum("sja,ab,sjb->sj", Y, estimator.block_covariance_, Y, optimize=True)
+        u.append(np.sqrt(np.maximum(np.mean(power, axis=0), 0.0)))
+    return u[0], u[0] / np.maximum(u[1], 1e-300)
 
 
 def _causes(estimator, samples, low, held_out, model, uncertainty, ratio) -> tuple[str, ...]:
     """Return what limits the accuracy of every joint."""
     predicted = smoothed(held_out, estimator.predict(*samples.motion))
-    Y, rates = np.asarray(estimator.base_.regressor(*samples.motion)), None
+    Y = np.asarray(estimator.base_.regressor(*samples.motion))
     rates = estimator.parameter_set_.rates(samples.q, samples.v)
     first = np.gradient(predicted, held_out.period, axis=0)
     second = np.gradient(first, held_out.period, axis=0)

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import butter, sosfiltfilt, welch
+from scipy.signal import butter, sosfiltfilt, sosfreqz, welch
 
 from appell.errors import ArgumentError
 from appell.identify.parameter_set import ParameterSet
@@ -141,7 +141,8 @@ def _low_pass(x: np.ndarray, band: float, step: float) -> np.ndarray:
 def _white_noise(x: np.ndarray, band: float, step: float) -> np.ndarray:
     """Return the standard deviation of white noise with the power that columns have above the band."""
     above = (x - _low_pass(x, band, step))[(edge := int(1.0 / (band * step))) : len(x) - edge]
-    return np.sqrt(np.mean(above**2, axis=0) / (1.0 - 2.0 * band * step))
+    response = sosfreqz(butter(FILTER_ORDER, band, fs=1.0 / step, output="sos"))[1]
+    return np.sqrt(np.mean(above**2, axis=0) / np.mean((1.0 - np.abs(response) ** 2) ** 2))
 
 
 def motion_noise(record: Record, rng: np.random.Generator) -> tuple[np.ndarray, ...]:

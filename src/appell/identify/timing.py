@@ -77,7 +77,10 @@ def estimate_delay(parameter_set: ParameterSet, record: Record) -> Delay:
     delays = np.linspace(-MAX_DELAY_S, MAX_DELAY_S, GRID_SIZE)
     tau = np.stack([moved(run.t[rows] + d) for d in delays], axis=-1)  # (samples, joints, delays)
     Y = _columns(parameter_set, part.q, part.v, np.asarray(parameter_set.base.regressor(*part.motion)))
-    sigma = np.maximum(np.sqrt(np.mean(tau[..., GRID_SIZE // 2] ** 2, axis=0)), 1e-300)
+    sigma = np.sqrt(np.mean(tau[..., GRID_SIZE // 2] ** 2, axis=0))
+    if not sigma.max() > 0.0:
+        return unknown
+    sigma = np.maximum(sigma, 1e-6 * sigma.max())
     for _ in range(3):
         residual = _residual(Y / sigma[:, None], tau / sigma[:, None])
         misfit = np.sum(residual**2, axis=(0, 1))
