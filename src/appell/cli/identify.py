@@ -99,7 +99,9 @@ def identify(
     force_export: Annotated[bool, option("Export even if the verdict is FAIL.", OUTPUT, "--force-export")] = False,
     payload: Annotated[
         str | None,
-        option("Estimate only the load that this body carries; the robot is as described, with its friction.", ESTIMATION),
+        option(
+            "Estimate only the load that this body carries; the robot is as described, with its friction.", ESTIMATION
+        ),
     ] = None,
     print_definitions: Annotated[
         bool, option("Print the definitions of the base parameters.", OUTPUT, "--meaning")
@@ -167,7 +169,10 @@ def identify(
         shown = [table(load["payload"], heads, "Estimated load; its inertia is about its centre of mass"), *shown[:2]]
     out = Printer(json)
     out.answer(
-        load | {"robot": system.name} | facts(verdict) | definitions, *shown, *paragraphs(verdict), *definitions.values()
+        load | {"robot": system.name} | facts(verdict) | definitions,
+        *shown,
+        *paragraphs(verdict),
+        *definitions.values(),
     )
     if report is not None:
         write_text(report, verdict.to_html() if report.suffix.lower() == ".html" else verdict.to_markdown())

@@ -5,8 +5,8 @@ The residual of a joint on held-out motion, low-pass filtered at the band of the
     r² = n² + m² + e²                                                                                             (1)
 
     n   torque noise inside the band. The motion has no content above the band, so that the spectrum of the unfiltered
-        residual there is the noise. N₀/(1 + (f/f_c)²) is fitted to it, white noise behind a filter of cut-off
-        frequency f_c (infinite, unless the spectrum falls), and integrated over the band
+        residual there is the noise. The spectrum of white noise behind a sampled filter of first order is fitted
+        to it (without the filter, unless the spectrum falls) and integrated over the band
     m   effect of noise in the measured motion on the predicted torques; the prediction along the motion with
         additional noise of the same size shows it
     e   error of the model, what remains of r
@@ -116,7 +116,10 @@ def _torque_noise(raw: np.ndarray, band: float, rate: float) -> tuple[np.ndarray
     if above.sum() < MIN_NOISE_BINS:
         return np.zeros(joints), np.zeros(joints), np.full(joints, np.inf)
     cutoffs = np.append(np.inf, CUTOFF_GRID[CUTOFF_GRID * 0.5 * rate > 0.5 * band] * 0.5 * rate)
-    shapes = 1.0 / (1.0 + (f / cutoffs[:, None]) ** 2)  # (cut-offs, frequencies)
+    pole = np.exp(-2.0 * np.pi * cutoffs[:, None] / rate)
+    shapes = (1.0 - pole) ** 2 / (
+        1.0 - 2.0 * pole * np.cos(2.0 * np.pi * f / rate) + pole**2
+    )  # (cut-offs, frequencies)
     ratio = power[above, :, None] / shapes[:, above].T[:, None, :]
     level = ratio.mean(axis=0)  # N₀ with the largest likelihood, for exponentially distributed power
     with np.errstate(divide="ignore"):

@@ -208,7 +208,9 @@ def dead_zones(parameter_set: ParameterSet, record: Record) -> np.ndarray:
     Below it, noise in v makes the direction of friction uncertain: three standard deviations of that noise, at most 5 %
     of the largest speed and 0.05 rad/s or m/s. A record without an estimate of its noise gets the largest value.
     """
-    largest = np.minimum(MAX_DEAD_ZONE, DEAD_ZONE_FRACTION * np.abs(parameter_set.rates(record.q, record.v)).max(axis=0))
+    largest = np.minimum(
+        MAX_DEAD_ZONE, DEAD_ZONE_FRACTION * np.abs(parameter_set.rates(record.q, record.v)).max(axis=0)
+    )
     if "noise" not in record.about:
         return largest
     errors = parameter_set.rates(record.q, motion_noise(record, np.random.default_rng(0))[1])

@@ -125,7 +125,9 @@ def paragraphs(verdict: Assessment) -> list[str]:
     if np.isfinite(best.parts.cutoff).any():
         names = best.estimator.parameter_set_.system.actuator_names
         listed = [f"{n} {f:.2g} Hz" for n, f in zip(names, best.parts.cutoff, strict=True) if np.isfinite(f)]
-        lines.append(f"The noise of the torques falls above a cut-off frequency, as behind a filter: {', '.join(listed)}.")
+        lines.append(
+            f"The noise of the torques falls above a cut-off frequency, as behind a filter: {', '.join(listed)}."
+        )
     lines += _further_results(best)
     if best.uncertain and best is not verdict.described:
         lines.append(f"Poorly determined by this record: {', '.join(best.uncertain)}.")

@@ -41,6 +41,7 @@ class Estimate:
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # further results: name -> value, stored as the attribute name_
+    bread: np.ndarray | None = None  # covariance without the uncertainty of the widths, if they were estimated
 
 
 class Estimator(ABC):
@@ -272,7 +273,8 @@ class SolvingEstimator(Estimator):
         estimate = solve(weight_task(task, self.weighting))
         width_covariance = estimate.covariance @ widths.information @ estimate.covariance
         about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
-        return self._keep(replace(estimate, covariance=estimate.covariance + width_covariance, about=about))
+        total = estimate.covariance + width_covariance
+        return self._keep(replace(estimate, covariance=total, bread=estimate.covariance, about=about))
 
     def _task(self, q, v, a, tau) -> FitTask:
         parameter_set = self.described
@@ -304,7 +306,8 @@ class SolvingEstimator(Estimator):
         self.inflation_ = weighted.inflation
         self.base_parameters_ = estimate.beta
         self.covariance_ = estimate.covariance
-        self.block_covariance_ = weighted.block_covariance(estimate.beta, estimate.covariance)
+        bread = estimate.covariance if estimate.bread is None else estimate.bread
+        self.block_covariance_ = weighted.block_covariance(estimate.beta, bread)
         self.rank_ = int(np.sum(singular > max(R.shape) * np.finfo(float).eps * singular[0]))
         self.condition_ = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
         self.residual_std_ = weighted.noise(estimate.beta)
