@@ -2,7 +2,7 @@
 
     python benchmarks/verdicts.py SEED [CASES]
 
-Seed 1 was used while the rules of the verdict were chosen; seed 2 was not looked at before they were final.
+Seed 1 was used while the rules of the verdict were chosen; seed 2 was evaluated once, after they were final.
 """
 
 from __future__ import annotations

@@ -122,13 +122,13 @@ def ur10_with_a_wrist_sensor(folder):
 
 def test_the_ur10_of_the_trial_passes_with_the_right_numbers(tmp_path):
     motion, tau, viscous, coulomb = ur10_with_a_wrist_sensor(tmp_path)
-    found = tmp_path / "found.toml"
+    exported = tmp_path / "identified.toml"
     arguments = ["identify", tmp_path / "log.csv", "--robot", "example-robot-data:ur10_robot", "--friction",
-                 "--held-out", 0.3, "--export", found, "--json"]  # fmt: skip
+                 "--held-out", 0.3, "--export", exported, "--json"]  # fmt: skip
     result = CliRunner().invoke(app, [str(x) for x in arguments])
     assert result.exit_code == 0, result.output
     expected = {row["joint"]: row["relative"] for row in json.loads(result.stdout)["joints"]}
-    identified = ap.load(found)
+    identified = ap.load(exported)
     error = ap.Dynamics(identified, friction=True).inverse_dynamics(*motion) - tau
     relative = np.sqrt(np.mean(error**2, axis=0) / np.mean(tau**2, axis=0))
     assert relative.max() < 0.03

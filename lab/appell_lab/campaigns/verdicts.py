@@ -19,7 +19,7 @@ noise-free torque of every joint is predicted within `GOOD` of its root mean squ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -43,7 +43,7 @@ CLOCKS = ("even", "even", "uneven", "wrong stamps")
 SECONDS_NEW = 20.0  # of the new motion
 
 
-@lru_cache(maxsize=None)
+@cache
 def robot(name: str) -> System:
     """Return a robot of example-robot-data with a fixed base."""
     return load(f"example-robot-data:{name}")
@@ -158,7 +158,7 @@ def _rigid_torque(system: System, q, v, a) -> np.ndarray:
     return np.array([pin.rnea(model, data, *row) for row in zip(*x, strict=True)])[:, index]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _model(source: str):
     return pinocchio().buildModelFromUrdf(source)
 

@@ -4,9 +4,8 @@ parameters = identify.select_parameters(system, friction=True)  parameters to es
 base = parameters.base                                          identifiable combinations: base.describe()
 plan = identify.excite(parameters)                              exciting motion: plan.path
 record = measured(Record.read("log.csv"), ...)                  measured record, checked (appell.motion)
-data = identify.process(record)                                 filtered and differentiated record
-fit = identify.LeastSquares(parameters).fit_record(data)        estimated parameters: fit.parameters_
-verdict = identify.judge(fit, held_out)                         validation on held-out motion: verdict.to_markdown()
+fit = identify.LeastSquares(parameters)                         an estimator
+verdict = identify.identify_record(fit, record)                 filter, fit and validate: verdict.to_markdown()
 identify.export(verdict, "identified.toml")                     robot with the identified parameters
 """
 

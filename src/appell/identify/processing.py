@@ -4,7 +4,7 @@ q is low-pass filtered forwards and backwards (Butterworth, zero phase), v and a
 ends, where the filter has not settled, are cut off. The cut-off frequency follows from the spectrum of the
 acceleration: white noise of q grows with f⁴ there, so the band ends where the falling signal meets the rising noise. A
 commanded tau is held for one sample; the mean of two neighbouring values represents the instant between them (`hold`).
-If the torques are late by a known time, the filtered motion is evaluated earlier by it (`delay`, from `estimate_delay`).
+If the torques are late by a known time, the filtered motion is evaluated earlier by it (`delay`; `estimate_delay`).
 tau is low-pass filtered only for validation (`smooth`), not for fitting: least squares averages anyway, and filtered
 noise would make the samples look more independent than they are.
 

@@ -117,7 +117,8 @@ def paragraphs(verdict: Assessment) -> list[str]:
         fit = verdict.best_fit
         lines[-1] = (
             f"No fit predicts the held-out torques better than the description (residual {100 * fit.error:.3g} % of "
-            f"the RMS torque with {fit.title}, {100 * best.error:.3g} % as described): the description is kept unchanged."
+            f"the RMS torque with {fit.title}, {100 * best.error:.3g} % as described): the description is kept "
+            "unchanged."
         )
     if verdict.delay:
         late = f"{1e3 * abs(verdict.delay):.2g} ms {'behind' if verdict.delay > 0.0 else 'ahead of'}"

@@ -2,7 +2,7 @@
 
 The torques τ(t + d) are regressed on the motion at t. The delay is the d with the smallest misfit
 
-    χ²(d) = Σⱼ ‖(I - Q Qᵀ) τ(t + d)‖² / σⱼ²          Q an orthonormal basis of the weighted columns of Y               (1)
+    χ²(d) = Σⱼ ‖(I - Q Qᵀ) τ(t + d)‖² / σⱼ²          Q an orthonormal basis of the weighted columns of Y             (1)
 
 Q does not depend on d, so that many delays cost little more than one. Friction and offset of every joint are always
 among the columns, because dry friction that is missing in Y would look like a delay. The torques are low-pass filtered

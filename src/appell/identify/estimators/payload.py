@@ -2,8 +2,9 @@
 
     τ - τ_known(q, v, a) = Y_body(q, v, a) π_payload                                                              (1)
 
-At most ten unknowns, in the axes of the body; fewer if the joint forces do not determine all ten. The centre of mass and
-the inertia about it are functions of the ten, and their standard deviations follow from the covariance by linearisation.
+At most ten unknowns, in the axes of the body; fewer if the joint forces do not determine all ten. The centre of mass
+and the inertia about it are functions of the ten; their standard deviations follow from the covariance by
+linearisation.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from appell.identify.estimators.least_squares import LeastSquares
 from appell.identify.estimators.nearest import Description, choose_prior_weight, nearest_physical
 from appell.identify.estimators.physical import in_units_of_noise
 from appell.identify.parameter_set import ParameterSet
-
 
 UNDETERMINED_SHARE = 1e-6  # of a parameter in the null space, from which the joint forces do not determine it
 UNCERTAIN_DEVIATION = 0.3  # standard deviation relative to the size of the load, from which a value is uncertain

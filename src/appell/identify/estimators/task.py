@@ -10,7 +10,7 @@ so that the standard deviations do not treat correlated errors as independent on
 Errors of the model depend on the motion and are not noise. What they do to the parameters shows in the gradients of the
 misfit over consecutive blocks of the record: with C the covariance of β under (1), the covariance with model errors is
 
-    C G C          G = Σ g gᵀ over blocks and joints,  g = Σ Y_jᵀ (τ_j - Y_j β) / σ_j² over the samples of a block    (2)
+    C G C      G = Σ g gᵀ over blocks and joints,  g = Σ Y_jᵀ (τ_j - Y_j β) / σ_j² over the samples of a block     (2)
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.triangular_factors import TriangularFactors, triangular_factors
+from appell.identify.estimators.triangular_factors import BLOCK_SAMPLES, TriangularFactors, triangular_factors
 from appell.identify.samples import FitSamples
 
 MAX_LAG = 0.1  # longest lag in (1), as a fraction of the record
-MAX_SAMPLES = 200_000  # samples from which (1) is estimated
+MAX_SAMPLES = 100_000  # samples from which (1) is estimated
 BLOCKS = 12  # of (2)
+BLOCK_MAX_SAMPLES = 4_000  # samples of a block that are used
 WEIGHT_ITERATIONS = 3  # fits after which the weights of the joints are final
 
 
@@ -59,7 +60,11 @@ class FitTask:
 
     def residuals(self, beta: np.ndarray) -> np.ndarray:
         """Return tau minus the prediction with β, of shape (samples, joints)."""
-        return self.samples.tau - np.asarray(self.base.regressor(*self.samples.motion)) @ beta
+        errors = self.samples.tau.copy()
+        for start in range(0, len(errors), BLOCK_SAMPLES):  # the regressor of a long record does not fit into memory
+            rows = slice(start, start + BLOCK_SAMPLES)
+            errors[rows] -= np.asarray(self.base.regressor(*(x[rows] for x in self.samples.motion))) @ beta
+        return errors
 
     def variance_inflation(self, beta: np.ndarray) -> np.ndarray:
         """Return (1) relative to σ² for every joint, at least 1."""
@@ -101,7 +106,7 @@ class WeightedTask:
         edges = np.linspace(0, len(samples), BLOCKS + 1).astype(int)
         G = np.zeros_like(covariance)
         for start, stop in pairwise(edges):
-            part = self.task.part(slice(start, min(stop, start + MAX_SAMPLES // BLOCKS)))
+            part = self.task.part(slice(start, min(stop, start + BLOCK_MAX_SAMPLES)))
             if not len(part.samples):
                 continue
             Y = np.asarray(part.base.regressor(*part.samples.motion))
