@@ -205,13 +205,14 @@ def choose_band(record: Record) -> float:
 def dead_zones(parameter_set: ParameterSet, record: Record) -> np.ndarray:
     """Return the speed of every actuator, in rad/s or m/s, below which its samples are left out of a fit.
 
-    Below it, noise in v makes the direction of friction uncertain: three standard deviations of that noise, at most 5 %
-    of the largest speed and 0.05 rad/s or m/s. A record without an estimate of its noise gets the largest value.
+    Below it, errors of v make the direction of friction uncertain: three standard deviations of the noise in v, at most
+    5 % of the largest speed and 0.05 rad/s or m/s. Measured velocities, which may lag behind the positions, and records
+    without an estimate of their noise get the largest value.
     """
     largest = np.minimum(
         MAX_DEAD_ZONE, DEAD_ZONE_FRACTION * np.abs(parameter_set.rates(record.q, record.v)).max(axis=0)
     )
-    if "noise" not in record.about:
+    if "v" in record.about.get("noise", "v"):
         return largest
     errors = parameter_set.rates(record.q, motion_noise(record, np.random.default_rng(0))[1])
     return np.minimum(largest, DEAD_ZONE_DEVIATIONS * np.sqrt(np.mean(errors**2, axis=0)))
