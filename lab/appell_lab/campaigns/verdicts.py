@@ -134,7 +134,7 @@ class Case:
         tau = tau + s["noise"] * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
         if s["clock"] == "wrong stamps":
             t = t + rng.uniform(0.01, 0.05) * step * rng.normal(size=len(t))
-        return Record.of(t, {"q": q, "tau": tau}, self.robot.joint_names)
+        return Record.of(t, {"q": q, "tau": tau}, self.robot.actuator_names)
 
     def truth(self, verdict: Assessment) -> np.ndarray:
         """Return the RMS errors of the judged model on the new motion, relative to the RMS of each torque."""
@@ -152,7 +152,7 @@ def _rigid_torque(system: System, q, v, a) -> np.ndarray:
     """Return Pinocchio's inverse dynamics of the URDF, in the order of the system's joints."""
     pin = pinocchio()
     model = _model(system.source)
-    data, index = model.createData(), [model.joints[model.getJointId(name)].idx_v for name in system.joint_names]
+    data, index = model.createData(), [model.joints[model.getJointId(name)].idx_v for name in system.actuator_names]
     x = np.zeros((3, len(q), model.nv))
     x[:, :, index] = q, v, a
     return np.array([pin.rnea(model, data, *row) for row in zip(*x, strict=True)])[:, index]

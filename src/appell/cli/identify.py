@@ -131,8 +131,9 @@ def identify(
         raise ArgumentError(f"--negative is '{negative}'.", expected=" or ".join(NEGATIVE))
     system, ident = read_system(robot, base, physical), ap.identify
     names = {"columns": pairs(columns, "--columns"), "units": pairs(units, "--units")}
-    drives = {"friction": True, "rotor": True, "width": "described"} if payload is not None else {}
-    drives = drives or {"friction": friction, "rotor": rotor, "width": width}
+    drives: dict[str, Any] = {"friction": friction, "rotor": rotor, "width": width}
+    if payload is not None:  # as described
+        drives = {"friction": True, "rotor": True, "width": "described"}
     parameter_set = ident.select_parameters(system, **drives)
     estimators = [_estimator(name, parameter_set) for name in chosen]
     if payload is not None:

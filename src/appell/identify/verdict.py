@@ -172,12 +172,15 @@ def judge(
     described = Described(listed[0].described, dead_zone=listed[0].dead_zone, prior=listed[0].prior).fit()
     samples = samples_of(held_out, first.system)
     tau = samples.tau if held_out.about.get("smooth") else smoothed(held_out, samples.tau)
-    fitted = getattr(listed[0], "torque_power_", np.mean(samples.tau**2, axis=0)), listed[0].samples_
+    power: np.ndarray = getattr(listed[0], "torque_power_", np.mean(samples.tau**2, axis=0))
 
     def judgement(estimator: Estimator) -> Judgement:
         parameter_set, parameters = estimator.result("parameter_set_"), estimator.parameters_
         errors = estimator.errors(*samples.motion, tau, after=lambda x: smoothed(held_out, x))
-        parts, negative = error_parts(estimator, held_out, fitted), negative_parameters(parameter_set, parameters)
+        parts, negative = (
+            error_parts(estimator, held_out, (power, listed[0].samples_)),
+            negative_parameters(parameter_set, parameters),
+        )
         return Judgement(estimator, errors, parts, flaws(parameter_set, parameters), negative, limit)
 
     judgements = [judgement(estimator) for estimator in (described, *listed)]
