@@ -173,10 +173,9 @@ def identify(name, robot):
     ap.Record.of(moved.t, {"q": moved.q, "tau": tau}, record_names(robot)).write("log.csv")
     result = answer("identify", "log.csv", "--robot", name, codes=(0, 3))
     record = ap.motion.measured(ap.Record.read("log.csv"), robot.coordinate_names, robot.actuator_names)
-    estimator = ap.identify.LeastSquares(robot)
-    verdict = ap.identify.identify_record(estimator, record)
+    verdict = ap.identify.identify_record(ap.identify.LeastSquares(robot), record)
     assert result["passed"] == verdict.passed
-    assert [row["value"] for row in result["parameters"]] == as_data(estimator.base_parameters_)
+    assert [row["value"] for row in result["parameters"]] == as_data(verdict.best.estimator.base_parameters_)
 
 
 @checks("control run")

@@ -172,7 +172,8 @@ def judge(
     described = Described(listed[0].described, dead_zone=listed[0].dead_zone, prior=listed[0].prior).fit()
     samples = samples_of(held_out, first.system)
     tau = samples.tau if held_out.about.get("smooth") else smoothed(held_out, samples.tau)
-    power: np.ndarray = getattr(listed[0], "torque_power_", np.mean(samples.tau**2, axis=0))
+    fitted = hasattr(listed[0], "torque_power_")  # the description is not
+    power = listed[0].torque_power_ if fitted else np.zeros(first.system.nu)
 
     def judgement(estimator: Estimator) -> Judgement:
         parameter_set, parameters = estimator.result("parameter_set_"), estimator.parameters_
