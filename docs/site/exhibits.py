@@ -181,7 +181,7 @@ EXPERIMENTS = (
             logs.append(ap.Record.of(motion.t, blocks, robot.joint_names))
         data = identify.process(logs[0])
         fit = identify.LeastSquares(parameters).fit_record(data)
-        held_out = identify.process(logs[1])
+        held_out = identify.process(logs[1], smooth=True)
         figure = identify.judge(fit, held_out).plot()
         """,
     ),
