@@ -1,8 +1,10 @@
-"""Reduction of a million samples of the PUMA to normal equations and to triangular factors, in a stream.
+"""A million samples: reduction of a record of the PUMA in a stream, and a complete fit of a seven-axis arm.
 
     python benchmarks/identification.py [samples]
 
-The record is generated in memory first and is not counted; the peak memory of the reduction is measured.
+The record is generated in memory first and is not counted; the peak memory of the reduction is measured. The fit of the
+Panda estimates all bodies and friction with their covariance on one core; its time is processor time, and its memory
+includes the record.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ import numpy as np
 
 from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.identify import base_parameters, triangular_factors
+from appell.identify import LeastSquares, base_parameters, select_parameters, triangular_factors
 from appell_lab.bench.machine import machine, versions
 
 AIM = 5.0  # s for a million samples on two cores
+FIT_AIM = 3.0  # s of processor time for a fit to a million samples on one core
 
 
 def main() -> None:
@@ -45,10 +48,34 @@ def main() -> None:
              "extra_memory_mb": round(peak.megabytes, 1), "relative_error": error, "cores": os.cpu_count()}
         )  # fmt: skip
         print(f"{method:7} {min(times):6.2f} s  {peak.megabytes:6.1f} MB beside the record  relative error {error:.1e}")
+    figures.append(_fit(samples))
     result = {"machine": machine(), "versions": versions(), "figures": figures}
     path = Path(__file__).parent / "results" / "identification.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _fit(samples: int) -> dict:
+    """Return the figures of a complete fit of the Panda on one core."""
+    parameter_set = select_parameters(load("panda"), friction=True, width=0.02)
+    regressor, rng, n = parameter_set.base.regressor.compile(), np.random.default_rng(0), 7
+    q, v, a = (rng.normal(size=(samples, n)) for _ in range(3))
+    tau = 0.1 * rng.normal(size=(samples, n))
+    for k in range(0, samples, 4096):
+        tau[k : k + 4096] += regressor(*(x[k : k + 4096] for x in (q, v, a))) @ parameter_set.base.values()
+    estimator = LeastSquares(parameter_set, threads=1, method="normal")
+    estimator.fit(q[:5000], v[:5000], a[:5000], tau[:5000])  # compiles
+    with Peak() as peak:
+        start = time.process_time()
+        estimator.fit(q, v, a, tau)
+        seconds = time.process_time() - start
+    error = float(np.abs((estimator.base_parameters_ - parameter_set.base.values()) / estimator.std_).max())
+    record = sum(x.nbytes for x in (q, v, a, tau)) / 1e6
+    print(f"fit     {seconds:6.2f} s of processor time  {peak.megabytes:6.1f} MB beside {record:.0f} MB of samples")
+    return {
+        "name": "panda/fit", "samples": samples, "seconds": seconds, "aim": FIT_AIM, "cores": 1,
+        "extra_memory_mb": round(peak.megabytes, 1), "record_mb": round(record), "largest_deviations": error,
+    }  # fmt: skip
 
 
 def _timed(function) -> float:

@@ -173,15 +173,9 @@ def identify(name, robot):
     ap.Record.of(moved.t, {"q": moved.q, "tau": tau}, record_names(robot)).write("log.csv")
     result = answer("identify", "log.csv", "--robot", name, codes=(0, 3))
     record = ap.motion.measured(ap.Record.read("log.csv"), robot.coordinate_names, robot.actuator_names)
-    data = ap.identify.process(record)
-    rest = ap.identify.process(record, band=data.about["band"], smooth=True)
-    fit_on, held_out = ap.identify.split(data)[0], ap.identify.split(rest)[1]
-    parameter_set = ap.identify.select_parameters(robot)
-    zones = ap.identify.dead_zones(parameter_set, fit_on)
-    estimator = ap.identify.LeastSquares(parameter_set, dead_zone=zones).fit_record(fit_on)
-    verdict = ap.identify.judge(estimator, held_out)
+    verdict = ap.identify.identify_record(ap.identify.LeastSquares(robot), record)
     assert result["passed"] == verdict.passed
-    assert [row["value"] for row in result["parameters"]] == as_data(estimator.base_parameters_)
+    assert [row["value"] for row in result["parameters"]] == as_data(verdict.best.estimator.base_parameters_)
 
 
 @checks("calibrate")

@@ -271,11 +271,15 @@ def test_the_command_plans_a_motion(tmp_path):
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "condition number" in result.output
+    assert "Self-collision was not checked" in result.output
     heading, units, *rows = path.read_text(encoding="utf-8").splitlines()
     assert units.startswith("# units")
     assert heading.startswith("t,q_shoulder,q_elbow,v_shoulder")
     assert len(rows) == 1001
     assert CliRunner().invoke(app, arguments).exit_code == 1
+    refused = CliRunner().invoke(app, ["excite", "planar-2r", "--workspace", "tool=1,2,3"])
+    assert refused.exit_code == 1
+    assert "--workspace tool=1,2,3 is not a box" in refused.output
 
 
 def test_the_command_plans_a_motion_of_a_mechanism_in_its_coordinates(tmp_path):

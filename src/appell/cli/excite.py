@@ -8,7 +8,7 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import RECORDS, check_target, read_system
+from appell.cli.input import RECORDS, check_target, pairs, read_system
 from appell.cli.options import IDENTIFY, SOLVER, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, check_number, unknown_name
@@ -43,6 +43,10 @@ def excite(
     ] = None,
     speed: Annotated[float | None, option("Largest speed of the actuators, rad/s or m/s.", LIMITS)] = None,
     torque: Annotated[float | None, option("Largest torque or force of the actuators, N m or N.", LIMITS)] = None,
+    workspace: Annotated[
+        list[str] | None,
+        option("Box in which a frame must stay, in m: 'tool=-0.5,-0.5,0.1,0.5,0.5,1.2'. May be repeated.", LIMITS),
+    ] = None,
     cabinet: Annotated[
         bool, option("Use the limits of the robot's control cabinet; available for puma.", LIMITS, "--cabinet")
     ] = False,
@@ -61,7 +65,11 @@ def excite(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Optimise a motion that excites the dynamic parameters of a robot, for identification."""
+    """Optimise a motion that excites the dynamic parameters of a robot, for identification.
+
+    The motion satisfies the limits of position, speed and torque, friction included. Collisions of the robot with
+    itself or with its surroundings are not checked.
+    """
     from appell.motion.titles import record_units
 
     check_target(output, force, RECORDS)
@@ -90,7 +98,7 @@ def excite(
 
         plan = ap.identify.excite(
             ap.identify.select_parameters(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
-            bounds=ap.identify.MotionBounds.of(system, **limits),
+            bounds=ap.identify.MotionBounds.of(system, workspace=_boxes(workspace), **limits),
             duration=duration,
             harmonics=harmonics,
             criterion=criterion,
@@ -102,6 +110,7 @@ def excite(
         )
     shares: dict[str, Any] = {}
     shown: list[Any] = [f"condition number {plan.condition:.1f}, duration {duration:g} s"]
+    shown.append("Self-collision was not checked: run the motion slowly first, or limit --range or --workspace.")
     if plan.interrupted:
         shown.append("The search was interrupted; this is the best motion until then.")
     for kind, names, quantities in (
@@ -124,6 +133,18 @@ def excite(
     )
     if output is not None:
         out.files(plan.path.record(period=1.0 / rate, units=record_units(system)), output)
+
+
+def _boxes(entries: list[str] | None) -> dict[str, tuple]:
+    """Return the boxes of frames from name=x,y,z,x,y,z."""
+    boxes = {}
+    for frame, text in pairs(entries, "--workspace").items():
+        try:
+            corners = np.array([float(number) for number in text.split(",")]).reshape(2, 3)
+        except ValueError:
+            raise ArgumentError(f"--workspace {frame}={text} is not a box.", expected="name=x,y,z,x,y,z in m") from None
+        boxes[frame] = tuple(corners)
+    return boxes
 
 
 def _limits_of_cabinet(wiring: ap.hardware.Wiring) -> dict[str, Any]:

@@ -70,6 +70,10 @@ def identify(
         float | None,
         option("Cut-off frequency of the low-pass filter, in Hz; by default chosen from the spectrum.", LOG),
     ] = None,
+    delay: Annotated[
+        float | None,
+        option("Time in s by which the torques are late relative to the positions; estimated by default.", LOG),
+    ] = None,
     held_out: Annotated[
         float, option("Fraction of the record, at its end, that is held out for validation.", LOG)
     ] = 0.3,
@@ -95,8 +99,8 @@ def identify(
     dead_zone: Annotated[
         float | None,
         option(
-            "Ignore samples at which an actuator is slower than this, rad/s or m/s; by default 5 % of its top speed, "
-            "at most 0.05.",
+            "Ignore samples at which an actuator is slower than this, rad/s or m/s; by default three standard "
+            "deviations of the noise of its speed, at most 5 % of its top speed and 0.05.",
             ESTIMATION,
         ),
     ] = None,
@@ -106,6 +110,12 @@ def identify(
         str, option("Negative friction and rotor inertias in --export: refuse them, or set them to zero.", OUTPUT)
     ] = "refuse",
     force_export: Annotated[bool, option("Export even if the verdict is FAIL.", OUTPUT, "--force-export")] = False,
+    payload: Annotated[
+        str | None,
+        option(
+            "Estimate only the load that this body carries; the robot is as described, with its friction.", ESTIMATION
+        ),
+    ] = None,
     print_definitions: Annotated[
         bool, option("Print the definitions of the base parameters.", OUTPUT, "--meaning")
     ] = False,
@@ -114,7 +124,8 @@ def identify(
 ) -> None:
     """Identify the dynamic parameters of a robot from a record of its motion.
 
-    The verdict is FAIL, and the exit code 3, if the held-out torques are not predicted or are implausible.
+    The verdict is FAIL, and the exit code 3, if the torques of new motions are not predicted within 5 % or are
+    implausible.
     """
     from appell.identify.report import facts, paragraphs, tables
 
@@ -126,6 +137,11 @@ def identify(
             expected="a robot and a record, or a record and --robot",
         )
     *robots, log = files
+    if payload is not None and (method or friction or rotor or width is not None):
+        raise ArgumentError(
+            "--payload is given together with --method, --friction, --rotor or --width.",
+            expected="only the load is estimated; friction and rotors are those of the description",
+        )
     chosen = method or (["consistent"] if export else ["qr"])
     for name in chosen:
         if name not in METHODS:
@@ -135,31 +151,49 @@ def identify(
     system, ident = read_system(robot or robots[0], base, physical), ap.identify
     names: dict[str, Any] = {"columns": pairs(columns, "--columns"), "units": pairs(units, "--units")}
     names |= {"topics": topic, "clock": clock}
-    parameter_set = ident.select_parameters(system, friction=friction, rotor=rotor, width=width)
-    with Bar("reading", len(chosen) + 2, "steps", delay=0.0) as bar:
+    drives: dict[str, Any] = {"friction": friction, "rotor": rotor, "width": width}
+    if payload is not None:  # as described
+        drives = {"friction": True, "rotor": True, "width": "described"}
+    parameter_set = ident.select_parameters(system, **drives)
+    estimators = [_estimator(name, parameter_set) for name in chosen]
+    if payload is not None:
+        estimators = [ident.Payload(parameter_set, body=payload, physical=export is not None)]
+    with Bar("reading", len(chosen) + 3, "steps", delay=0.0) as bar:
         record = _measured(Path(log), system, **names)
-        fit_on = data = ident.process(record, band=band, hold=hold)
-        validation = record if judge_on is None else _measured(judge_on, system, **names)
-        held_out_part = ident.process(validation, band=data.about["band"], hold=hold, smooth=True)
-        if judge_on is None:
-            fit_on, held_out_part = ident.split(data, held_out)[0], ident.split(held_out_part, held_out)[1]
-        zone = ident.dead_zones(parameter_set, fit_on) if dead_zone is None else dead_zone
-        fits = []
-        for name in chosen:
+        validation = None if judge_on is None else _measured(judge_on, system, **names)
+
+        def show_step(text: str) -> None:
             bar.advance()
-            bar.say(f"fitting: {name}")
-            fits.append(_estimator(name, parameter_set, zone).fit_record(fit_on))
-        bar.advance()
-        bar.say("validating")
-        verdict = ident.judge(fits, held_out_part, remarks=data.about["remarks"])
+            bar.say(text)
+
+        verdict = ident.identify_record(
+            estimators,
+            record,
+            validation=validation,
+            held_out=held_out,
+            band=band,
+            hold=hold,
+            delay=delay,
+            dead_zone=dead_zone,
+            progress=show_step,
+        )
     definitions = {"meaning": verdict.best.estimator.base_.describe()} if print_definitions else {}
     shown: list[Any] = []
     for title, heading, rows in tables(verdict):
         heads = {str(k): (head, "") if k else head for k, head in enumerate(heading)}
         shown.append(table([dict(zip(heads, row, strict=True)) for row in rows], heads, title))
+    load: dict[str, Any] = {}
+    if payload is not None:
+        load = {"payload": [row._asdict() for row in estimators[0].properties_]}
+        heads = {"quantity": f"load on {payload}", "unit": "", "value": ("value", ".5g")}
+        heads |= {"low": ("95 % from", ".5g"), "high": ("to", ".5g"), "note": ""}
+        shown = [table(load["payload"], heads, "Estimated load; its inertia is about its centre of mass"), *shown[:2]]
     out = Printer(json)
     out.answer(
-        {"robot": system.name} | facts(verdict) | definitions, *shown, *paragraphs(verdict), *definitions.values()
+        load | {"robot": system.name} | facts(verdict) | definitions,
+        *shown,
+        *paragraphs(verdict),
+        *definitions.values(),
     )
     if report is not None:
         write_text(report, verdict.to_html() if report.suffix.lower() == ".html" else verdict.to_markdown())
@@ -201,7 +235,7 @@ def _measured(
         return ap.motion.measured(record, *names, patterns=patterns, units=units, system=system)
 
 
-def _estimator(name: str, parameter_set: Any, dead_zone: Any) -> Any:
+def _estimator(name: str, parameter_set: Any) -> Any:
     if name in KINDS:
-        return getattr(ap.identify, KINDS[name])(parameter_set, dead_zone=dead_zone)
-    return ap.identify.LeastSquares(parameter_set, solver=name, dead_zone=dead_zone)
+        return getattr(ap.identify, KINDS[name])(parameter_set)
+    return ap.identify.LeastSquares(parameter_set, solver=name)

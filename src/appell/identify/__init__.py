@@ -4,9 +4,8 @@ parameters = identify.select_parameters(system, friction=True)  parameters to es
 base = parameters.base                                          identifiable combinations: base.describe()
 plan = identify.excite(parameters)                              exciting motion: plan.path
 record = measured(Record.read("log.csv"), ...)                  measured record, checked (appell.motion)
-data = identify.process(record)                                 filtered and differentiated record
-fit = identify.LeastSquares(parameters).fit_record(data)        estimated parameters: fit.parameters_
-verdict = identify.judge(fit, held_out)                         validation on held-out motion: verdict.to_markdown()
+fit = identify.LeastSquares(parameters)                         an estimator
+verdict = identify.identify_record(fit, record)                 filter, fit and validate: verdict.to_markdown()
 identify.export(verdict, "identified.toml")                     robot with the identified parameters
 
 plan = identify.plan_poses(robot, 40)                           kinematic calibration: poses to measure
@@ -28,15 +27,18 @@ from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.search import Excitation, condition_number, excite
 from appell.identify.identified import export, identified_system
 from appell.identify.parameter_set import ParameterSet, select_parameters
+from appell.identify.pipeline import identify_record
 from appell.identify.processing import choose_band, dead_zones, process, split
 from appell.identify.samples import torque_problems
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
+from appell.identify.timing import Delay, estimate_delay
 from appell.identify.verdict import Assessment, Judgement, failure_reason, judge, negative_parameters
 
 __all__ = [
     "Assessment",
     "BaseParameters",
     "Calibration",
+    "Delay",
     "Described",
     "Excitation",
     "GeometricModel",
@@ -61,12 +63,14 @@ __all__ = [
     "choose_band",
     "condition_number",
     "dead_zones",
+    "estimate_delay",
     "excite",
     "export",
     "failure_reason",
     "flaws",
     "geometric_parameters",
     "identified_system",
+    "identify_record",
     "judge",
     "negative_parameters",
     "plan_poses",

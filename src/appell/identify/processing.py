@@ -4,6 +4,7 @@ q is low-pass filtered forwards and backwards (Butterworth, zero phase), v and a
 ends, where the filter has not settled, are cut off. The cut-off frequency follows from the spectrum of the
 acceleration: white noise of q grows with f⁴ there, so the band ends where the falling signal meets the rising noise. A
 commanded tau is held for one sample; the mean of two neighbouring values represents the instant between them (`hold`).
+If the torques are late by a known time, the filtered motion is evaluated earlier by it (`delay`; `estimate_delay`).
 tau is low-pass filtered only for validation (`smooth`), not for fitting: least squares averages anyway, and filtered
 noise would make the samples look more independent than they are.
 
@@ -17,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import butter, sosfiltfilt, welch
+from scipy.signal import butter, sosfiltfilt, sosfreqz, welch
 
 from appell.errors import ArgumentError
 from appell.identify.parameter_set import ParameterSet
@@ -33,11 +34,18 @@ STEP_TOLERANCE = 0.01  # spread of the steps relative to their median, up to whi
 MIN_FILTERED_SAMPLES = 20  # shorter runs are not filtered
 MAX_DEAD_ZONE = 0.05  # rad/s or m/s
 DEAD_ZONE_FRACTION = 0.05  # of an actuator's largest speed
+DEAD_ZONE_DEVIATIONS = 3.0  # standard deviations of the noise of a speed
 BAND_MARGIN = 0.75  # cut-off relative to the frequency at which motion and noise are equally strong
 
 
 def process(
-    record: Record, *, band: float | None = None, decimate: int = 1, hold: bool = False, smooth: bool = False
+    record: Record,
+    *,
+    band: float | None = None,
+    decimate: int = 1,
+    hold: bool = False,
+    smooth: bool = False,
+    delay: float = 0.0,
 ) -> Record:
     """Filter and differentiate a measured record.
 
@@ -52,12 +60,15 @@ def process(
     hold : bool
         Whether tau is a command that is held for one sample.
     smooth : bool
-        Whether to low-pass filter tau as well, for validation.
+        Whether to low-pass filter tau as well; `judge` does so itself.
+    delay : float
+        Time in seconds by which tau is late; q, v and a are those at this time before each sample of tau.
 
     Returns
     -------
     Record
-        q, v, a and tau at even steps, without the ends of every run; `about["band"]` is the cut-off frequency in Hz.
+        q, v, a and tau at even steps, without the ends of every run; `about["band"]` is the cut-off frequency in Hz,
+        `about["noise"]` the standard deviation of the white noise in each measured column of the motion.
 
     Raises
     ------
@@ -72,14 +83,15 @@ def process(
         )
     if int(decimate) != decimate or decimate < 1:
         raise ArgumentError(f"decimate is {decimate}.", expected="an integer, at least 1")
-    edge = int(np.ceil(SETTLING_PERIODS * rate / band))
+    edge = int(np.ceil(max(SETTLING_PERIODS / band, abs(delay)) * rate))
     breaks = np.flatnonzero(np.diff(record.t) > GAP_RATIO * record.period) + 1
-    parts, remarks = [], []
+    parts, remarks, noise = [], [], []
     for start, stop in zip([0, *breaks], [*breaks, len(record)], strict=True):
         run, run_remarks = _even(record.part(slice(start, stop)), hold)
         if len(run) > 2 * edge + MIN_FILTERED_SAMPLES:
             remarks += run_remarks
-            parts.append([x[edge : len(run) - edge : int(decimate)] for x in _run(run, band, smooth)])
+            parts.append([x[edge : len(run) - edge : int(decimate)] for x in _run(run, band, smooth, delay)])
+            noise.append({key: _white_noise(run[key], band, run.period)[None] for key in ("q", "v", "a") if key in run})
     if not parts:
         raise ArgumentError(
             f"no run of the record without gaps has the {2 * edge + MIN_FILTERED_SAMPLES} samples that a band of "
@@ -90,7 +102,8 @@ def process(
     q = record.names("q")
     names = {"q": q, "v": q, "a": q, "tau": record.names("tau")}
     remarks = [*record.about.get("remarks", []), *dict.fromkeys(remarks)]
-    about = record.about | {"band": band, "smooth": bool(smooth), "remarks": remarks}
+    sigma = {key: np.median(np.concatenate([run[key] for run in noise]), axis=0).tolist() for key in noise[0]}
+    about = record.about | {"band": band, "smooth": bool(smooth), "remarks": remarks, "delay": delay, "noise": sigma}
     return Record.of(t, dict(zip(names, blocks, strict=True)), names, about=about, source=record.source)
 
 
@@ -112,8 +125,8 @@ def _even(run: Record, hold: bool) -> tuple[Record, list[str]]:
 
 
 def smoothed(record: Record, x: np.ndarray) -> np.ndarray:
-    """Return columns that belong to a processed record, low-pass filtered run by run if its tau was."""
-    if not record.about.get("smooth"):
+    """Return columns that belong to a processed record, low-pass filtered run by run at its band."""
+    if "band" not in record.about:
         return x
     breaks = np.flatnonzero(np.diff(record.t) > GAP_RATIO * record.period) + 1
     return np.concatenate([_low_pass(part, record.about["band"], record.period) for part in np.split(x, breaks)])
@@ -125,7 +138,22 @@ def _low_pass(x: np.ndarray, band: float, step: float) -> np.ndarray:
     return sosfiltfilt(butter(FILTER_ORDER, band, fs=1.0 / step, output="sos"), x, axis=0)
 
 
-def _run(record: Record, band: float, smooth: bool) -> tuple[np.ndarray, ...]:
+def _white_noise(x: np.ndarray, band: float, step: float) -> np.ndarray:
+    """Return the standard deviation of white noise with the power that columns have above the band."""
+    above = (x - _low_pass(x, band, step))[(edge := int(1.0 / (band * step))) : len(x) - edge]
+    response = sosfreqz(butter(FILTER_ORDER, band, fs=1.0 / step, output="sos"))[1]
+    return np.sqrt(np.mean(above**2, axis=0) / np.mean((1.0 - np.abs(response) ** 2) ** 2))
+
+
+def motion_noise(record: Record, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Return errors of q, v and a like those that noise of the measured columns causes in a processed record."""
+    count = len(record)
+    noise = {key: rng.normal(size=(count, len(sigma))) * sigma for key, sigma in record.about["noise"].items()}
+    even = Record.of(record.period * np.arange(count), noise | {"tau": np.zeros((count, 1))})
+    return _run(even, record.about["band"], False)[1:4]
+
+
+def _run(record: Record, band: float, smooth: bool, delay: float = 0.0) -> tuple[np.ndarray, ...]:
     """Return t, q, v, a and tau of a run with even steps."""
     step = record.period
 
@@ -141,6 +169,8 @@ def _run(record: Record, band: float, smooth: bool) -> tuple[np.ndarray, ...]:
     else:
         a = np.zeros_like(q)
         a[1:-1] = (q[2:] - 2.0 * q[1:-1] + q[:-2]) / step**2
+    if delay:
+        q, v, a = (CubicSpline(record.t, x)(record.t - delay) for x in (q, v, a))
     return record.t, q, v, a, low_pass(tau) if smooth else tau
 
 
@@ -175,6 +205,14 @@ def choose_band(record: Record) -> float:
 def dead_zones(parameter_set: ParameterSet, record: Record) -> np.ndarray:
     """Return the speed of every actuator, in rad/s or m/s, below which its samples are left out of a fit.
 
-    Below it, friction changes sign and noise in v has the largest effect.
+    Below it, errors of v make the direction of friction uncertain: three standard deviations of the noise in v, at most
+    5 % of the largest speed and 0.05 rad/s or m/s. Measured velocities, which may lag behind the positions, and records
+    without an estimate of their noise get the largest value.
     """
-    return np.minimum(MAX_DEAD_ZONE, DEAD_ZONE_FRACTION * np.abs(parameter_set.rates(record.q, record.v)).max(axis=0))
+    largest = np.minimum(
+        MAX_DEAD_ZONE, DEAD_ZONE_FRACTION * np.abs(parameter_set.rates(record.q, record.v)).max(axis=0)
+    )
+    if "v" in record.about.get("noise", "v"):
+        return largest
+    errors = parameter_set.rates(record.q, motion_noise(record, np.random.default_rng(0))[1])
+    return np.minimum(largest, DEAD_ZONE_DEVIATIONS * np.sqrt(np.mean(errors**2, axis=0)))

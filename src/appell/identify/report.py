@@ -17,11 +17,12 @@ from appell.show.plot.style import BLUE, DPI, FIGURE_WIDTH_IN, GREY, RED, label,
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement
 
+PARTS = ("torque_noise", "motion_noise", "model", "uncertainty", "scale")  # of `ErrorParts`, in reports
 Table = tuple[str, list[str], list[list[str]]]  # title, heading, rows
 
 
 def facts(verdict: Assessment) -> dict[str, Any]:
-    """Return the content of a report as plain data: torques in N m or N, relative errors by the range."""
+    """Return the content of a report as plain data: torques in N m or N, relative errors by the RMS torque."""
     names = verdict.judgements[0].estimator.parameter_set_.system.actuator_names
     best = verdict.best
     e, uncertain = best.estimator, set(best.uncertain)
@@ -32,7 +33,7 @@ def facts(verdict: Assessment) -> dict[str, Any]:
         "methods": [
             {
                 "method": j.title,
-                "relative": dict(zip(names, j.errors["relative"], strict=True)),
+                "relative": dict(zip(names, j.model_errors, strict=True)),
                 "r2": float(np.mean(j.errors["r2"])),
                 "condition": j.estimator.condition_,
                 "can_exist": exists(j),
@@ -41,17 +42,22 @@ def facts(verdict: Assessment) -> dict[str, Any]:
             for j in (*verdict.judgements, verdict.described)
         ],
         "joints": [
-            {"joint": name} | {key: best.errors[key][k] for key in ("rms", "max", "relative", "r2", "counted")}
+            {"joint": name, "relative": best.model_errors[k], "limited_by": best.parts.causes[k]}
+            | {key: best.errors[key][k] for key in ("rms", "max", "r2", "counted")}
+            | {key: getattr(best.parts, key)[k] for key in PARTS}
             for k, name in enumerate(names)
         ],
         "parameters": [
             {"parameter": name, "value": value, "std": std, "low": low, "high": high, "unsure": name in uncertain}
             for name, value, std, (low, high) in values
         ],
+        "delay": verdict.delay,
+        "limited_by": verdict.limited_by,
         "summary": paragraphs(verdict),
         "units": {
-            "rms, max": "N m or N",
-            "relative": "of the torque's range",
+            f"rms, max, {', '.join(PARTS)}": "N m or N",
+            "relative": "of the RMS torque of the whole record",
+            "delay": "s",
             "counted": "of the rows",
             "value, std, low, high": "SI",
         },
@@ -69,18 +75,20 @@ def tables(verdict: Assessment) -> list[Table]:
     ]  # fmt: skip
     heading = ["method", *(f"{name} %" for name in names), "R²", "condition", "can exist", "verdict"]
     joints = [
-        [row["joint"], f"{row['rms']:.4g}", f"{row['max']:.4g}", f"{100 * row['relative']:.3f}", f"{row['r2']:.5f}",
-         f"{100 * row['counted']:.0f}"]
+        [row["joint"], *(f"{row[key]:.3g}" for key in ("rms", "torque_noise", "motion_noise", "model", "uncertainty")),
+         f"{100 * row['relative']:.2f}", row["limited_by"], f"{row['r2']:.5f}"]
         for row in data["joints"]
     ]  # fmt: skip
+    joint_heading = ["joint", "residual", "torque noise", "position noise", "model error", "uncertainty", "expected %",
+                     "limited by", "R²"]  # fmt: skip
     values = [
         [str(k), row["parameter"], f"{row['value']:.6g}", f"{row['std']:.2g}", f"{row['low']:.5g} … {row['high']:.5g}",
          "uncertain" if row["unsure"] else ""]
         for k, row in enumerate(data["parameters"], start=1)
     ]  # fmt: skip
     return [
-        ("Held-out motion: RMS error in percent of the torque's range", heading, compare),
-        (f"Joint by joint: {best}", ["joint", "RMS", "largest", "% of range", "R²", "% of rows"], joints),
+        ("Expected error of new motions, in percent of the RMS torque of the record", heading, compare),
+        (f"Held-out motion, RMS in N m or N: {best}", joint_heading, joints),
         (f"Base parameters: {best}", ["", "parameter", "value", "standard deviation", "95 % interval", ""], values),
     ]
 
@@ -98,7 +106,9 @@ def paragraphs(verdict: Assessment) -> list[str]:
     predicts = "predicts" if best.passed else "does NOT predict"
     lines = [f"FAIL: {problem}." for problem in verdict.torque_problems]
     lines += [
-        f"{best.title} {predicts} the held-out torques of every joint within {100 * best.limit:g} % of their range.",
+        f"{best.title} {predicts} the torques of new motions within {100 * best.limit:g} % of the RMS torque of every "
+        f"joint; the largest expected error is {100 * float(best.model_errors.max()):.2g} %, limited by "
+        f"{best.limited_by}.",
         f"{base.count} base parameters from {best.estimator.samples_} samples, "
         f"condition number {best.estimator.condition_:.3g} with columns scaled to unit length, "
         f"rank {best.estimator.rank_}.",
@@ -106,13 +116,23 @@ def paragraphs(verdict: Assessment) -> list[str]:
     if best is verdict.described:
         fit = verdict.best_fit
         lines[-1] = (
-            f"No fit predicts the held-out torques better than the description (error {100 * fit.error:.3g} % of their "
-            f"range with {fit.title}, {100 * best.error:.3g} % as described): the description is kept unchanged."
+            f"No fit predicts the held-out torques better than the description (residual {100 * fit.error:.3g} % of "
+            f"the RMS torque with {fit.title}, {100 * best.error:.3g} % as described): the description is kept "
+            "unchanged."
+        )
+    if verdict.delay:
+        late = f"{1e3 * abs(verdict.delay):.2g} ms {'behind' if verdict.delay > 0.0 else 'ahead of'}"
+        lines.append(f"The torques were {late} the positions; this delay was removed.")
+    if np.isfinite(best.parts.cutoff).any():
+        names = best.estimator.parameter_set_.system.actuator_names
+        listed = [f"{n} {f:.2g} Hz" for n, f in zip(names, best.parts.cutoff, strict=True) if np.isfinite(f)]
+        lines.append(
+            f"The noise of the torques falls above a cut-off frequency, as behind a filter: {', '.join(listed)}."
         )
     lines += _further_results(best)
     if best.uncertain and best is not verdict.described:
         lines.append(f"Poorly determined by this record: {', '.join(best.uncertain)}.")
-    if base.without_effect:
+    if base.without_effect and not hasattr(best.estimator, "payload_"):
         lines.append(
             f"Not identifiable, because without effect on any joint: {', '.join(c.name for c in base.without_effect)}."
         )

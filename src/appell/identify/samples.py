@@ -6,12 +6,13 @@ rows. `torque_problems` checks whether the sign and the unit of measured torques
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from appell.errors import ArgumentError, rows_text
 from appell.identify.parameter_set import QVA, ParameterSet
+from appell.identify.processing import smoothed
 from appell.model.system import System
 from appell.motion.record import Record
 from appell.motion.titles import record_names
@@ -131,6 +132,8 @@ def torque_problems(parameter_set: ParameterSet, record: Record) -> tuple[str, .
     τ⁰ with positions in the other unit agrees with the measured torques and τ⁰ itself does not.
     """
     samples = samples_of(record, parameter_set.system)
+    if not record.about.get("smooth"):
+        samples = replace(samples, tau=smoothed(record, samples.tau))
     names = parameter_set.system.actuator_names
     slopes = _checked_slopes(parameter_set, samples)
     if wrong_positions := _wrong_position_unit(parameter_set, samples, slopes):

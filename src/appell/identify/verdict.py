@@ -1,9 +1,10 @@
 """The verdict: validation of estimators on motion that was held out from their fits.
 
-An estimate passes if, on the held-out motion, the error of every joint is at most `limit` times the range of its
-torque. The error is the root mean square of measured minus predicted torque, both low-pass filtered, over the samples
-at which the joint moves faster than its dead zone. Physically impossible bodies, friction levels and rotor inertias are
-reported separately.
+An estimate passes if the error that it is expected to have on new motions, without noise, is at most `limit` for every
+joint, relative to the root mean square of its torque over the whole record. `error_parts` computes this error: the
+residuals on the held-out motion without the part that the noise of the sensors explains, and the uncertainty of the
+parameters. Samples at which a joint moves more slowly than its dead zone are left out. The verdict also states what
+limits the accuracy. Physically impossible bodies, friction levels and rotor inertias are reported separately.
 
 The description is judged as well: if it predicts better than the best fit, it is kept. Torques whose sign or unit
 cannot be those of this system fail, whatever was fitted to them (`torque_problems`)."""
@@ -17,6 +18,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.formulate.equations import Parameter
+from appell.identify.error_parts import ErrorParts, error_parts
 from appell.identify.estimators.estimator import Estimator
 from appell.identify.estimators.least_squares import Described
 from appell.identify.estimators.physical import flaws
@@ -26,7 +28,7 @@ from appell.identify.report import draw, html, markdown
 from appell.identify.samples import samples_of, torque_problems
 from appell.motion.record import Record
 
-DEFAULT_LIMIT = 0.02  # of the range of a joint's torque
+DEFAULT_LIMIT = 0.05  # of the RMS of a joint's torque over the whole record
 ROUNDING = 1e-12  # relative to the largest parameter: smaller values count as zero
 UNCERTAIN_DEVIATION = 0.3  # standard deviation, relative to its value, above which a base parameter counts as uncertain
 CLOSE_ERROR = 1.05  # estimators whose error is within this factor of the smallest one count as equally good
@@ -37,7 +39,8 @@ class Judgement:
     """The errors of one estimator on the held-out motion."""
 
     estimator: Estimator
-    errors: dict[str, np.ndarray]
+    errors: dict[str, np.ndarray]  # of the low-pass filtered torques, as `Estimator.errors` returns them
+    parts: ErrorParts  # noise of the sensors, error of the model
     impossible: dict[str, str]  # bodies that cannot exist, and why
     negative: dict[Parameter, float]  # negative friction levels and rotor inertias
     limit: float
@@ -50,12 +53,28 @@ class Judgement:
     @property
     def passed(self) -> bool:
         """Whether every joint is predicted within the limit, by a fit that converged."""
-        return bool(np.all(self.errors["relative"] <= self.limit)) and getattr(self.estimator, "converged_", True)
+        return bool(np.all(self.model_errors <= self.limit)) and getattr(self.estimator, "converged_", True)
+
+    @property
+    def model_errors(self) -> np.ndarray:
+        """Expected RMS error of every joint on new motions without noise, relative to its RMS torque."""
+        return self.parts.relative
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """RMS residual of every joint on the held-out motion, noise included, relative to its RMS torque."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.parts.residual / self.parts.scale
 
     @property
     def error(self) -> float:
-        """Root mean square over the joints of their errors relative to the torque's range."""
-        return float(np.sqrt(np.mean(self.errors["relative"] ** 2)))
+        """Root mean square over the joints of their relative residuals."""
+        return float(np.sqrt(np.mean(self.residuals**2)))
+
+    @property
+    def limited_by(self) -> str:
+        """What limits the accuracy of the joint with the largest error, such as "noise" or "friction model"."""
+        return self.parts.causes[int(np.argmax(self.model_errors))]
 
     @property
     def title(self) -> str:
@@ -82,11 +101,12 @@ class Assessment:
     described: Judgement  # of the description itself
     torque_problems: tuple[str, ...] = ()  # reasons why the torques cannot be those of this system
     remarks: tuple[str, ...] = ()
+    delay: float = 0.0  # by which the torques were late, and which was removed, in s
 
     @property
     def best_fit(self) -> Judgement:
         """The estimator whose worst joint has the smallest error; among near equals, a physically possible one."""
-        worst = {id(j): float(j.errors["relative"].max()) for j in self.judgements}
+        worst = {id(j): float(j.residuals.max()) for j in self.judgements}
         close = [j for j in self.judgements if worst[id(j)] <= CLOSE_ERROR * min(worst.values())]
         return min(close, key=lambda j: (not j.can_exist, worst[id(j)]))
 
@@ -94,6 +114,11 @@ class Assessment:
     def best(self) -> Judgement:
         """The best fit, or the description if it predicts better than every fit."""
         return self.described if self.described.error < self.best_fit.error else self.best_fit
+
+    @property
+    def limited_by(self) -> str:
+        """What limits the accuracy of the best model."""
+        return self.best.limited_by
 
     @property
     def passed(self) -> bool:
@@ -113,9 +138,11 @@ def judge(
     estimators : Estimator or iterable of Estimator
         Fitted estimators of the same system.
     held_out : Record
-        A processed record, usually `process(record, smooth=True)`, that was not used for fitting.
+        A processed record that was not used for fitting. Its torques should not be filtered (`smooth=False`), because
+        the noise above the band shows how large it is inside.
     limit : float
-        Largest RMS error of a joint, relative to the range of its torque, with which an estimator passes.
+        Largest expected error of a joint, relative to the RMS of its torque in the whole record, with which an
+        estimator passes.
     remarks : iterable of str
         Remarks on the record, to be repeated in reports.
 
@@ -143,20 +170,26 @@ def judge(
         raise ArgumentError("no estimator is given to judge.")
     first = listed[0].result("parameter_set_")
     described = Described(listed[0].described, dead_zone=listed[0].dead_zone, prior=listed[0].prior).fit()
-    judgements = [_judgement(estimator, held_out, limit) for estimator in (described, *listed)]
     samples = samples_of(held_out, first.system)
+    tau = samples.tau if held_out.about.get("smooth") else smoothed(held_out, samples.tau)
+    fitted = hasattr(listed[0], "torque_power_")  # the description is not
+    power = listed[0].torque_power_ if fitted else np.zeros(first.system.nu)
+
+    def judgement(estimator: Estimator) -> Judgement:
+        parameter_set, parameters = estimator.result("parameter_set_"), estimator.parameters_
+        errors = estimator.errors(*samples.motion, tau, after=lambda x: smoothed(held_out, x))
+        parts, negative = (
+            error_parts(estimator, held_out, (power, listed[0].samples_)),
+            negative_parameters(parameter_set, parameters),
+        )
+        return Judgement(estimator, errors, parts, flaws(parameter_set, parameters), negative, limit)
+
+    judgements = [judgement(estimator) for estimator in (described, *listed)]
     predicted, problems = smoothed(held_out, listed[0].predict(*samples.motion)), torque_problems(first, held_out)
     return Assessment(
-        tuple(judgements[1:]), held_out.t, samples.tau, predicted, judgements[0], problems, tuple(remarks)
-    )
-
-
-def _judgement(estimator: Estimator, held_out: Record, limit: float) -> Judgement:
-    parameter_set, parameters = estimator.result("parameter_set_"), estimator.parameters_
-    samples = samples_of(held_out, parameter_set.system)
-    errors = estimator.errors(*samples.motion, samples.tau, after=lambda x: smoothed(held_out, x))
-    negative = negative_parameters(parameter_set, parameters)
-    return Judgement(estimator, errors, flaws(parameter_set, parameters), negative, limit)
+        tuple(judgements[1:]), held_out.t, tau, predicted, judgements[0], problems, tuple(remarks),
+        held_out.about.get("delay", 0.0),
+    )  # fmt: skip
 
 
 def negative_parameters(parameter_set: ParameterSet, parameters: np.ndarray) -> dict[Parameter, float]:
@@ -173,6 +206,7 @@ def failure_reason(assessment: Assessment) -> str:
     best = assessment.best
     if not getattr(best.estimator, "converged_", True):
         return "the fit did not converge, because the data contradict the description"
-    errors = zip(best.estimator.parameter_set_.system.actuator_names, best.errors["relative"], strict=True)
-    beyond = ", ".join(f"'{name}' {100 * error:.2g} %" for name, error in errors if not error <= best.limit)
-    return f"the errors of {beyond} exceed {100 * best.limit:g} % of the torque's range"
+    names = best.estimator.parameter_set_.system.actuator_names
+    rows = zip(names, best.model_errors, best.parts.causes, strict=True)
+    beyond = [f"'{name}' {100 * x:.2g} % (limited by {cause})" for name, x, cause in rows if not x <= best.limit]
+    return f"the expected errors of {', '.join(beyond)} exceed {100 * best.limit:g} % of the RMS torque"

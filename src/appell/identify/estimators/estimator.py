@@ -41,6 +41,7 @@ class Estimate:
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # further results: name -> value, stored as the attribute name_
+    bread: np.ndarray | None = None  # covariance without the uncertainty of the widths, if they were estimated
 
 
 class Estimator(ABC):
@@ -71,6 +72,8 @@ class Estimator(ABC):
         Estimated full and base parameters, in SI units.
     covariance_, std_ : ndarray
         Covariance matrix and standard deviations of the base parameters.
+    block_covariance_ : ndarray
+        Covariance matrix that includes the effect of errors of the model, from the gradients of blocks of the record.
     base_, parameter_set_
         The base parameters and the parameters that were estimated.
     samples_, rank_, condition_
@@ -83,7 +86,9 @@ class Estimator(ABC):
     parameters_: np.ndarray
     base_parameters_: np.ndarray
     covariance_: np.ndarray  # of the base parameters
+    block_covariance_: np.ndarray
     samples_: int
+    torque_power_: np.ndarray  # mean square of every torque, in (N m)² or N²
     rank_: int
     condition_: float
 
@@ -140,8 +145,9 @@ class Estimator(ABC):
         """The parameters to estimate, with their described values."""
         return select_parameters(self.system, friction=self.friction, rotor=self.rotor, width=self.width)
 
-    def _moving(self, parameter_set: ParameterSet, q, v) -> np.ndarray:
-        """Return which joints are outside their dead zone, (samples, joints)."""
+    def moving(self, q, v, parameter_set: ParameterSet | None = None) -> np.ndarray:
+        """Return which joints are outside their dead zone, of shape (samples, joints)."""
+        parameter_set = self.result("parameter_set_") if parameter_set is None else parameter_set
         return np.abs(parameter_set.rates(q, v)) >= np.asarray(self.dead_zone, float)
 
     def _prior(self, parameter_set: ParameterSet) -> np.ndarray:
@@ -190,7 +196,7 @@ class Estimator(ABC):
             "rms" and "max", in N m or N; "relative", the RMS error relative to the range of tau; "r2"; and "counted",
             the fraction of samples outside the dead zone.
         """
-        tau, moving = np.asarray(tau, float), self._moving(self.result("parameter_set_"), q, v)
+        tau, moving = np.asarray(tau, float), self.moving(q, v)
         predicted = self.predict(q, v, a)
         rest = np.where(moving, tau - (predicted if after is None else after(predicted)), 0.0)
         count = np.maximum(moving.sum(axis=0), 1)
@@ -259,6 +265,7 @@ class SolvingEstimator(Estimator):
     @limit_blas_threads
     def _run(self, q, v, a, tau, solve: Callable[[WeightedTask], Estimate]) -> Self:
         weighted = weight_task(self._task(q, v, a, tau), self.weighting)
+        self.torque_power_ = np.mean(np.asarray(tau, float) ** 2, axis=0)
         if not needs_widths(weighted.task.base):
             return self._keep(solve(weighted))
         widths = find_widths(weighted)
@@ -266,7 +273,8 @@ class SolvingEstimator(Estimator):
         estimate = solve(weight_task(task, self.weighting))
         width_covariance = estimate.covariance @ widths.information @ estimate.covariance
         about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
-        return self._keep(replace(estimate, covariance=estimate.covariance + width_covariance, about=about))
+        total = estimate.covariance + width_covariance
+        return self._keep(replace(estimate, covariance=total, bread=estimate.covariance, about=about))
 
     def _task(self, q, v, a, tau) -> FitTask:
         parameter_set = self.described
@@ -274,7 +282,7 @@ class SolvingEstimator(Estimator):
         samples = checked_samples(parameter_set, q, v, a, tau, base.count)
         known = self._known_forces(parameter_set, *samples.motion)
         samples = samples if known is None else replace(samples, tau=samples.tau - known)
-        moving = self._moving(parameter_set, samples.q, samples.v).astype(float) if np.any(self.dead_zone) else None
+        moving = self.moving(samples.q, samples.v, parameter_set).astype(float) if np.any(self.dead_zone) else None
         return FitTask(base, samples, self._prior(parameter_set), moving, self.method, self.threads)
 
     def _base(self, parameter_set: ParameterSet) -> BaseParameters:
@@ -298,6 +306,8 @@ class SolvingEstimator(Estimator):
         self.inflation_ = weighted.inflation
         self.base_parameters_ = estimate.beta
         self.covariance_ = estimate.covariance
+        bread = estimate.covariance if estimate.bread is None else estimate.bread
+        self.block_covariance_ = weighted.block_covariance(estimate.beta, bread)
         self.rank_ = int(np.sum(singular > max(R.shape) * np.finfo(float).eps * singular[0]))
         self.condition_ = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
         self.residual_std_ = weighted.noise(estimate.beta)

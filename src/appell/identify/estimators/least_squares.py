@@ -110,7 +110,7 @@ class Described(Estimator):
             self._prior(parameter_set),
         )
         self.base_parameters_ = self.base_.values(self.parameters_)
-        self.covariance_ = np.zeros((self.base_.count, self.base_.count))
+        self.covariance_ = self.block_covariance_ = np.zeros((self.base_.count, self.base_.count))
         self.samples_, self.rank_, self.condition_ = 0, 0, np.inf
         return self
 

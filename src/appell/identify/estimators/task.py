@@ -6,22 +6,30 @@ several samples, as all filtered noise is, enters with its long-run variance,
     σ² (1 + 2 Σₖ ρₖ)          ρₖ the autocorrelation of the residuals of one joint at lag k                          (1)
 
 so that the standard deviations do not treat correlated errors as independent ones.
+
+Errors of the model depend on the motion and are not noise. What they do to the parameters shows in the gradients of the
+misfit over consecutive blocks of the record: with C the covariance of β under (1), the covariance with model errors is
+
+    C G C      G = Σ g gᵀ over blocks and joints,  g = Σ Y_jᵀ (τ_j - Y_j β) / σ_j² over the samples of a block     (2)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.triangular_factors import TriangularFactors, triangular_factors
+from appell.identify.estimators.triangular_factors import BLOCK_SAMPLES, TriangularFactors, triangular_factors
 from appell.identify.samples import FitSamples
 
 MAX_LAG = 0.1  # longest lag in (1), as a fraction of the record
-MAX_SAMPLES = 200_000  # samples from which (1) is estimated
+MAX_SAMPLES = 100_000  # samples from which (1) is estimated
+BLOCKS = 12  # of (2)
+BLOCK_MAX_SAMPLES = 4_000  # samples of a block that are used
 WEIGHT_ITERATIONS = 3  # fits after which the weights of the joints are final
 
 
@@ -52,7 +60,11 @@ class FitTask:
 
     def residuals(self, beta: np.ndarray) -> np.ndarray:
         """Return tau minus the prediction with β, of shape (samples, joints)."""
-        return self.samples.tau - np.asarray(self.base.regressor(*self.samples.motion)) @ beta
+        errors = self.samples.tau.copy()
+        for start in range(0, len(errors), BLOCK_SAMPLES):  # the regressor of a long record does not fit into memory
+            rows = slice(start, start + BLOCK_SAMPLES)
+            errors[rows] -= np.asarray(self.base.regressor(*(x[rows] for x in self.samples.motion))) @ beta
+        return errors
 
     def variance_inflation(self, beta: np.ndarray) -> np.ndarray:
         """Return (1) relative to σ² for every joint, at least 1."""
@@ -87,6 +99,21 @@ class WeightedTask:
         """Return the covariance of β with the noise of (1) and the weights of the task."""
         inverse = np.linalg.pinv(self.triangular_factor[:-1, :-1], rcond=1e-14)
         return self.sandwich(inverse @ inverse.T, beta)
+
+    def block_covariance(self, beta: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        """Return (2); of long records, a part of every block is used."""
+        samples, variance = self.task.samples, self.noise(beta) ** 2 * self.inflation
+        edges = np.linspace(0, len(samples), BLOCKS + 1).astype(int)
+        G = np.zeros_like(covariance)
+        for start, stop in pairwise(edges):
+            part = self.task.part(slice(start, min(stop, start + BLOCK_MAX_SAMPLES)))
+            if not len(part.samples):
+                continue
+            Y = np.asarray(part.base.regressor(*part.samples.motion))
+            errors = (part.samples.tau - Y @ beta) / variance
+            g = np.einsum("sja,sj->ja", Y, errors if part.moving is None else errors * part.moving, optimize=True)
+            G += g.T @ g * ((stop - start) / len(part.samples))
+        return covariance @ G @ covariance
 
     def sandwich(self, bread: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return the covariance of the estimate `bread` Yᵀ W² τ."""
