@@ -1,0 +1,110 @@
+"""Serve a device to other programs through a protocol, in real time.
+
+The time of the device follows that of the machine in whole steps. Messages are handled when they arrive, between two
+steps; the device sees them at the time of the last step. A process that was delayed handles all messages that have
+arrived and then catches up step by step, so that the device's own watchdog acts as it would have done in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from appell.errors import AppellError
+from appell.hardware.clock import MonotonicClock, VirtualClock
+from appell.hardware.device import Device, JointCommand, JointState
+from appell.motion.journal import JournalWriter
+from appell.motion.titles import titles
+
+COLUMNS = ("t", "beat", "enabled", "status")
+
+
+class Endpoint(Protocol):
+    """One side of a protocol: receives commands for a device and sends its states."""
+
+    def exchange(self, drive: Drive, deadline: float) -> None:
+        """Handle messages until the monotonic clock reaches `deadline`, in s."""
+
+    def publish(self, state: JointState, drive: Drive) -> None:
+        """Send a new state."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+class Drive:
+    """A served device, with the mode that a client has enabled; errors of the device disable it."""
+
+    def __init__(self, device: Device, clock: VirtualClock):
+        self.device, self.clock, self.mode, self.beat, self.problem = device, clock, "", 0.0, ""
+        self.command, self.state = JointCommand(len(device.info.actuators)), JointState(device.info)
+
+    def set_mode(self, mode: str) -> None:
+        """Enable a mode, or disable the device if the mode is empty; a mode it lacks disables it."""
+        self.mode, self.beat, self.problem = "", self.clock.time, ""
+        try:
+            if mode:
+                self.device.enable(mode)
+            else:
+                self.device.disable()
+            self.mode = mode
+        except AppellError as error:
+            self.problem = str(error)
+            self.device.disable()
+
+    def write(self) -> None:
+        """Pass the command on to the device."""
+        self.beat = self.clock.time
+        self.device.write(self.command)
+
+
+def serve(
+    make: Callable[[VirtualClock], Device],
+    endpoint: Endpoint,
+    log: Path | None = None,
+    seconds: float = np.inf,
+) -> None:
+    """Serve a device until the time is over or the process is interrupted.
+
+    Parameters
+    ----------
+    make : callable
+        `make(clock)` returns the device.
+    endpoint : Endpoint
+        The protocol.
+    log : Path, optional
+        File to which every state of the device is logged.
+    seconds : float
+        Time after which the server ends; unlimited by default.
+    """
+    real = MonotonicClock()
+    clock = VirtualClock(real.now())
+    device = make(clock)
+    info, drive = device.info, Drive(device, clock)
+    names = [title for kind in ("q", "v", "tau") for title in titles(kind, info.actuators)]
+    about = {"robot": info.name, "period": info.period, "heartbeat": info.heartbeat, "safe_state": info.safe_state}
+    writer = None if log is None else JournalWriter(log, (*COLUMNS, *names), about)
+    n, state = len(info.actuators), drive.state
+    try:
+        clock.time = started = real.now()
+        device.open()
+        while clock.time - started < seconds:
+            endpoint.exchange(drive, clock.time + info.period)
+            clock.time += info.period
+            if not device.read(state):
+                continue
+            if drive.mode and (state.status or state.faults.any()):
+                drive.mode = ""  # the device has entered its safe state by itself
+            endpoint.publish(state, drive)
+            if writer is not None:
+                writer.row[:4] = state.stamp, drive.beat, bool(drive.mode), state.status
+                writer.row[4:] = state.numbers[2 : 2 + 3 * n]
+                writer.commit()
+    finally:
+        device.close()
+        endpoint.close()
+        if writer is not None:
+            writer.close()
