@@ -161,7 +161,7 @@ class RtdeServer:
         frequency, rest = 1.0 / self.info.period, content
         if client.version >= rtde.PROTOCOL_VERSION:
             (frequency,), rest = struct.unpack_from(">d", content), content[8:]
-        names = rest.decode("ascii").split(",")
+        names = rest.decode("ascii").rstrip(",").split(",")  # ur_rtde ends its list with a comma
         types = [rtde.OUTPUT_TYPES.get(name, "NOT_FOUND") for name in names]
         valid = "NOT_FOUND" not in types and frequency > 0.0
         number = len(client.outputs) + 1 if valid else 0
@@ -171,7 +171,7 @@ class RtdeServer:
         return (bytes([number]) if client.version >= rtde.PROTOCOL_VERSION else b"") + ",".join(types).encode()
 
     def _add_inputs(self, client: Client, content: bytes) -> bytes:
-        names = content.decode("ascii").split(",")
+        names = content.decode("ascii").rstrip(",").split(",")
         used = {name for other in self.clients if other is not client for recipe in other.inputs for name in recipe.names}
         types = ["IN_USE" if name in used else rtde.INPUT_TYPES.get(name, "NOT_FOUND") for name in names]
         valid = not {"IN_USE", "NOT_FOUND"} & set(types)
