@@ -1,6 +1,7 @@
 """Robots behind a joint-level interface: a simulated control cabinet and the control loop (Valera et al. 2003).
 
 clock                                            virtual clock and real-time clock
+device, devices/                                 the joint-level interface, and devices by name
 cabinet/  wiring, standard_wirings               amplifiers, converters and sensors of a cabinet
           hardware                               the hardware interface
           plant, cabinet_step, simulated         a simulated cabinet with a system, imperfections and faults
@@ -19,6 +20,9 @@ from appell.hardware.cabinet.simulated import PERFECT, CabinetModel, Faults, Imp
 from appell.hardware.cabinet.standard_wirings import WIRINGS, generic_wiring, puma_600, wiring_of
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.hardware.clock import MonotonicClock, VirtualClock, real_time
+from appell.hardware.device import Device, DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.devices import DEVICES, make_device
+from appell.hardware.devices.simulated import SimulatedArm
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.recording import Recording, Rig, recorded
 from appell.hardware.loop.reference import Reference, recorded_path
@@ -30,16 +34,21 @@ from appell.hardware.loop.supervisor import Fault, Guard, Policy, State, Trigger
 from appell.hardware.loop.task import run_task, standard_plant, standard_servo
 
 __all__ = [
+    "DEVICES",
     "PERFECT",
     "WIRINGS",
     "CabinetModel",
     "Channel",
+    "Device",
+    "DeviceInfo",
     "Fault",
     "Faults",
     "Guard",
     "Hardware",
     "Imperfections",
     "Injection",
+    "JointCommand",
+    "JointState",
     "Loop",
     "MonotonicClock",
     "Plant",
@@ -50,8 +59,10 @@ __all__ = [
     "Response",
     "Rig",
     "Servo",
+    "SimulatedArm",
     "SimulatedCabinet",
     "State",
+    "Status",
     "Trigger",
     "VirtualClock",
     "Wiring",
@@ -59,6 +70,7 @@ __all__ = [
     "first_difference",
     "generic_wiring",
     "index_search",
+    "make_device",
     "puma_600",
     "real_time",
     "recorded",

@@ -8,6 +8,9 @@ disable   bring the robot into its safe state; must work at any time, also repea
 clear     reset a fault of the robot, on the command of a person
 close     disconnect; the robot is in its safe state
 
+A device that does not measure its position exactly at power-on also has `travel`, an array with the distance that every
+actuator must move (rad or m) to find its exact position, and `home()`, which returns the exact positions afterwards.
+
 A device measures and moves the actuators of a system, in the order of its declared names: the joints of an arm, the
 motors of a parallel robot. Life cycle, limits, safe stop, deadlines and log belong to the loop. The device declares how
 it behaves without a loop: `heartbeat` seconds after the last command it enters its safe state by itself.
@@ -66,6 +69,8 @@ class DeviceInfo:
         Those of q, v and tau that the device measures; the others are NaN in its states.
     sensors : mapping of str to int
         Names and sizes of further sensors, such as {"wrench": 6}.
+    resolution : tuple of float, optional
+        Steps of the torques that the device can apply, in N m or N; by default any torque is possible.
     """
 
     name: str
@@ -81,19 +86,22 @@ class DeviceInfo:
     torque: tuple[float, ...] | None = None
     measures: tuple[str, ...] = ("q", "v", "tau")
     sensors: Mapping[str, int] = field(default_factory=dict)
+    resolution: tuple[float, ...] | None = None
 
 
 class JointState:
     """One measurement: named views of one array, so that it can be copied, logged and replayed as a whole.
 
     `stamp` is the time of the measurement on the clock of the loop, in s; `status` holds the bits of the device and
-    `faults` those of each actuator, both as numbers of `Status`.
+    `faults` those of each actuator, both as numbers of `Status`. Quantities that the device does not measure are NaN.
     """
 
     def __init__(self, info: DeviceInfo):
         n = len(info.actuators)
         self.numbers = np.zeros(2 + 4 * n + sum(info.sensors.values()))
         self.q, self.v, self.tau, self.faults = self.numbers[2 : 2 + 4 * n].reshape(4, n)
+        for name in {"q", "v", "tau"} - {*info.measures}:
+            getattr(self, name)[:] = np.nan
         self.sensors, begin = {}, 2 + 4 * n
         for name, size in info.sensors.items():
             self.sensors[name] = self.numbers[begin : begin + size]

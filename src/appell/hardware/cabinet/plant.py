@@ -31,7 +31,9 @@ from appell.hardware.cabinet.hardware import Blocks
 from appell.kinematics.assembly import close_loops
 from appell.kinematics.mechanisms import check_pose
 from appell.model.system import System
+from appell.model.variations import with_stiction
 
+STICTION = 1.2  # ratio of static to Coulomb friction of a plant without a described static level
 FRICTION_SWEEPS = 8
 MIN_DENOMINATOR = 1e-30  # avoids a division by zero in a step of length zero
 
@@ -128,6 +130,12 @@ def plant_function(parts: FrictionParts) -> Function:
     return Function.of("plant_step", inputs, body, "The system after dt seconds.", parts.system.owner)
 
 
+def real_system(system: System, payload: float = 0.0) -> System:
+    """Return a system with static friction and, optionally, a payload in kg, which the model of a controller lacks."""
+    real = with_stiction(system, STICTION)
+    return real.with_payload(payload, com=(0.0, 0.0, 0.1)) if payload else real
+
+
 class Plant:
     """A simulated system with friction that can stick, moved by torques that are held for a time.
 
@@ -151,12 +159,12 @@ class Plant:
     def __init__(self, system: System, longest_step: float = 1e-3):
         self.system, self.longest_step = system, longest_step
         self.parts = FrictionParts(system)
-        self._bound: Any = plant_function(self.parts).bind()
+        self.bound: Any = plant_function(self.parts).bind()
         self.set_state(system.start)
 
     def set_state(self, q, v=0.0) -> None:
         """Set the configuration q and the velocity v (one number, or one per coordinate)."""
-        nq, nv, state = self.system.nq, self.system.nv, self._bound.state_next
+        nq, nv, state = self.system.nq, self.system.nv, self.bound.state_next
         q = per_axis(self.system, "coordinate", "q", q) if nq == nv else self.system.sized("q", q, nq)
         check_pose(self.parts.smooth, q)
         q = close_loops(self.parts.smooth, np.array(q))
@@ -166,17 +174,17 @@ class Plant:
     @property
     def q(self) -> np.ndarray:
         """Current configuration, of shape (nq,)."""
-        return self._bound.state_next[: self.system.nq].copy()
+        return self.bound.state_next[: self.system.nq].copy()
 
     @property
     def v(self) -> np.ndarray:
         """Current velocity, of shape (nv,)."""
         nq = self.system.nq
-        return self._bound.state_next[nq : nq + self.system.nv].copy()
+        return self.bound.state_next[nq : nq + self.system.nv].copy()
 
     def __call__(self, tau, duration: float) -> None:
         """Simulate `duration` seconds with constant torques `tau`, of shape (nu,), in N m or N."""
-        bound = self._bound
+        bound = self.bound
         steps = max(1, int(np.ceil(duration / self.longest_step - 1e-9)))
         bound.tau[:], bound.dt[...] = tau, duration / steps
         for _ in range(steps):

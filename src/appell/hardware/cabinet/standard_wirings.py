@@ -1,8 +1,7 @@
 """Wirings of cabinets: that of the PUMA 600, and a generic one for any system.
 
-In the generic wiring, unknown motors are chosen such that they can hold and move the system: three times the torque of
-slow motions anywhere in its range, plus a constant. Known gears, rotors and friction are kept; an unknown rotor has no
-inertia.
+In the generic wiring, unknown motors have the torque of `WorkingLimits`, with which they can hold and move the system.
+Known gears, rotors and friction are kept; an unknown rotor has no inertia.
 
 The PUMA 600 is that of Valera et al. 2003. From the paper: encoders of "200 counts per revolution" on joints 1 and 2
 and 250 on the others, interpreted here as lines of four counts each; potentiometers of 0 to 5 V; outputs of ±10 V; two
@@ -19,22 +18,17 @@ from dataclasses import replace
 import numpy as np
 
 from appell.control.axes import check_wirable
-from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.model.actuator import Actuator
 from appell.model.system import System
+from appell.motion.working_limits import WorkingLimits, coordinate_ranges, reachable_poses
 
 DEFAULT_GEAR = {"rad": 100.0, "m": 200.0 * np.pi}  # for "m": 10 mm per revolution of the motor
 DEFAULT_TORQUE_CONSTANT = 0.1  # N m/A
-TORQUE_FACTOR = 3.0  # maximum torque of an unknown motor relative to that of slow motions
-TORQUE_RESERVE = {"rad": 5.0, "m": 20.0}  # N m or N that are added to it
-SLOW_SPEED, SLOW_ACCELERATION = 0.5, 2.0  # rad/s or m/s, rad/s² or m/s²
 FAST_SPEED = {"rad": 5.0, "m": 1.0}  # rad/s or m/s
 TEMPERATURE_RISE = 80.0  # K above ambient at full current, below every limit
 POTENTIOMETER_MARGIN = 0.15  # of the range of an actuator's positions, at both ends
-UNLIMITED_RANGE = np.pi  # rad or m on both sides of zero, or of the start, for coordinates without limits
-RANDOM_POSES = 400
 PUMA_START = (0.1, -0.7, 2.6, 0.2, 0.6, -0.3)  # rad
 _PUMA_JOINTS = (  # range in degrees, resistance in ohm, amplifier in A/V, encoder lines, home in rad, brake in N m
     (-160, 160, 2.0, 0.9, 200, 0.031, 200.0),
@@ -52,25 +46,17 @@ def wiring_of(system: System) -> Wiring:
     return WIRINGS.get(system.name, generic_wiring)(system) if motors_known else generic_wiring(system)
 
 
-def coordinate_ranges(system: System) -> np.ndarray:
-    """Return lower and upper limits of every coordinate, (nq, 2), with finite defaults for missing limits."""
-    middle = system.start if system.is_closed_form else np.zeros(system.nq)
-    default = np.column_stack([middle - UNLIMITED_RANGE, middle + UNLIMITED_RANGE])
-    return np.where(np.isfinite(system.ranges), system.ranges, default)
-
-
 def generic_wiring(system: System) -> Wiring:
     """Return one channel per actuator, with its described torque limit or, without one, enough for slow motions."""
     check_wirable(system)
-    poses, positions = _poses(system)
-    torques = _slow_torques(system, poses)
+    _, positions = reachable_poses(system)
+    torques = WorkingLimits.of(system).torque
     low, high = positions.min(axis=0), positions.max(axis=0)
     margin = POTENTIOMETER_MARGIN * (high - low) if system.is_closed_form else np.zeros(system.nu)
     rows = zip(system.actuators, system.actuator_units, torques, low - margin, high + margin, strict=True)
     channels = []
-    for actuator, unit, slow, lower, upper in rows:
-        torque = actuator.torque or TORQUE_FACTOR * float(slow) + TORQUE_RESERVE[unit]
-        torque = actuator.torque_limit if actuator.no_load_speed else torque
+    for actuator, unit, limit, lower, upper in rows:
+        torque = actuator.torque_limit if actuator.no_load_speed else float(actuator.torque or limit)
         motor = _motor(actuator, unit, torque)
         amps, per_ampere = motor.current or 0.0, (motor.torque_constant or 0.0) * abs(motor.gear)
         fast = actuator.no_load_speed or FAST_SPEED[unit]
@@ -99,34 +85,6 @@ def _motor(actuator: Actuator, unit: str, torque: float) -> Actuator:
     constant = actuator.torque_constant or DEFAULT_TORQUE_CONSTANT
     current = actuator.current or torque / (abs(gear) * constant)
     return replace(actuator, gear=gear, torque_constant=constant, current=current)
-
-
-def _poses(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Return reachable poses throughout the ranges, corners first, and the positions of the actuators there."""
-    lower, upper = coordinate_ranges(system).T
-    rng = np.random.default_rng(0)
-    if not system.is_closed_form:
-        poses = rng.uniform(lower, upper, (RANDOM_POSES, system.nq))
-        return poses, np.array([lower, upper])
-    corners = np.array(np.meshgrid(*([0.0, 1.0],) * system.nq)).reshape(system.nq, -1).T
-    shares = np.vstack([corners, rng.random((RANDOM_POSES, system.nq))])
-    poses = lower + (upper - lower) * shares
-    dyn = Dynamics(system)
-    with np.errstate(invalid="ignore"):
-        theta, first = dyn.actuator_positions(poses), dyn.actuator_positions(system.start)
-    revolution = np.where(np.array(system.actuator_units) == "rad", 2.0 * np.pi, np.inf)
-    theta = theta - revolution * np.round((theta - first) / revolution) if np.isfinite(revolution).any() else theta
-    good = np.isfinite(theta).all(axis=1)
-    return poses[good], theta[good]
-
-
-def _slow_torques(system: System, poses: np.ndarray) -> np.ndarray:
-    """Return the 99th percentile of every actuator's torque in slow motions through the poses."""
-    rng = np.random.default_rng(1)
-    v, a = (size * rng.choice([-1.0, 1.0], poses.shape) for size in (SLOW_SPEED, SLOW_ACCELERATION))
-    with np.errstate(invalid="ignore"):
-        tau = np.abs(Dynamics(system, friction=True, rotors=True).inverse_dynamics(poses, v, a))
-    return np.percentile(tau[np.isfinite(tau).all(axis=1)], 99.0, axis=0)
 
 
 def puma_600(robot: System) -> Wiring:

@@ -17,7 +17,8 @@ from appell.control.gains import Gains, critical
 from appell.control.laws import find_law
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.simulated import CabinetModel
-from appell.hardware.cabinet.standard_wirings import coordinate_ranges, wiring_of
+from appell.hardware.cabinet.standard_wirings import wiring_of
+from appell.motion.working_limits import coordinate_ranges
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.reference import Reference
