@@ -3,9 +3,10 @@
 A drive turns the last command into a torque, from the measured q and v and the model of the simulator:
 
     torque       τ = τ_d                                impedance   τ = τ_d + kp (q_d - q) + kd (v_d - v)
-    position     τ = F(ω² (q_d - q) - 2 ω v)            velocity    τ = F(ω (v_d - v))
+    position     τ = F(ω² (q_d - q) + 2 ω (v_d - v))    velocity    τ = F(ω (v_d - v))
 
-where F(a) is the torque for an acceleration a and ω = `SERVO_FREQUENCY`. Without a command for the heartbeat, after a
+where F(a) is the torque for an acceleration a, ω = `SERVO_FREQUENCY`, and v_d in position mode is the difference of the
+last two commands over their time. Without a command for the heartbeat, after a
 command that is not finite, and until the first command after `enable`, the drives are in their safe state: no torque,
 or the position at which it began, which is held.
 """
@@ -42,6 +43,7 @@ class SimulatedDrives:
         self.info, self.mode, self.watchdog = info, "", False
         self.command, self.faults = JointCommand(n), np.zeros(n)
         self._first_pending, self._last_write = False, 0.0
+        self._speed = np.zeros(n)  # of the commands in position mode
         self._held: np.ndarray | None = None
         self._limit = np.inf if info.torque is None else np.array(info.torque)
 
@@ -68,13 +70,17 @@ class SimulatedDrives:
 
     def write(self, command: JointCommand, now: float) -> None:
         """Take a command; one that is not finite is a fault of the drives."""
-        self._last_write = now
+        elapsed, self._last_write = now - self._last_write, now
         if not self.mode:
             return
         if (invalid := invalid_entries(command, self.mode)).any():
             self.faults[invalid] = Status.DRIVE_FAULT
             self.disable()
             return
+        if self._first_pending:
+            self._speed[:] = 0.0
+        elif elapsed > 0.0:
+            self._speed[:] = (command.q - self.command.q) / elapsed
         self.command.numbers[:] = command.numbers
         self._first_pending = False
 
@@ -95,7 +101,8 @@ class SimulatedDrives:
                 case "torque":
                     tau = command.tau
                 case "position":
-                    tau = forces(SERVO_FREQUENCY * (SERVO_FREQUENCY * (command.q - q) - 2.0 * v))
+                    error = SERVO_FREQUENCY * (command.q - q) + 2.0 * (self._speed - v)
+                    tau = forces(SERVO_FREQUENCY * error)
                 case "velocity":
                     tau = forces(SERVO_FREQUENCY * (command.v - v))
                 case _:

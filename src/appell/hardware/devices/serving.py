@@ -16,6 +16,7 @@ import numpy as np
 from appell.errors import AppellError
 from appell.hardware.clock import MonotonicClock, VirtualClock
 from appell.hardware.device import Device, JointCommand, JointState
+from appell.hardware.devices.drives import invalid_entries
 from appell.motion.journal import JournalWriter
 from appell.motion.titles import titles
 
@@ -56,9 +57,12 @@ class Drive:
             self.device.disable()
 
     def write(self) -> None:
-        """Pass the command on to the device."""
+        """Pass the command on to the device; one that is not finite disables it."""
         self.beat = self.clock.time
-        self.device.write(self.command)
+        if self.mode and invalid_entries(self.command, self.mode).any():
+            self.problem = "a command was not finite"
+            return self.set_mode("")
+        return self.device.write(self.command)
 
 
 def serve(
