@@ -85,7 +85,7 @@ class SimulatedDrives:
         self._first_pending = False
 
     def torque(self, now: float, q: np.ndarray, v: np.ndarray, forces: Callable[[np.ndarray], np.ndarray]):
-        """Return the torques of the drives at time `now`; `forces(a)` are those for accelerations a, all of shape (n,)."""
+        """Return the torques at time `now`, of shape (n,); `forces(a)` returns those for accelerations a."""
         if self.mode and now - self._last_write > self.info.heartbeat:
             self.watchdog = True
             self.disable()

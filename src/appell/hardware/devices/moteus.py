@@ -92,7 +92,8 @@ class MoteusMotors:
         self.ids = tuple(ids) or tuple(range(1, n + 1))
         if len(self.ids) != n or len(set(self.ids)) != n or not all(0 < k < 127 for k in self.ids):
             raise ArgumentError(
-                f"the CAN identifiers of {system.owner} are {list(self.ids)}.", expected=f"{n} different numbers, 1 to 126"
+                f"the CAN identifiers of {system.owner} are {list(self.ids)}.",
+                expected=f"{n} different numbers, 1 to 126",
             )
         self.clock, self.kp, self.kd, self.source, self.timeout = clock, kp, kd, source, timeout
         self._bus_name, self._bus = bus, None if isinstance(bus, str) else bus
@@ -125,7 +126,7 @@ class MoteusMotors:
         until = time.monotonic() + self.timeout
         while not self._answered.all():
             if time.monotonic() > until:
-                silent = [str(identifier) for identifier, seen in zip(self.ids, self._answered, strict=True) if not seen]
+                silent = [str(self.ids[k]) for k in np.flatnonzero(~self._answered)]
                 raise DeviceError(
                     f"the motor controllers {', '.join(silent)} did not answer within {self.timeout:g} s.",
                     hint="Check power, wiring and the CAN identifiers.",
@@ -148,7 +149,7 @@ class MoteusMotors:
             if k is None or message.arbitration_id & 0x7F != self.source:
                 continue
             try:
-                values = {register: value for action, register, _, value in frames.subframes(message.data) if action == frames.REPLY}
+                values = frames.values_of(frames.REPLY, message.data)
             except ValueError as error:
                 raise DeviceError(f"motor controller {self.ids[k]} does not follow its protocol: {error}.") from None
             self._registers[:, k] = [values.get(register, np.nan) for register in STATE]

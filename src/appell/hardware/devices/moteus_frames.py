@@ -1,4 +1,4 @@
-"""Frames of moteus motor controllers on CAN-FD: registers in subframes, as the firmware and the package `moteus` use them.
+"""Frames of moteus motor controllers on CAN-FD: registers in subframes, as in the package `moteus`.
 
 A frame is a sequence of subframes: a byte with the action (write 0x00, read 0x10, reply 0x20), the resolution of the
 values and their number, the first register, and the values of consecutive registers. Values are 32-bit floats, or
@@ -27,11 +27,12 @@ REPLY_REQUESTED = 0x8000
 VALUES = (struct.Struct("<b"), struct.Struct("<h"), struct.Struct("<i"), struct.Struct("<f"))
 LARGEST = (127, 32767, 2147483647)
 PLAIN = (1.0, 1.0, 1.0)
-ANGLE, SPEED, TORQUE_SCALE, FRACTION = (0.01, 1e-4, 1e-5), (0.1, 2.5e-4, 1e-5), (0.5, 0.01, 0.001), tuple(1 / m for m in LARGEST)
+ANGLE, SPEED, MOMENT = (0.01, 1e-4, 1e-5), (0.1, 2.5e-4, 1e-5), (0.5, 0.01, 0.001)
+FRACTION = tuple(1.0 / largest for largest in LARGEST)
 SCALES = {  # register -> units of int8, int16 and int32; those of others are 1
     **dict.fromkeys((POSITION, 0x020, 0x026), ANGLE),
     **dict.fromkeys((VELOCITY, 0x021, 0x028), SPEED),
-    **dict.fromkeys((TORQUE, 0x022, 0x025), TORQUE_SCALE),
+    **dict.fromkeys((TORQUE, 0x022, 0x025), MOMENT),
     **dict.fromkeys((0x023, 0x024), FRACTION),
     COMMAND_TIMEOUT: (0.01, 0.001, 1e-6),
     VOLTAGE: (0.5, 0.1, 0.001),
@@ -55,7 +56,8 @@ def subframe(action: int, first: int, resolution: int, values: Sequence[float] |
         Values of consecutive registers, or their number in a READ.
     """
     count = values if isinstance(values, int) else len(values)
-    head = bytes([action | resolution << 2 | count] if count <= 3 else [action | resolution << 2, count]) + bytes([first])
+    kind = action | resolution << 2
+    head = bytes([kind | count, first] if count <= 3 else [kind, count, first])
     if isinstance(values, int):
         return head
     return head + b"".join(_encoded(first + k, resolution, value) for k, value in enumerate(values))
@@ -97,6 +99,13 @@ def subframes(frame: bytes) -> Iterator[tuple[int, int, int, float | None]]:
                 yield action, register, resolution, value
         except (IndexError, struct.error):
             raise ValueError("a frame ends within a subframe") from None
+
+
+def values_of(wanted: int, frame: bytes) -> dict[int, float]:
+    """Return the values of all subframes with an action, by register."""
+    return {
+        register: value for action, register, _, value in subframes(frame) if action == wanted and value is not None
+    }
 
 
 QUERY = subframe(READ, MODE, INT8, 1) + subframe(READ, POSITION, FLOAT, 3) + subframe(READ, VOLTAGE, INT8, 3)
@@ -150,7 +159,7 @@ class Bus(Protocol):
 
 
 class UdpBus:
-    """CAN frames as UDP datagrams between two processes on a network, for simulated motors; the API is that of python-can.
+    """CAN frames as UDP datagrams between two processes, for simulated motors, with the methods of python-can.
 
     Parameters
     ----------

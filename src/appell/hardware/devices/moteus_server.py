@@ -1,8 +1,8 @@
 """Simulated moteus controllers: the motors of a device that offers impedance mode, on a bus.
 
-Every controller has the registers that `moteus_frames` lists, its own watchdog, and the behaviour of the firmware that
-is used here: position mode with a position, or with the position that its velocity has reached since the command, scaled
-gains and a feed-forward torque; no torque in all other modes. After a timeout it must be stopped first.
+Every controller has the registers that `moteus_frames` lists, its own watchdog, and one mode of the firmware: position
+mode with a position, or with the one that the commanded velocity has reached, scaled gains and a feed-forward torque. In
+all other modes it has no torque. After a timeout it must be stopped first.
 """
 
 from __future__ import annotations
@@ -63,14 +63,18 @@ class MoteusServer:
             return
         request = bytes(message.data)
         try:
-            written = {register: value for action, register, _, value in frames.subframes(request) if action == frames.WRITE}
+            written = frames.values_of(frames.WRITE, request)
         except ValueError:  # a controller ignores frames that are not valid
             return
         if written:
             self._write(k, written, drive)
         if message.arbitration_id & frames.REPLY_REQUESTED:
             q, v, tau = self._measured[:, k].tolist()
-            registers = {frames.MODE: int(self.mode[k]), frames.POSITION: q / REVOLUTION, frames.VELOCITY: v / REVOLUTION}
+            registers = {
+                frames.MODE: int(self.mode[k]),
+                frames.POSITION: q / REVOLUTION,
+                frames.VELOCITY: v / REVOLUTION,
+            }
             registers |= {frames.TORQUE: tau, frames.FAULT: 0, frames.COMMAND_TIMEOUT: float(self.timeout[k])}
             registers |= {frames.VOLTAGE: BUS_VOLTAGE, frames.TEMPERATURE: MOTOR_TEMPERATURE}
             identifier = (k + 1) << 8 | message.arbitration_id >> 8 & 0x7F
@@ -107,7 +111,11 @@ class MoteusServer:
                 drive.device.clear()
             drive.set_mode("impedance")
         position, velocity, torque, kp, kd = np.where(active, self.command, 0.0)
-        drive.command.q[:], drive.command.v[:], drive.command.tau[:] = REVOLUTION * position, REVOLUTION * velocity, torque
+        drive.command.q[:], drive.command.v[:], drive.command.tau[:] = (
+            REVOLUTION * position,
+            REVOLUTION * velocity,
+            torque,
+        )
         drive.command.kp[:], drive.command.kd[:] = kp * self.kp / REVOLUTION, kd * self.kd / REVOLUTION
         drive.write()
 

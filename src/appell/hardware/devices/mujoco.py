@@ -32,8 +32,8 @@ class MujocoArm:
         The robot, or an MJCF file.
     clock : Clock
         The clock of the loop; the simulation follows it in whole steps.
-    step : float
-        Integration step of MuJoCo and period of the device, in s.
+    period : float
+        Time between two states, in s; also the integration step of MuJoCo.
     start : mapping of str to float, optional
         Initial positions of joints by name, in rad or m; the others are at the start of the system or model.
     wrench : str, optional
@@ -59,7 +59,7 @@ class MujocoArm:
         system: System | str | Path,
         clock: Clock,
         *,
-        step: float = 1e-3,
+        period: float = 1e-3,
         start: dict[str, float] | None = None,
         wrench: str | None = None,
         edit: Callable[[Any], object] | None = None,
@@ -81,7 +81,7 @@ class MujocoArm:
             model = spec.compile()
         except ValueError as error:
             raise DescriptionError(f"MuJoCo cannot compile model '{spec.modelname}': {error}.") from None
-        model.opt.timestep = step
+        model.opt.timestep = period
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
         self.model, self.data = model, mujoco.MjData(model)
         names = system.actuator_names if isinstance(system, System) else _actuated(mujoco, model)
@@ -94,7 +94,9 @@ class MujocoArm:
                 self.data.joint(name).qpos[0] = value
             elif name in (start or {}):
                 raise ArgumentError(unknown_name("joint", name, names, f"model '{spec.modelname}'"))
-        limits = np.array([model.jnt_range[joint.id] if model.jnt_limited[joint.id] else (-np.inf, np.inf) for joint in joints])
+        limits = np.array(
+            [model.jnt_range[joint.id] if model.jnt_limited[joint.id] else (-np.inf, np.inf) for joint in joints]
+        )
         torque = _torque_limits(model, [joint.id for joint in joints])
         modes = ("torque", "impedance") + (("position", "velocity") if model.nv == len(names) else ())
         self._first_sensor = model.nsensordata - 6
@@ -102,7 +104,7 @@ class MujocoArm:
             f"mujoco {spec.modelname}",
             tuple(names),
             modes,
-            step,
+            period,
             heartbeat=heartbeat,
             safe_state=safe_state,
             lower=tuple(limits[:, 0].tolist()),
@@ -187,9 +189,11 @@ def _actuated(mujoco, model) -> list[str]:
 
 
 def _torque_limits(model, joints: list[int]) -> tuple[float, ...] | None:
-    """Return the force limits of the motors of joints; infinite for motors without a limit, None if no motor has one."""
+    """Return the force limits of the motors of joints, infinite without a limit; None if no motor has one."""
     limits = {
-        int(model.actuator_trnid[k, 0]): float(np.abs(model.actuator_forcerange[k]).min() * abs(model.actuator_gear[k, 0]))
+        int(model.actuator_trnid[k, 0]): float(
+            np.abs(model.actuator_forcerange[k]).min() * abs(model.actuator_gear[k, 0])
+        )
         for k in range(model.nu)
         if model.actuator_forcelimited[k]
     }

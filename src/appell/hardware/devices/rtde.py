@@ -2,7 +2,7 @@
 
 The controller sends its joint states at 500 Hz (CB3: 125 Hz) with time stamps of its own clock. A state is stamped with
 the time of the loop's clock that corresponds to it: the smallest difference of both clocks that was observed, which
-belongs to the package with the shortest delay; `CLOCK_DRIFT` lets the difference follow a controller whose clock is slower.
+belongs to the package with the shortest delay. It grows by `CLOCK_DRIFT`, to follow a controller with a slower clock.
 
 If the commands stop, the watchdog of RTDE ends the robot program, and the controller holds the arm.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
+from contextlib import suppress
 
 import numpy as np
 
@@ -343,10 +344,8 @@ class RtdeRobot:
         self._try_send(rtde.RESET)
 
     def _try_send(self, number: int) -> None:
-        try:
+        with suppress(DeviceError, AttributeError):  # lost, or never opened
             self._send("", [0.0] * rtde.JOINTS, number)
-        except (DeviceError, AttributeError):  # lost, or never opened
-            pass
 
     def close(self) -> None:
         """Disable the robot and disconnect."""

@@ -60,10 +60,12 @@ INPUT_TYPES = {  # variables that a client can send
 OUTPUT_TYPES = {  # variables that a client can receive
     **_registers("output"),
     **_registers("input"),
-    **_typed("VECTOR6D", "target_q target_qd target_qdd target_current target_moment actual_q actual_qd actual_current"),
-    **_typed("VECTOR6D", "actual_current_window actual_current_as_torque joint_control_output joint_temperatures"),
+    **_typed(
+        "VECTOR6D", "target_q target_qd target_qdd target_current target_moment actual_q actual_qd actual_current"
+    ),
+    **_typed("VECTOR6D", "actual_current actual_current_window actual_current_as_torque joint_control_output"),
     **_typed("VECTOR6D", "actual_TCP_pose actual_TCP_speed actual_TCP_force target_TCP_pose target_TCP_speed"),
-    **_typed("VECTOR6D", "actual_joint_voltage ft_raw_wrench payload_inertia tcp_offset"),
+    **_typed("VECTOR6D", "actual_joint_voltage ft_raw_wrench payload_inertia tcp_offset joint_temperatures"),
     **_typed("VECTOR3D", "actual_tool_accelerometer elbow_position elbow_velocity payload_cog"),
     **_typed("VECTOR6INT32", "joint_mode"),
     **_typed("INT32", "robot_mode safety_mode safety_status tool_output_voltage"),

@@ -172,7 +172,9 @@ class RtdeServer:
 
     def _add_inputs(self, client: Client, content: bytes) -> bytes:
         names = content.decode("ascii").rstrip(",").split(",")
-        used = {name for other in self.clients if other is not client for recipe in other.inputs for name in recipe.names}
+        used = {
+            name for other in self.clients if other is not client for recipe in other.inputs for name in recipe.names
+        }
         types = ["IN_USE" if name in used else rtde.INPUT_TYPES.get(name, "NOT_FOUND") for name in names]
         valid = not {"IN_USE", "NOT_FOUND"} & set(types)
         number = len(client.inputs) + 1 if valid else 0

@@ -7,7 +7,6 @@ arrived and then catches up step by step, so that the device's own watchdog acts
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -66,7 +65,8 @@ class Drive:
 
 
 def serve(
-    make: Callable[[VirtualClock], Device],
+    device: Device,
+    clock: VirtualClock,
     endpoint: Endpoint,
     log: Path | None = None,
     seconds: float = np.inf,
@@ -75,8 +75,10 @@ def serve(
 
     Parameters
     ----------
-    make : callable
-        `make(clock)` returns the device.
+    device : Device
+        The device.
+    clock : VirtualClock
+        The clock with which the device was made.
     endpoint : Endpoint
         The protocol.
     log : Path, optional
@@ -85,8 +87,6 @@ def serve(
         Time after which the server ends; unlimited by default.
     """
     real = MonotonicClock()
-    clock = VirtualClock(real.now())
-    device = make(clock)
     info, drive = device.info, Drive(device, clock)
     names = [title for kind in ("q", "v", "tau") for title in titles(kind, info.actuators)]
     about = {"robot": info.name, "period": info.period, "heartbeat": info.heartbeat, "safe_state": info.safe_state}
