@@ -25,10 +25,10 @@ WRITE, READ, REPLY, NOP = 0x00, 0x10, 0x20, 0x50
 INT8, INT16, INT32, FLOAT = range(4)  # resolutions
 REPLY_REQUESTED = 0x8000
 VALUES = (struct.Struct("<b"), struct.Struct("<h"), struct.Struct("<i"), struct.Struct("<f"))
-LARGEST = (127, 32767, 2147483647)
+MAX_INTEGERS = (127, 32767, 2147483647)
 PLAIN = (1.0, 1.0, 1.0)
 ANGLE, SPEED, MOMENT = (0.01, 1e-4, 1e-5), (0.1, 2.5e-4, 1e-5), (0.5, 0.01, 0.001)
-FRACTION = tuple(1.0 / largest for largest in LARGEST)
+FRACTION = tuple(1.0 / largest for largest in MAX_INTEGERS)
 SCALES = {  # register -> units of int8, int16 and int32; those of others are 1
     **dict.fromkeys((POSITION, 0x020, 0x026), ANGLE),
     **dict.fromkeys((VELOCITY, 0x021, 0x028), SPEED),
@@ -66,7 +66,7 @@ def subframe(action: int, first: int, resolution: int, values: Sequence[float] |
 def _encoded(register: int, resolution: int, value: float) -> bytes:
     if resolution == FLOAT:
         return VALUES[FLOAT].pack(value)
-    largest = LARGEST[resolution]
+    largest = MAX_INTEGERS[resolution]
     if not math.isfinite(value):
         return VALUES[resolution].pack(-largest - 1)
     scaled = value / SCALES.get(register, PLAIN)[resolution]
@@ -94,7 +94,7 @@ def subframes(frame: bytes) -> Iterator[tuple[int, int, int, float | None]]:
                     (value,) = VALUES[resolution].unpack_from(frame, k)
                     k += VALUES[resolution].size
                     if resolution != FLOAT:
-                        smallest = -LARGEST[resolution] - 1
+                        smallest = -MAX_INTEGERS[resolution] - 1
                         value = math.nan if value == smallest else value * SCALES.get(register, PLAIN)[resolution]
                 yield action, register, resolution, value
         except (IndexError, struct.error):
@@ -182,7 +182,7 @@ class UdpBus:
         self._serve, self._peer = serve, None if serve else (host, port)
 
     def send(self, msg: Any, timeout: float | None = None) -> None:
-        """Send a message; nobody may be there to receive it, as on a real bus."""
+        """Send a message; as on a real bus, it is lost without a receiver."""
         if self._peer is not None:
             try:
                 self._socket.settimeout(timeout)

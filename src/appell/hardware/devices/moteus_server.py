@@ -1,8 +1,8 @@
 """Simulated moteus controllers: the motors of a device that offers impedance mode, on a bus.
 
 Every controller has the registers that `moteus_frames` lists, its own watchdog, and one mode of the firmware: position
-mode with a position, or with the one that the commanded velocity has reached, scaled gains and a feed-forward torque. In
-all other modes it has no torque. After a timeout it must be stopped first.
+mode with a position, or with the one that the commanded velocity has reached, scaled gains and a feed-forward torque.
+In all other modes it has no torque. After a timeout it must be stopped first.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class MoteusServer:
             for row in range(len(ROWS)):
                 if frames.COMMAND_POSITION + row in written:
                     self.command[row, k] = written[frames.COMMAND_POSITION + row]
-            if math.isnan(self.command[0, k]):  # go on from the position that the velocity has reached
+            if math.isnan(self.command[0, k]):  # continue from the position that the velocity has reached
                 self.command[0, k] = self._measured[0, k] / REVOLUTION if first else target
             self.timeout[k] = written.get(frames.COMMAND_TIMEOUT, self.timeout[k])
             self.deadline[k] = now + (math.inf if math.isnan(self.timeout[k]) else self.timeout[k])
@@ -107,8 +107,7 @@ class MoteusServer:
                 drive.set_mode("")
             return
         if not drive.mode:
-            if drive.state.status:
-                drive.device.clear()
+            drive.clear()
             drive.set_mode("impedance")
         position, velocity, torque, kp, kd = np.where(active, self.command, 0.0)
         drive.command.q[:], drive.command.v[:], drive.command.tau[:] = (

@@ -1,9 +1,9 @@
 """MuJoCo as the robot: a plant that is independent of the equations of appell.
 
 The model is the MJCF that `to_mjcf` writes for a system, or a user's MJCF file. Torques act on the joints directly:
-MuJoCo's own actuators are switched off. A wrench sensor measures, like a real one, the force and the moment that its
-link passes on to the inner part of the arm, in the axes of the frame: contact forces, weight and inertia of what is
-beyond the frame's joint. Modes that need the torque for an acceleration are offered if every joint is an actuator.
+MuJoCo's own actuators are switched off. A wrench sensor measures, like a real one, what acts on its link and on all links
+beyond it, at the origin and in the axes of the frame: contact forces and weight, less inertia. Modes that need the
+torque for an acceleration are offered if every joint is an actuator.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class MujocoArm:
         state.q[:], state.v[:], state.tau[:] = data.qpos[self._q], data.qvel[self._v], self.tau
         state.status, state.faults[:] = self.drives.status, self.drives.faults
         if self.info.sensors:
-            state.sensors["wrench"][:] = data.sensordata[self._first_sensor :]
+            np.negative(data.sensordata[self._first_sensor :], out=state.sensors["wrench"])  # MuJoCo: on the link
         fresh, self._seen = state.stamp > self._seen, state.stamp
         return fresh
 

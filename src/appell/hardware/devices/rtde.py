@@ -142,6 +142,7 @@ class RtdeRobot:
         self._number, self._mode = 0, ""
         self._offset, self._stamp = np.inf, -np.inf
         self._newest: dict[str, tuple] = {}
+        self._answers: dict[int, bytes] = {}
 
     # ---- connection
 
@@ -163,7 +164,8 @@ class RtdeRobot:
     def _agree(self) -> None:
         self._socket.settimeout(self.timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._packages, self._queue = Packages(), []  # type: ignore[var-annotated]
+        self._packages = Packages()
+        self._answers.clear()
         accepted = self._ask(rtde.REQUEST_VERSION, struct.pack(">H", rtde.PROTOCOL_VERSION))
         if accepted != b"\1":
             raise DeviceError(
@@ -191,13 +193,9 @@ class RtdeRobot:
         self._socket.sendall(package(kind, content))
         until = time.monotonic() + self.timeout
         while time.monotonic() < until:
-            while self._queue:
-                answer, content = self._queue.pop(0)
-                if answer == kind:
-                    return content
-                if answer == rtde.DATA:
-                    self._take(content)
-            self._queue += self._packages.feed(self._receive())
+            self._handle(self._receive())
+            if kind in self._answers:
+                return self._answers.pop(kind)
         raise DeviceError(f"the robot at {self.address} did not answer within {self.timeout:g} s.")
 
     def _recipe(self, kind: int, content: bytes, names: tuple[str, ...]) -> Recipe:
@@ -235,7 +233,7 @@ class RtdeRobot:
 
     def _wait(self, condition, what: str) -> None:
         """Handle packages until a condition holds; raise a DeviceError after the timeout."""
-        until, self._socket_timeout = time.monotonic() + self.timeout, self.timeout
+        until = time.monotonic() + self.timeout
         self._socket.settimeout(self.timeout)
         while not condition():
             if time.monotonic() > until:
@@ -249,6 +247,8 @@ class RtdeRobot:
         for kind, content in self._packages.feed(received):
             if kind == rtde.DATA:
                 self._take(content)
+            else:
+                self._answers[kind] = content
 
     def _take(self, content: bytes) -> None:
         values = self._outputs.unpack(content)

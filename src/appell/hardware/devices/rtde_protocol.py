@@ -1,9 +1,9 @@
 """RTDE, the real-time data exchange of Universal Robots: packages, recipes and the registers of a robot program.
 
 A package is its size (uint16), its kind (one character) and its content; all numbers are big-endian. A client first
-agrees on the protocol version, then sends the names of the variables that it wants to receive (output recipe, with a
-frequency) and to send (input recipe); the controller answers with their types. Data packages carry the number of a
-recipe and its values.
+agrees on the protocol version, then sends the names of the variables to receive (output recipe, with a frequency) and
+to send (input recipe); the controller answers with their types. Data packages carry the number of a recipe and its
+values.
 
 A program on the robot, or the server of this package, executes the commands of a client from input registers:
 

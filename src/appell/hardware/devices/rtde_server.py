@@ -200,8 +200,7 @@ class RtdeServer:
     def _execute(self, drive: Drive) -> None:
         number, joint = self.ints[rtde.MODE], self.ints[rtde.JOINT]
         if number == rtde.RESET:
-            drive.set_mode("")
-            drive.device.clear()
+            drive.clear()
             return
         mode = MODES.get(number, "")
         if mode != drive.mode:

@@ -8,6 +8,7 @@ arrived and then catches up step by step, so that the device's own watchdog acts
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 import numpy as np
@@ -55,6 +56,12 @@ class Drive:
             self.problem = str(error)
             self.device.disable()
 
+    def clear(self) -> None:
+        """Disable the device and reset its faults."""
+        self.set_mode("")
+        self.device.clear()
+        self.state.status, self.state.faults[:] = 0, 0.0
+
     def write(self) -> None:
         """Pass the command on to the device; one that is not finite disables it."""
         self.beat = self.clock.time
@@ -70,6 +77,7 @@ def serve(
     endpoint: Endpoint,
     log: Path | None = None,
     seconds: float = np.inf,
+    stop: Event | None = None,
 ) -> None:
     """Serve a device until the time is over or the process is interrupted.
 
@@ -85,6 +93,8 @@ def serve(
         File to which every state of the device is logged.
     seconds : float
         Time after which the server ends; unlimited by default.
+    stop : threading.Event, optional
+        The server ends when it is set.
     """
     real = MonotonicClock()
     info, drive = device.info, Drive(device, clock)
@@ -95,7 +105,7 @@ def serve(
     try:
         clock.time = started = real.now()
         device.open()
-        while clock.time - started < seconds:
+        while clock.time - started < seconds and not (stop is not None and stop.is_set()):
             endpoint.exchange(drive, clock.time + info.period)
             clock.time += info.period
             if not device.read(state):
