@@ -500,10 +500,9 @@ def cabinets() -> dict[str, Callable[[], Any]]:
 
     def task(name: str, size: float, seed: int = 1, faults: Any = None, calibrate: bool = False, **options: Any) -> Any:
         system = ap.load(name)
-        servo = ap.hardware.standard_servo(system, **options)
-        plant = ap.hardware.standard_plant(system, servo.wiring)
-        clock = ap.hardware.VirtualClock(lateness=None if faults is None else faults.lateness(servo.design.period))
-        cabinet = ap.hardware.SimulatedCabinet(plant, clock, servo.wiring.start, seed=seed, faults=faults)
+        clock = ap.hardware.VirtualClock(lateness=None if faults is None else faults.lateness(1e-3))
+        cabinet = ap.hardware.standard_cabinet(system, clock, seed=seed, faults=faults)
+        servo = ap.hardware.standard_servo(system, cabinet.info, **options)
         with tempfile.TemporaryDirectory() as folder:
             loop = ap.hardware.Loop(cabinet, servo, clock, log=Path(folder) / "run.log")
             try:

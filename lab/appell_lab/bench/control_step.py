@@ -1,4 +1,4 @@
-"""One control step, set up for timing: from signals to torques and codes, as in a control loop."""
+"""One control step, set up for timing: from a joint state to torques, as in a control loop."""
 
 from __future__ import annotations
 
@@ -10,31 +10,41 @@ from typing import Any
 import numpy as np
 
 from appell.describe.load import load
-from appell.hardware.cabinet.hardware import PassiveHardware
-from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.cabinet.signals import cabinet_info
+from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.clock import VirtualClock
+from appell.hardware.device import DeviceInfo, JointCommand, JointState
 from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.defaults import standard_servo
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.servo import Servo
-from appell.hardware.loop.task import standard_plant, standard_servo
 
 
-class ConstantReading(PassiveHardware):
-    """Hardware that always returns the same reading, so that a tick contains only the loop and not the cabinet."""
+class ConstantState:
+    """A device that always returns the same state, so that a tick contains only the loop and not the robot."""
 
-    def __init__(self, servo: Servo, clock: VirtualClock, reading: np.ndarray):
-        self.wiring, self._clock, self._reading = servo.wiring, clock, reading
-        self.codes = np.zeros(servo.wiring.n)
+    def __init__(self, info: DeviceInfo, clock: VirtualClock, q: np.ndarray):
+        self.info, self._clock = info, clock
+        self._state = JointState(info)
+        self._state.q[:] = q
+        self.tau = np.zeros(len(q))
 
-    def read(self, into: np.ndarray) -> bool:
-        """Write the constant reading, with the current time, into the array."""
-        into[:] = self._reading
-        into[0] = self._clock.time
+    def read(self, state: JointState) -> bool:
+        """Write the constant state, with the current time."""
+        state.numbers[:] = self._state.numbers
+        state.numbers[0] = self._clock.time
         return True
 
-    def write(self, codes: np.ndarray) -> None:
-        """Store the codes."""
-        self.codes[:] = codes
+    def write(self, command: JointCommand) -> None:
+        """Store the torques."""
+        self.tau[:] = command.tau
+
+    def enable(self, mode: str) -> None:
+        """Have no effect."""
+
+    def open(self) -> None:
+        """Have no effect."""
+
+    disable = clear = close = open
 
 
 @dataclass(frozen=True)
@@ -45,42 +55,35 @@ class ControlStep:
     names: dict[str, Any]
     loop: Loop
 
-    STATEMENT = (
-        "f.signals[:] = signals; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); "
-        "tau[:] = f.memory_next[tau_slice]; codes[:] = f.codes"
-    )
+    STATEMENT = "f.state[:] = state; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); tau[:] = f.command"
 
     def step(self) -> None:
         """Execute `STATEMENT` as a function, like a loop written by a user."""
         f, names = self.compiled, self.names
-        f.signals[:] = names["signals"]
+        f.state[:] = names["state"]
         f.reference[:] = names["reference"]
         f.memory[:] = f.memory_next
         f()
-        names["tau"][:] = f.memory_next[names["tau_slice"]]
-        names["codes"][:] = f.codes
+        names["tau"][:] = f.command
 
 
 def puma_control_step() -> ControlStep:
     """Return the control step of the PUMA under tracking control with integral action, in operation."""
-    robot = load("puma")
-    servo, clock = standard_servo(robot), VirtualClock()
-    cabinet = SimulatedCabinet(standard_plant(robot, servo.wiring), clock, servo.wiring.start)
-    signals = np.zeros(servo.layout.size)
-    cabinet.read(signals)
-    loop = Loop(ConstantReading(servo, clock, signals), servo, clock)
+    robot, clock = load("puma"), VirtualClock()
+    wiring = wiring_of(robot)
+    info, start = cabinet_info(wiring), np.array(wiring.start)
+    servo = standard_servo(robot, info)
+    loop = Loop(ConstantState(info, clock, start), servo, clock)
     loop.run(loop.supervisor.policy.readings)
     loop.arm()
     loop.start(Reference.hold(loop.position, loop.period, 1.0))
     loop.tick()
-    bound, n = servo.new_bound(), servo.wiring.n
-    bound.offset[:] = loop._tick.offset
+    bound, n = servo.new_bound(), wiring.n
     bound.memory_next[:n] = loop.position
     bound.switches[:] = (1.0, 0.0, 1.0)
-    reference = np.zeros((3, n))
-    reference[0] = loop.position
-    names = {"f": bound, "signals": signals, "reference": reference, "tau": np.zeros(n), "codes": np.zeros(n)}
-    names["tau_slice"] = servo.memory.at["tau"]
+    state, reference = np.zeros(servo.layout.size), np.zeros((3, n))
+    state[servo.layout.at["q"]] = reference[0] = loop.position
+    names = {"f": bound, "state": state, "reference": reference, "tau": np.zeros(n)}
     return ControlStep(bound, names, loop)
 
 

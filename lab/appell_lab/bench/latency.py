@@ -12,7 +12,7 @@ from appell.control.design import checked_period
 from appell.describe.load import load
 from appell.errors import ArgumentError
 from appell.hardware.clock import MonotonicClock, Privileges, real_time
-from appell.hardware.loop.task import standard_servo
+from appell.hardware.loop.defaults import standard_servo
 
 BIN_EDGES_S = 1e-6 * np.array([0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, np.inf])  # of the histogram
 

@@ -5,7 +5,7 @@ the loop, so a loop that missed a fault, or only reported that it stopped, is de
 
     torque      the torque of the motors never exceeds the limit, apart from the amplifiers' own error
     commanded   no code at the converters commands more than the limit
-    written     the codes in the log are those at the converters
+    written     the torques in the log are those of the codes at the converters
     stopped     after an obvious fault the arm is at rest within `STOP_TIME_S`, and its outputs are and stay off
     rested      at the end of the run the arm is at rest
     followed    before the first fault the arm is within `TRACKING_TOLERANCE_RAD` of its reference
@@ -77,7 +77,7 @@ class Setting:
     """The settings of all runs of a campaign; times in s."""
 
     servo: Servo
-    model: CabinetModel
+    model: CabinetModel  # of the cabinet, with its wiring
     trajectory: Callable  # t -> (q, v, a), starting at the position of the arm
     fault_window: float = 0.45  # faults occur within this time after the start of the motion
     duration: float = 0.7  # duration of the motion; an arm that missed a fault is still moving at its end
@@ -119,10 +119,10 @@ def run_schedule(setting: Setting, seed: int, folder: Path) -> Finding:
     """Run the loop under the faults of one seed and check all properties."""
     servo, period = setting.servo, setting.servo.design.period
     start = setting.motion_start
-    injections = random_faults(seed, servo.wiring.n, start + 0.02, start + setting.fault_window)
+    injections = random_faults(seed, setting.model.wiring.n, start + 0.02, start + setting.fault_window)
     faults = Faults(injections)
     clock = VirtualClock(lateness=faults.lateness(period))
-    cabinet = SimulatedCabinet(setting.model, clock, servo.wiring.start, faults=faults, seed=seed)
+    cabinet = SimulatedCabinet(setting.model, clock, setting.model.wiring.start, faults=faults, seed=seed)
     path = folder / f"{seed}.log"
     loop, observer = Loop(cabinet, servo, clock, log=path), Observer(cabinet)
 
@@ -183,8 +183,8 @@ def check(
     fault = log["fault"].astype(int)
     checks = {
         "torque": ratio <= MAX_TORQUE_RATIO,
-        "commanded": bool((np.abs(servo.wiring.torque(codes)) <= limit).all()),
-        "written": np.array_equal(log["code"], codes[: len(log)]),
+        "commanded": bool((np.abs(setting.model.wiring.torque(codes)) <= limit).all()),
+        "written": np.array_equal(log["tau"], setting.model.wiring.torque(codes[: len(log)])),
         "stopped": stopping <= STOP_TIME_S and off,
         "rested": bool(speeds[-1] <= REST_SPEED),
         "followed": float(np.abs(q - path)[healthy].max(initial=0.0)) <= TRACKING_TOLERANCE_RAD,
@@ -233,15 +233,20 @@ def _left_fault(log: Record) -> bool:
 def standard_setting() -> Setting:
     """Return the standard setting: the PUMA with a payload of 1 kg that its model lacks, swinging all joints."""
     from appell.describe.load import load
-    from appell.hardware.loop.task import standard_plant, standard_servo
+    from appell.hardware.cabinet.signals import cabinet_info
+    from appell.hardware.cabinet.simulated import standard_plant
+    from appell.hardware.cabinet.standard_wirings import wiring_of
+    from appell.hardware.loop.defaults import standard_servo
+    from appell_lab.papers.cabinet_run import CABINET_SETTINGS
 
     robot = load("puma")
-    servo = standard_servo(robot)
-    start, swing = np.array(servo.wiring.start), np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
+    wiring = wiring_of(robot)
+    servo = standard_servo(robot, cabinet_info(wiring), **CABINET_SETTINGS)
+    start, swing = np.array(wiring.start), np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
 
     def trajectory(t):
         phase = np.pi * np.asarray(t, float)[..., None]
         q, v, a = 1.0 - np.cos(phase), np.pi * np.sin(phase), np.pi**2 * np.cos(phase)
         return start + 0.5 * swing * q, 0.5 * swing * v, 0.5 * swing * a
 
-    return Setting(servo, standard_plant(robot, servo.wiring, payload=1.0), trajectory)
+    return Setting(servo, standard_plant(robot, wiring, payload=1.0), trajectory)

@@ -171,7 +171,7 @@ class LoopJob(Job):
         from appell.hardware.loop.control_loop import Loop
 
         clock, servo = VirtualClock(), self.setting.servo
-        cabinet = SimulatedCabinet(self.setting.model, clock, servo.wiring.start, seed=1)
+        cabinet = SimulatedCabinet(self.setting.model, clock, self.setting.model.wiring.start, seed=1)
         loop = Loop(cabinet, servo, clock, log=folder / "x.log")
         for k in range(20_000):
             if k == 25:
@@ -261,7 +261,7 @@ class CabinetJob(Job):
         from appell.hardware.cabinet.server import serve
         from appell.hardware.cabinet.simulated import SimulatedCabinet
 
-        model, start = self.setting.model, self.setting.servo.wiring.start
+        model, start = self.setting.model, self.setting.model.wiring.start
         serve(lambda clock: SimulatedCabinet(model, clock, start), folder / "page", folder / log, seconds)
 
     def work(self, folder: Path, progress: np.ndarray) -> None:

@@ -11,15 +11,19 @@ import numpy as np
 
 from appell.control.laws import Law
 from appell.errors import SimulationError
-from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.cabinet.signals import cabinet_info
+from appell.hardware.cabinet.simulated import SimulatedCabinet, standard_plant
+from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.defaults import standard_servo
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.servo import Servo
-from appell.hardware.loop.task import run_task, standard_guard, standard_plant, standard_servo
+from appell.hardware.loop.task import run_task
 from appell.motion import Path, Ramp, Record, Spline
 
 FREQUENCY = {"point-to-point": 8.0}  # 1/s; a jump of half a radian with poles at -20/s would be too fast for the arm
+CABINET_SETTINGS = {"stop_damping": 25.0, "velocity": 3.0, "following": 0.05}  # of the PUMA's cabinet: 1/s, rad/s, rad
 HOLD = 3.0  # s at the end of a motion with a load
 FOLLOWING_LIMIT = 0.5  # rad: following error at which a printed law is stopped, ten times the standard limit
 DISPLACEMENT = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])  # rad
@@ -60,14 +64,15 @@ def cabinet_run(
     SimulationError
         If the loop stops the motion.
     """
-    servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
-    if printed is not None:
-        guard = replace(standard_guard(robot, servo.wiring), following=FOLLOWING_LIMIT)
-        servo = Servo(replace(servo.design, law=printed), servo.wiring, guard)
-    period = servo.design.period
-    cabinet = SimulatedCabinet(
-        standard_plant(robot, servo.wiring, payload), clock, servo.wiring.start if start is None else start
+    wiring, clock = wiring_of(robot), VirtualClock()
+    servo = standard_servo(
+        robot, cabinet_info(wiring), law=law, frequency=FREQUENCY.get(law, 20.0), start=wiring.start, **CABINET_SETTINGS
     )
+    if printed is not None:
+        guard = replace(servo.guard, following=FOLLOWING_LIMIT)
+        servo = Servo(replace(servo.design, law=printed), servo.info, guard)
+    period = servo.design.period
+    cabinet = SimulatedCabinet(standard_plant(robot, wiring, payload), clock, wiring.start if start is None else start)
 
     def reference(q: np.ndarray) -> Reference:
         trajectory = motion(q)

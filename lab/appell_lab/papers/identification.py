@@ -116,7 +116,7 @@ def run(page: Page) -> None:
     page.note(f"{base}; gravity is along the first axis. The first ten:")
     page.note("\n".join(base.describe().splitlines()[2:12]))
     motion, other = _excitation(page, model)
-    rig = Rig(puma, model.system, period=PERIOD)
+    rig = Rig(puma, model.system, period=PERIOD, stop_damping=25.0)
     data, rest = _measured(rig, motion, other, STANDARD, 1)
     law = TrackingLaw.along(model, motion, PERIOD)
     loop = SimulatedLoop(law, np.round(data.t / PERIOD).astype(int), hold=True)

@@ -3,7 +3,8 @@
     controller = Controller(design)
     tau = controller(q, v, reference)          reference = (q_d, v_d, a_d), of shape (3, n)
 
-The integral of the error and the last torque are its state between calls; `reset` clears them.
+Its memory between calls is that of the law, such as the integral of the error, and the last torque; `reset` restores
+its initial values. Parameters of the law are arguments of the compiled step and may change between calls.
 
 The same step as C99 code, with bit-identical results:
 
@@ -21,24 +22,36 @@ from appell.compile.c.signature import identifier
 from appell.compile.c.source import CSource, StepMemory, c_step
 from appell.compile.function import Function
 from appell.control.design import Design
-
-STATE = {  # input -> output that is its next value
-    "integral": "integral_next",
-    "before": "tau",
-}
+from appell.control.traced_law import TracedLaw
+from appell.errors import ArgumentError
 
 
 def control_function(design: Design) -> Function:
     """Return one control step as a compiled function.
 
-    (q, v, reference, integral, before) -> (tau, integral_next, demand)
-    """
-    n = design.model.nv
-    inputs = {"q": design.model.nq, "v": n, "reference": (3, n), "integral": n, "before": design.model.nu}
+    (q, v, reference, time, sensors, parameters, memory) -> (tau, memory of the next step, demand)
 
-    def body(q, v, reference, integral, before):
-        step = design.step(q, v, reference, integral, before)
-        return {"tau": step.tau, "integral_next": step.integral, "demand": step.demand}
+    Sensors, parameters and blocks of the memory are arguments of their names, the blocks of the next step results with
+    "_next"; the laws of joints have neither a time, sensors nor parameters.
+    """
+    n, memory, parameters = design.model.nv, design.memory, design.parameter_blocks
+    inputs = {"q": design.model.nq, "v": n, "reference": (3, n)}
+    inputs |= {"time": ()} if isinstance(design.law, TracedLaw) else {}
+    inputs |= {**design.sensors, **parameters.sizes, **memory.sizes}
+
+    def body(*values):
+        given = dict(zip(inputs, values, strict=True))
+        step = design.step(
+            given["q"],
+            given["v"],
+            given["reference"],
+            [x for name in memory.at for x in given[name]],
+            time=given.get("time", 0.0),
+            sensors={name: given[name] for name in design.sensors},
+            parameters=[x for name in parameters.at for x in given[name]],
+        )
+        carried = {f"{name}_next": block for name, block in memory.named(step.memory).items() if name != "before"}
+        return {"tau": step.tau, **carried, "demand": step.demand}
 
     doc = f"One step of the law '{design.law.name}'."
     return Function.of("control_step", inputs, body, doc, design.model.owner)
@@ -63,14 +76,30 @@ class Controller:
         self.design = design
         self.function = control_function(design)
         self._bound: Any = self.function.bind()
+        self._carried = [
+            (getattr(self._bound, name), getattr(self._bound, "tau" if name == "before" else f"{name}_next"))
+            for name in design.memory.at
+        ]
+        self.parameters: dict[str, np.ndarray] = {}  # may change between two steps
+        for name, values in design.parameter_blocks.named(design.parameter_blocks.start).items():
+            self.parameters[name] = getattr(self._bound, name)
+            self.parameters[name][:] = values
+        self._is_traced, self._sensors = isinstance(design.law, TracedLaw), design.sensors
+        self.reset()
 
     def reset(self, tau=None) -> None:
-        """Set the integral to zero and the last torque to `tau` (None: zero), in N m or N."""
-        self._bound.integral[:] = 0.0
+        """Set the memory to its initial values and the last torque to `tau` (None: zero), in N m or N."""
+        for (_, after), start in zip(self._carried, self.design.memory.split(self.design.memory.start), strict=True):
+            after[:] = start
         self._bound.tau[:] = 0.0 if tau is None else tau
-        self._bound.integral_next[:] = 0.0
 
-    def __call__(self, q, v, reference) -> np.ndarray:
+    @property
+    def memory(self) -> dict[str, np.ndarray]:
+        """Arrays of the law's memory after the last step, by name; assign to their elements to change them."""
+        names = [name for name in self.design.memory.at if name != "before"]
+        return {name: getattr(self._bound, f"{name}_next") for name in names}
+
+    def __call__(self, q, v, reference, *, time: float = 0.0, **sensors: Any) -> np.ndarray:
         """Return the torque for the next period.
 
         Parameters
@@ -79,6 +108,10 @@ class Controller:
         v : array_like, shape (nv,)
         reference : array_like, shape (3, nv)
             Desired position, velocity and acceleration of the controlled coordinates.
+        time : float
+            In s, for laws that depend on it.
+        **sensors : array_like
+            The further measurements of the law, by name.
 
         Returns
         -------
@@ -87,13 +120,28 @@ class Controller:
         """
         bound = self._bound
         bound.q[:], bound.v[:], bound.reference[:] = q, v, reference
-        bound.before[:], bound.integral[:] = bound.tau, bound.integral_next
+        for array, after in self._carried:
+            array[:] = after
+        if self._is_traced:
+            bound.time[...] = time
+        if sensors or self._sensors:
+            self._sense(sensors)
         bound()
         return bound.tau
 
+    def _sense(self, measured: dict[str, Any]) -> None:
+        for name in {**self._sensors, **measured}:
+            if name not in measured or name not in self._sensors:
+                raise ArgumentError(
+                    f"sensor '{name}' of law '{self.design.law.name}' is {'un' if name in measured else 'not '}"
+                    f"{'known' if name in measured else 'given'}.",
+                    expected=f"the sensors {', '.join(self._sensors) or '(none)'}, as keyword arguments",
+                )
+            getattr(self._bound, name)[:] = measured[name]
+
     @property
     def integral(self) -> np.ndarray:
-        """Integral of the error, of shape (nv,), in rad s or m s."""
+        """Integral of the error, of shape (nv,), in rad s or m s, of a law of joints."""
         return self._bound.integral_next.copy()
 
     def continuous(self, trajectory: Callable) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
@@ -101,11 +149,17 @@ class Controller:
 
         `trajectory(t)` returns the reference (q_d, v_d, a_d).
         """
-        function, model = self.function, self.design.model
-        integral, before = np.zeros(model.nv), np.zeros(model.nu)
+        memory, others = self.design.memory, self.design.parameter_blocks
+        if self._sensors:
+            raise ArgumentError(f"law '{self.design.law.name}' has sensors, which are not available in simulate.")
+        given = {**memory.named(memory.start), **others.named(others.start)}
+        timed = [0.0] if self._is_traced else []
+        fixed = [*timed, *(given[name] for name in (*others.at, *memory.at))]
 
         def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return function(q, v, np.array(trajectory(t)), integral, before)[2]
+            if timed:
+                fixed[0] = t
+            return self.function(q, v, np.array(trajectory(t)), *fixed)[-1]
 
         return torque
 
@@ -113,4 +167,6 @@ class Controller:
 def control_code(design: Design, name: str | None, dtype: Any) -> CSource:
     """Return the control step of a design as C99; `name` is by default the name of the model followed by _control."""
     name = identifier(f"{design.model.name}_control") if name is None else name
-    return c_step(control_function(design), StepMemory(STATE, {}, given=("tau",)), name, dtype)
+    memory = design.memory
+    carried = {block: "tau" if block == "before" else f"{block}_next" for block in memory.at}
+    return c_step(control_function(design), StepMemory(carried, memory.named(memory.start), ("tau",)), name, dtype)

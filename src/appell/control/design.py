@@ -21,20 +21,23 @@ forward at the desired velocity, with a smooth change of sign; at the measured v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, clamp, select
+from appell.algebra.scalar import Scalar, clamp, is_number, select
+from appell.compile.tape.traced_array import traced_array
 from appell.control.axes import PerAxis, controllable, controlled_indices, per_axis
+from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
 from appell.control.gains import Gains
 from appell.control.laws import feedback, find_law
 from appell.control.rollout_laws import design_law
-from appell.errors import ArgumentError, Hint
+from appell.control.traced_law import LawState, TracedLaw, resolved
+from appell.errors import ArgumentError, Hint, unknown_name
 from appell.model.system import System
 from appell.simulation.rollouts.laws import KernelLaw
 
@@ -46,11 +49,12 @@ FRICTION_WIDTH = 0.02  # rad/s or m/s; speed within which the feed-forward of dr
 
 @dataclass(frozen=True)
 class ControlStep:
-    """The result of one control step: torques at the actuators, the integral along the coordinates."""
+    """The result of one control step: torques at the actuators, and the memory in the order of `design.memory`."""
 
     tau: list[Scalar]
-    integral: list[Scalar]
+    memory: list[Scalar]
     demand: list[Scalar]  # τ*, before limits
+    contact: Scalar = -1.0  # positive if the design's observer detects a contact
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,10 @@ class Design:
     ----------
     model : System
         The model that the controller uses.
-    gains : Gains
-    law : str or Law
-        A control law or its name; see `control.LAWS`.
+    gains : Gains, optional
+        Required by the laws of joints; other laws may derive their parameters from them.
+    law : str, Law or TracedLaw
+        A control law, the name of one of `control.LAWS`, or "module:name" of a law of your own.
     period : float
         Time between two control steps, in s.
     torque_limit : float or sequence, optional
@@ -80,6 +85,8 @@ class Design:
         Time, in periods, by which the model is evaluated ahead; ½ suits a torque that is held for a period.
     stop_damping, stop_holding : float
         Ks and κ of a stop, in 1/s.
+    parameters : mapping, optional
+        Values of the law's parameters that differ from its defaults, by name.
 
     Examples
     --------
@@ -90,8 +97,8 @@ class Design:
     """
 
     model: System
-    gains: Gains
-    law: Any = "tracking"  # a Law, or the name of one
+    gains: Gains | None = None
+    law: Any = "tracking"  # a Law or TracedLaw, or the name of one
     period: float = 1e-3  # s
     torque_limit: PerAxis = None  # N m or N; None: the limits of the model
     torque_rate: PerAxis = 1e9  # N m/s or N/s
@@ -99,12 +106,14 @@ class Design:
     ahead: float = 0.5  # periods
     stop_damping: float = 25.0  # Ks, 1/s
     stop_holding: float = 10.0  # κ, 1/s
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         set_field = object.__setattr__
         controllable(self.model)
         set_field(self, "law", find_law(self.law) if isinstance(self.law, str) else self.law)
-        set_field(self, "gains", self.gains.of(self.model))
+        if self.gains is not None:
+            set_field(self, "gains", self.gains.of(self.model))
         checked_period(self.period)
         if self.torque_limit is None:
             set_field(self, "torque_limit", self.model.limits.torque)
@@ -118,6 +127,24 @@ class Design:
                 f"stop_damping is {self.stop_damping:g}/s with a period of {self.period:g} s.",
                 expected="0 < stop_damping × period < 1",
             )
+        if isinstance(self.law, TracedLaw):
+            self._check_parameters()
+        else:
+            self._check_gains()
+
+    def _check_parameters(self) -> None:
+        known = self.law.parameters
+        if unknown := [name for name in self.parameters if name not in known]:
+            raise ArgumentError(unknown_name("parameter", unknown[0], known, f"law '{self.law.name}'"))
+        _ = self.memory, self.parameter_blocks
+
+    def _check_gains(self) -> None:
+        if self.parameters:
+            raise ArgumentError(
+                f"law '{self.law.name}' has gains instead of parameters.", expected="gains=, not parameters="
+            )
+        if self.gains is None:
+            raise ArgumentError(f"no gains are given for law '{self.law.name}'.", expected="Gains(kp, kd)")
         integrates = any(self.gains.ki)
         if integrates and not self.law.integral:
             raise ArgumentError(
@@ -135,18 +162,58 @@ class Design:
         """Return this law for `ap.rollout(..., law=design, reference=path)`."""
         return design_law(self, reference)
 
+    def sensing(self, **sensors: Callable) -> SensedDesign:
+        """Return the design with simulated sensors for `ap.rollout(..., law=design.sensing(wrench=function))`.
+
+        A function of (t, q, v) computes the measurements of a sensor over traced scalars.
+        """
+        return SensedDesign(self, sensors)
+
     @cached_property
     def parts(self) -> FrictionParts:
         """The equations of the model."""
         return FrictionParts(self.model)
+
+    @cached_property
+    def memory(self) -> Blocks:
+        """What is carried from step to step: blocks of the law, and the torque `before` of the previous step."""
+        law = self.law
+        if not isinstance(law, TracedLaw):
+            return Blocks(integral=self.model.nv, before=self.model.nu)
+        blocks = resolved(self, law.memory, "memory")
+        return Blocks(**blocks.named(blocks.start), before=self.model.nu)
+
+    @cached_property
+    def parameter_blocks(self) -> Blocks:
+        """The parameters of the law, with their values as initial values."""
+        law = self.law
+        if not isinstance(law, TracedLaw):
+            return Blocks()
+        blocks = resolved(self, {**law.parameters, **self.parameters}, "parameter")
+        for name in self.parameters:
+            default = law.parameters[name]
+            size = blocks.sizes[name]
+            if not callable(default) and np.size(default) not in (1, size):
+                raise ArgumentError(
+                    f"parameter '{name}' of law '{law.name}' has {size} numbers.", expected=f"{np.size(default)}"
+                )
+        return blocks
+
+    @property
+    def sensors(self) -> dict[str, int]:
+        """Sizes of the further measurements that the law uses, by name."""
+        return dict(getattr(self.law, "sensors", {}))
 
     def step(
         self,
         q: Sequence,
         v: Sequence,
         reference: Sequence[Sequence],
-        integral: Sequence,
-        before: Sequence,
+        memory: Sequence,
+        *,
+        time: Scalar = 0.0,
+        sensors: Mapping[str, Sequence] | None = None,
+        parameters: Sequence | None = None,
         stopping: Scalar = 0.0,
     ) -> ControlStep:
         """Compute (1) to (5) over abstract scalars.
@@ -157,32 +224,80 @@ class Design:
             Measured configuration (nq) and velocity (nv).
         reference : sequence
             q_d, v_d and a_d, of shape (3, nv).
-        integral : sequence
-            Integral of the error (nv).
-        before : sequence
-            Torque of the previous step (nu).
+        memory : sequence
+            Results of the previous step, in the order of `memory`; `memory.start` at first.
+        time : scalar
+            In s.
+        sensors : mapping, optional
+            Further measurements by name, with the sizes of `sensors`.
+        parameters : sequence, optional
+            Parameters of the law in the order of `parameter_blocks`; by default their values.
         stopping : scalar
             1 during a stop, 0 otherwise.
         """
-        demand = self._demand(q, v, reference, integral, stopping)
-        tau, total = [], []
+        blocks = self.memory.named(memory)
+        before = blocks.pop("before")
+        if isinstance(self.law, TracedLaw):
+            values = self.parameter_blocks.start.tolist() if parameters is None else parameters
+            demand, blocks = self._traced(q, v, reference, blocks, before, time, sensors or {}, values, stopping)
+            tau = self._limited(q, v, demand, before)
+        else:
+            demand = self._demand(q, v, reference, blocks["integral"], stopping)
+            tau = self._limited(q, v, demand, before)
+            blocks["integral"] = self._integrated(q, reference, blocks["integral"], tau, demand, stopping)
+        return ControlStep(tau, [*(x for block in blocks.values() for x in block), *tau], demand)
+
+    def _limited(self, q, v, demand, before) -> list[Scalar]:
+        """Return the torques within their limits, (2)."""
         actuators = self.model.actuators
         falling = any(actuator.no_load_speed is not None for actuator in actuators)
         speeds = self.parts.equations.actuator_rates(q, v) if falling else [0.0] * len(demand)
+        tau = []
         rows = zip(demand, before, self.torque_limit, self.torque_rate, actuators, speeds, strict=True)
         for desired, last, limit, rate, actuator, speed in rows:
             change = rate * self.period
             limited = actuator.limited(desired, speed, limit)
-            tau.append(clamp(limited, last - change, last + change))  # (2)
+            tau.append(clamp(limited, last - change, last + change))
+        return tau
+
+    def _integrated(self, q, reference, integral, tau, demand, stopping: Scalar) -> list[Scalar]:
+        """Return the integral of the error, (3)."""
         missing = [given - desired for given, desired in zip(tau, demand, strict=True)]
         missing = self.parts.equations.along_coordinates(q, missing)
         errors = zip(self._controlled(q), reference[0], integral, missing, self.integral_limit, strict=True)
+        total = []
         for position, target, sum_, lack, limit in errors:
             error = position - target
             saturated = lack * error  # > 0 where the error demands more torque than the limits allow
             grown = clamp(sum_ + self.period * error, -limit, limit)
-            total.append(select(stopping, sum_, select(saturated, sum_, grown)))  # (3)
-        return ControlStep(tau, total, demand)
+            total.append(select(stopping, sum_, select(saturated, sum_, grown)))
+        return total
+
+    def _traced(self, q, v, reference, blocks, before, time, sensors, parameters, stopping: Scalar):
+        """Return torques and memory of a traced law; during a stop, the torques of (5) and the same memory."""
+
+        def arrays(named: Mapping[str, Sequence]) -> dict[str, Any]:
+            return {name: traced_array(list(values)) for name, values in named.items()}
+
+        state = LawState(
+            *(traced_array(list(x)) for x in (q, v, *reference)),
+            time,
+            self.period,
+            arrays(blocks),
+            arrays(sensors),
+            arrays(self.parameter_blocks.named(parameters)),
+            traced_array(list(before)),
+            lambda rates: self._dry_friction(q, rates),
+        )
+        tau, changed = self.law.torques(self, state)
+        if is_number(stopping) and not stopping > 0.0:
+            return tau, changed
+        brake = self.parts.equations.tau(q, v, self._braking(q, v, reference), {})
+        kept = {
+            name: [select(stopping, old, new) for old, new in zip(blocks[name], values, strict=True)]
+            for name, values in changed.items()
+        }
+        return [select(stopping, slow, fast) for slow, fast in zip(brake, tau, strict=True)], kept
 
     def to_c(self, name: str | None = None, *, dtype: Any = np.float64) -> CSource:
         """Return one control step and its state as C99, bit-identical to `Controller`: to_c("arm").write("folder")."""
@@ -192,9 +307,7 @@ class Design:
 
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations
-        damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
-        rows = zip(self._controlled(q), v, reference[0], strict=True)
-        brake = [-damping * rate - stiffness * (x - target) for x, rate, target in rows]  # (5)
+        brake = self._braking(q, v, reference)
         given = feedback(law, self.gains, self._controlled(q), v, reference, integral)
         if law.model == "motion":
             dry = self._dry_friction(q, reference[1])
@@ -214,6 +327,12 @@ class Design:
             for force, extra in zip(model, pushed, strict=True)
         ]
 
+    def _braking(self, q, v, reference) -> list[Scalar]:
+        """Return u of a stop, (5)."""
+        damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
+        rows = zip(self._controlled(q), v, reference[0], strict=True)
+        return [-damping * rate - stiffness * (x - target) for x, rate, target in rows]
+
     def _controlled(self, q) -> list[Scalar]:
         """Return the controlled coordinates of q."""
         return [q[k] for k in controlled_indices(self.model)]
@@ -229,6 +348,18 @@ class Design:
             for friction, rate in zip(dry, rates, strict=True)
         ]
         return equations.drives_at_actuators(q, forces)
+
+
+@dataclass(frozen=True)
+class SensedDesign:
+    """A design and functions of (t, q, v) that simulate its further sensors, for rollouts."""
+
+    design: Design
+    sensors: Mapping[str, Callable]
+
+    def kernel_law(self, reference: Any) -> KernelLaw:
+        """Return this law for `ap.rollout(..., law=..., reference=path)`."""
+        return design_law(self.design, reference, self.sensors)
 
 
 def checked_period(period: float) -> float:

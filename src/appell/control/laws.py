@@ -13,11 +13,14 @@ Table 4 prints Kd q̇ in (3) and (4); this would brake every motion, so Kd ė is
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 
 from appell.algebra.scalar import Scalar
 from appell.control.gains import Gains
+from appell.control.traced_law import TracedLaw
 from appell.errors import ArgumentError, unknown_name
 
 
@@ -38,7 +41,7 @@ class Law:
         return Law, tuple(getattr(self, each.name) for each in fields(self))
 
 
-LAWS = {
+LAWS: dict[str, Law | TracedLaw] = {
     law.name: law
     for law in (
         Law("point-to-point", "motion", False, False, lambda e, v, de, a, s, kp, kd, ki: -(kd * v) - kp * e),  # (2)
@@ -52,11 +55,42 @@ LAWS = {
 }
 
 
-def find_law(name: str) -> Law:
-    """Return the control law of a name, or raise an ArgumentError that lists all names."""
+def find_law(name: str) -> Law | TracedLaw:
+    """Return the control law of a name, or "module:name" of a user's file in the current folder or on Python's path.
+
+    Raises
+    ------
+    ArgumentError
+        If the law does not exist; the message lists all names.
+    """
+    module, colon, member = name.partition(":")
+    if colon:
+        return _law_of_module(name, module, member)
     if name not in LAWS:
-        raise ArgumentError(unknown_name("control law", name, LAWS, "appell"))
+        raise ArgumentError(
+            unknown_name("control law", name, LAWS, "appell"),
+            hint="Write a law of your own as module:name, such as my_module:my_law.",
+        )
     return LAWS[name]
+
+
+def _law_of_module(text: str, module: str, member: str) -> Law | TracedLaw:
+    sys.path.insert(0, "")
+    try:
+        law = getattr(importlib.import_module(module.removesuffix(".py")), member)
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
+        raise ArgumentError(
+            f"control law '{text}' cannot be imported: {error}.",
+            expected="module:name, with a module in the current folder or on Python's path",
+        ) from error
+    finally:
+        sys.path.remove("")
+    if not isinstance(law, Law | TracedLaw):
+        raise ArgumentError(
+            f"'{text}' is a {type(law).__name__}, not a control law.",
+            expected="a function decorated with @ap.control.law()",
+        )
+    return law
 
 
 def feedback(law: Law, gains: Gains, q: Sequence, v: Sequence, reference: Sequence[Sequence], integral) -> list[Scalar]:

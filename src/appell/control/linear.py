@@ -21,6 +21,7 @@ from appell.control.axes import controlled_indices
 from appell.control.controller import Controller
 from appell.control.directions import directions, tangents
 from appell.control.friction_parts import smooth
+from appell.control.laws import Law
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, needed_package, unknown_name
 from appell.kinematics.assembly import recharted
@@ -243,6 +244,11 @@ def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSy
         A discrete system with the period of the controller. Its state is (e, ė), and ∫e for a law with integral action;
         its inputs are disturbance torques.
     """
+    if not isinstance(controller.design.law, Law):
+        raise ArgumentError(
+            f"law '{controller.design.law.name}' is not a law of joints, so its closed loop cannot be linearised here.",
+            expected="a law of joints, such as tracking or pd-gravity",
+        )
     design, q, n, before = controller.design, np.asarray(q, float), system.nv, np.zeros(system.nu)
     rest, target = np.zeros(n), np.stack([q[list(controlled_indices(system))], np.zeros(n), np.zeros(n)])
     slopes = controller.function.jacobian("q", "v", "integral")

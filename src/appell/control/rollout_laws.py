@@ -15,13 +15,14 @@ The translations of floating and planar joints depend on their rotations; their 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.algebra.scalar import Scalar, Vector, atan2, cos, dot, nearest, select, sin, sqrt
+from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError
 from appell.model.joints import Floating, Planar, Spherical
 from appell.model.system import System
@@ -36,17 +37,30 @@ FULL_ROTATION = 2.0 * math.pi  # rad
 Deviation = Any  # function (t, q) -> ξ
 
 
-def design_law(design: Design, reference: Any) -> KernelLaw:
-    """Return the law of a design; `reference` is a path, a function q, v, a = path(t), or a constant target."""
-    n, nu = design.model.nv, design.model.nu
-    sample = _sampled(design, reference)
+def design_law(design: Design, reference: Any, sensors: Mapping[str, Callable] | None = None) -> KernelLaw:
+    """Return the law of a design; `reference` is a path, a function q, v, a = path(t), or a constant target.
+
+    `sensors` are functions of (t, q, v) that compute the further measurements of the law, by name.
+    """
+    n, values = design.model.nv, design.parameter_blocks.start
+    sample, measured = _sampled(design, reference), sensors or {}
+    if missing := [name for name in design.sensors if name not in measured]:
+        raise ArgumentError(
+            f"law '{design.law.name}' needs the sensor '{missing[0]}', which the rollout does not have.",
+            expected="law=design.sensing(NAME=function), with a function of (t, q, v) over traced scalars",
+        )
+
+    def signal(t: np.ndarray) -> np.ndarray:
+        samples = sample(t)
+        return np.concatenate([samples, np.broadcast_to(values, (*samples.shape[:-1], len(values)))], axis=-1)
 
     def torque(t, q, v, memory, samples):
-        target = [samples[:n], samples[n : 2 * n], samples[2 * n :]]
-        step = design.step(q, v, target, memory[:n], memory[n:])
-        return step.tau, [*step.integral, *step.tau]
+        target = [samples[:n], samples[n : 2 * n], samples[2 * n : 3 * n]]
+        readings = {name: list(measured[name](t, traced_array(q), traced_array(v))) for name in design.sensors}
+        step = design.step(q, v, target, memory, time=t, sensors=readings, parameters=samples[3 * n :])
+        return step.tau, step.memory
 
-    return KernelLaw(design.law.name, torque, np.zeros(n + nu), 3 * n, sample, design.period)
+    return KernelLaw(design.law.name, torque, design.memory.start, 3 * n + len(values), signal, design.period)
 
 
 def _sampled(design: Design, reference: Any) -> Callable[[np.ndarray], np.ndarray]:

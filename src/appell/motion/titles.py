@@ -27,15 +27,16 @@ QUANTITIES = {
     "vd": "rad/s or m/s",
     "ad": "rad/s² or m/s²",
     "integral": "rad s or m s",
-    "gap": "rad or m",
+    "qm": "rad or m",
+    "vm": "rad/s or m/s",
+    "taum": "N m or N",
+    "faults": "1",
+    "home": "rad or m",
+    "qc": "rad or m",
+    "vc": "rad/s or m/s",
+    "tauc": "N m or N",
     "memory": "",  # of a law
     "impulse": "N s",
-    "code": "1",
-    "counts": "1",
-    "index_counts": "1",
-    "index_seen": "1",
-    "volts": "V",
-    "hot": "1",
 }
 SCALARS = {"t": "s", "energy": "J"}
 

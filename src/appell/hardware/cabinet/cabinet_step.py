@@ -9,8 +9,8 @@ from typing import Any
 
 from appell.algebra.scalar import Scalar, clamp, floor, maximum, nearest, select
 from appell.compile.function import Function
+from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
-from appell.hardware.cabinet.hardware import Blocks
 from appell.hardware.cabinet.plant import plant_blocks, plant_step
 from appell.hardware.cabinet.wiring import Channel, Wiring
 

@@ -26,8 +26,8 @@ from appell.algebra.scalar import Scalar, clamp, dot
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
 from appell.control.axes import per_axis
+from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
-from appell.hardware.cabinet.hardware import Blocks
 from appell.kinematics.assembly import close_loops
 from appell.kinematics.mechanisms import check_pose
 from appell.model.system import System

@@ -69,7 +69,7 @@ def serve(
             cabinet.bound.codes[:] = page.codes
             cabinet.last_write = page["beat"]
             cabinet.tool = int(page["tool"])
-            if cabinet.read(signals):
+            if cabinet.read_signals(signals):
                 page.publish(signals)
             page["enabled"], page["served"] = float(cabinet.enabled), clock.time
             if writer is not None:

@@ -23,8 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.hardware import signal_blocks
+from appell.hardware.cabinet.signals import SignalConverter, cabinet_info, signal_blocks
 from appell.hardware.cabinet.wiring import Wiring
+from appell.hardware.device import JointCommand, JointState
 
 MAGIC = 4.09e5  # first number of a page
 FIELDS = ("magic", "wiring", "sequence", "served", "enabled", "beat", "wanted", "cleared", "tool", "shutdown", "pid")
@@ -91,12 +92,14 @@ class SharedPage:
 
 
 class RemoteCabinet:
-    """The hardware interface to a cabinet in another process."""
+    """A cabinet in another process, as a device."""
 
     def __init__(self, wiring: Wiring, path: Path | None = None):
         self.wiring = wiring
         self.page = SharedPage(path or default_path(), wiring)
-        self._seen = 0.0
+        self.info, self.converter = cabinet_info(wiring), SignalConverter(wiring)
+        self.travel = self.converter.travel
+        self._seen, self._reading = 0.0, np.zeros(self.converter.layout.size)
 
     def open(self) -> None:
         """Wait for a new reading, and switch the outputs off."""
@@ -110,29 +113,32 @@ class RemoteCabinet:
             time.sleep(1e-3)
         self.disable()
 
-    def read(self, into: np.ndarray) -> bool:
-        """Fill `into` with the signals; return False if there is no new reading."""
-        page = self.page
+    def read(self, state: JointState) -> bool:
+        """Measure; return False if there is no new reading."""
+        page, into = self.page, self._reading
         for _ in range(READ_ATTEMPTS):
             before = page.numbers[2]
             if before % 2.0 == 0.0:
                 into[:] = page.signals
                 if page.numbers[2] == before:
                     fresh, self._seen = before != self._seen, before
+                    if fresh:
+                        self.converter.decode(into, state)
                     return bool(fresh)
         return False
 
-    def write(self, codes: np.ndarray) -> None:
-        """Write the codes of the output converters, and the heartbeat."""
-        self.page.codes[:] = codes
+    def write(self, command: JointCommand) -> None:
+        """Write the torques to the output converters, and the heartbeat."""
+        self.page.codes[:] = self.converter.encode(command)
         self.page.numbers[5] = monotonic()
 
     def write_tool(self, outputs: int) -> None:
         """Write the digital tool outputs, one bit each."""
         self.page["tool"] = outputs
 
-    def enable(self) -> None:
+    def enable(self, mode: str = "torque") -> None:
         """Request that the amplifiers are switched on and the brakes released."""
+        self.converter.enabled()
         self.page["beat"] = monotonic()
         self.page["wanted"] = 1.0
 
@@ -141,8 +147,13 @@ class RemoteCabinet:
         self.page["wanted"] = 0.0
 
     def clear(self) -> None:
-        """Request a reset of the watchdog."""
+        """Request a reset of the watchdog, and discard the calibration."""
         self.page["cleared"] += 1.0
+        self.converter.forget()
+
+    def home(self) -> np.ndarray:
+        """Determine the exact positions of the actuators from the index pulses that have passed."""
+        return self.converter.home()
 
     def close(self) -> None:
         """Switch the outputs off."""

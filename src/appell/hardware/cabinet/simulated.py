@@ -1,4 +1,4 @@
-"""A simulated cabinet: an implementation of the hardware interface with a simulated system.
+"""A simulated cabinet: a device with converters, encoders and potentiometers around a simulated system.
 
 It shares a clock with the loop that uses it. On every read, the system is simulated up to the present time, in steps of
 at most `step` seconds, with the codes that were last written. Its watchdog switches the amplifiers off and engages the
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
 from appell.errors import ArgumentError, check_number, unknown_name
 from appell.hardware.cabinet.cabinet_step import (
@@ -28,9 +29,12 @@ from appell.hardware.cabinet.cabinet_step import (
     quirk_blocks,
     state_blocks,
 )
-from appell.hardware.cabinet.hardware import Blocks, signal_blocks
+from appell.hardware.cabinet.plant import real_system
+from appell.hardware.cabinet.signals import SignalConverter, cabinet_info
+from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.clock import Clock
+from appell.hardware.device import JointCommand, JointState
 from appell.model.system import System
 
 CABINET_FAULTS = (
@@ -168,7 +172,7 @@ class CabinetModel:
 
 
 class SimulatedCabinet:
-    """A simulated cabinet with seeded imperfections and faults.
+    """A simulated cabinet with seeded imperfections and faults. It offers torque mode and measures positions.
 
     Parameters
     ----------
@@ -207,7 +211,9 @@ class SimulatedCabinet:
         check_number("the brake delay of a cabinet, in s,", brake_delay, least=0.0, most=MAX_HEARTBEAT_S)
         check_number("the step of a cabinet, in s,", step, least=0.0, most=MAX_HEARTBEAT_S, above=True)
         self.model, self.wiring, self.clock = model, model.wiring, clock
-        self.layout = signal_blocks(model.wiring.n)
+        self.info = cabinet_info(model.wiring, heartbeat)
+        self.converter = SignalConverter(model.wiring)
+        self.layout, self.travel = self.converter.layout, self.converter.travel
         self.faults = Faults() if faults is None else faults
         self.heartbeat, self.brake_delay, self.step = heartbeat, brake_delay, step
         self.rng = np.random.default_rng(seed)
@@ -216,7 +222,7 @@ class SimulatedCabinet:
         self.enabled, self.watchdog, self.tool = False, False, 0
         self.time = self.last_write = clock.now()
         self.disabled_at = -np.inf
-        self._signals = np.zeros(self.layout.size)
+        self._signals, self._reading = np.zeros(self.layout.size), np.zeros(self.layout.size)
         self._noise, self._drawn = np.zeros((NOISE_BLOCK, 2, self.wiring.n)), NOISE_BLOCK
         self._noisy = bool(imperfections.noise or imperfections.amplifier_noise)
         self._delayed: list[np.ndarray] = []
@@ -297,13 +303,20 @@ class SimulatedCabinet:
             noise[:, 1] = self.rng.normal(0.0, errors.amplifier_noise, noise[:, 1].shape) * full
         self._drawn = 0
 
-    # ---- the hardware interface
+    # ---- the device
 
     def open(self) -> None:
         """Switch the outputs off."""
         self.disable()
 
-    def read(self, into: np.ndarray) -> bool:
+    def read(self, state: JointState) -> bool:
+        """Simulate up to the present time and measure; return False if the reading is lost."""
+        arrived = self.read_signals(self._reading)
+        if arrived:
+            self.converter.decode(self._reading, state)
+        return arrived
+
+    def read_signals(self, into: np.ndarray) -> bool:
         """Simulate up to the present time and fill `into` with the signals; return False if the reading is lost."""
         now = self.clock.now()
         self.advance(now)
@@ -322,17 +335,18 @@ class SimulatedCabinet:
         into[:] = signals
         return True
 
-    def write(self, codes: np.ndarray) -> None:
-        """Write the codes of the output converters, and reset the time of the heartbeat."""
-        self.bound.codes[:] = codes
+    def write(self, command: JointCommand) -> None:
+        """Write the torques to the output converters, and reset the time of the heartbeat."""
+        self.bound.codes[:] = self.converter.encode(command)
         self.last_write = self.clock.now()
 
     def write_tool(self, outputs: int) -> None:
         """Write the digital tool outputs, one bit each."""
         self.tool = int(outputs) & (2**self.wiring.tool_outputs - 1)
 
-    def enable(self) -> None:
+    def enable(self, mode: str = "torque") -> None:
         """Switch the amplifiers on, unless there is no power or the watchdog has tripped."""
+        self.converter.enabled()
         self.enabled = self.faults.power(self.clock.now()) and not self.watchdog
         self.last_write = self.clock.now()
 
@@ -343,9 +357,48 @@ class SimulatedCabinet:
         self.enabled = False
 
     def clear(self) -> None:
-        """Reset the watchdog, on the command of a person."""
+        """Reset the watchdog and discard the calibration, on the command of a person."""
         self.watchdog = False
+        self.converter.forget()
+
+    def home(self) -> np.ndarray:
+        """Determine the exact positions of the actuators from the index pulses that have passed."""
+        return self.converter.home()
 
     def close(self) -> None:
         """Switch the outputs off."""
         self.disable()
+
+
+def standard_plant(system: System, wiring: Wiring, payload: float = 0.0) -> CabinetModel:
+    """Return the cabinet model of a system with stiction and, optionally, a payload in kg that its model lacks."""
+    return CabinetModel(real_system(system, payload), wiring)
+
+
+def standard_cabinet(
+    system: System,
+    clock: Clock,
+    *,
+    payload: float = 0.0,
+    faults: Faults | None = None,
+    seed: int = 0,
+    step: float = 1e-3,
+) -> SimulatedCabinet:
+    """Return the simulated cabinet of a system, with its standard wiring and imperfections.
+
+    Parameters
+    ----------
+    system : System
+    clock : Clock
+        The clock of the loop.
+    payload : float
+        Mass at the tool, in kg, that the model of the controller does not contain.
+    faults : Faults, optional
+    seed : int
+        Seed of imperfections and noise.
+    step : float
+        Largest integration step, in s.
+    """
+    wiring = wiring_of(system)
+    model = standard_plant(system, wiring, payload)
+    return SimulatedCabinet(model, clock, wiring.start, faults=faults, seed=seed, step=step)

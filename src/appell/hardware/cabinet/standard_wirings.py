@@ -76,7 +76,8 @@ def generic_wiring(system: System) -> Wiring:
             )
         )
     start = tuple(np.clip(system.start, *coordinate_ranges(system).T).tolist())
-    return Wiring(system.actuator_names, tuple(channels), start, f"the generic cabinet of {system.owner}")
+    name = f"the generic cabinet of {system.owner}"
+    return Wiring(system.actuator_names, tuple(channels), start, name, units=system.actuator_units)
 
 
 def _motor(actuator: Actuator, unit: str, torque: float) -> Actuator:

@@ -122,8 +122,10 @@ class Wiring:
     volts: float = 10.0
     tool_outputs: int = 2
     potentiometer_volts: float = 5.0
+    units: tuple[str, ...] = ()  # "rad" or "m" of every actuator; by default "rad"
 
     def __post_init__(self):
+        object.__setattr__(self, "units", self.units or ("rad",) * len(self.names))
         if len(self.names) != len(self.channels):
             raise ArgumentError(f"{len(self.channels)} channels are given for {len(self.names)} actuators.")
 

@@ -30,6 +30,20 @@ BRAKE_FACTOR = 2.0  # torque of the brakes over that of the actuators
 STABLE_STEP = 1.0  # largest integration step times the largest rate of decay by friction
 
 
+def arm_info(system: System, limits: WorkingLimits, heartbeat: float = 0.02, period: float = 1e-3) -> DeviceInfo:
+    """Return what a simulated arm declares."""
+    return DeviceInfo(
+        name=f"the simulated {system.name}",
+        actuators=system.actuator_names,
+        modes=MODES,
+        period=period,
+        heartbeat=heartbeat,
+        safe_state="brakes",
+        speed=tuple(limits.speed.tolist()),
+        torque=tuple(limits.torque.tolist()),
+    )
+
+
 class SimulatedArm:
     """An ideal simulated arm that measures q, v and tau of its actuators and offers all modes.
 
@@ -81,16 +95,7 @@ class SimulatedArm:
         start = np.clip(system.start, limits.lower, limits.upper) if q is None else np.asarray(q, float)
         plant.set_state(start)
         self._step = min(period, self._stable_step(start))
-        self.info = DeviceInfo(
-            name=f"the simulated {system.name}",
-            actuators=system.actuator_names,
-            modes=MODES,
-            period=period,
-            heartbeat=heartbeat,
-            safe_state="brakes",
-            speed=tuple(limits.speed.tolist()),
-            torque=tuple(limits.torque.tolist()),
-        )
+        self.info = arm_info(system, limits, heartbeat, period)
         self._dyn, self._at_joints = plant.parts.smooth, system.is_tree and system.nu == nq
         self._command, self._before = JointCommand(system.nu), np.zeros(system.nu)
         self._commanded_at = np.zeros(2)

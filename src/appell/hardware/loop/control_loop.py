@@ -2,49 +2,53 @@
 
     wait · read · servo · inspect · write · check the deadline · log
 
-A missing or non-finite reading is replaced by the prediction of the observer; after a missed deadline the last output
-is held. Both are tolerated a few times in a row, then the arm is stopped (see `supervisor`). Missed ticks are skipped,
-not executed later in a burst. The log contains all inputs and outputs of every tick, so that a run can be replayed bit
-by bit; the consequences of a missed deadline start with the next tick.
+A state that is missing, old or not finite is replaced by the prediction of the observer; after a missed deadline the
+last command is held. Both are tolerated a few times in a row, then the arm is stopped (see `supervisor`). Missed ticks
+are skipped, not executed later in a burst. The log contains all inputs and outputs of every tick, so that a run can be
+replayed bit by bit; the consequences of a missed deadline start with the next tick.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from appell.control.axes import axis_word
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.hardware import Hardware
 from appell.hardware.clock import Clock
+from appell.hardware.device import Device, JointCommand, JointState
+from appell.hardware.devices import check_device
 from appell.hardware.loop.journal import Journal
+from appell.hardware.loop.reasons import Snapshot, explain
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.servo import ALARMS, FRESH, PERIODS, STOPPING, Servo
-from appell.hardware.loop.startup import coarse_offset, coordinates_at, refined_offset
-from appell.hardware.loop.supervisor import Fault, Policy, State, Supervisor, Trigger, sentences
+from appell.hardware.loop.servo import FRESH, PERIODS, STOPPING, Servo, check_actuators, measured_indices
+from appell.hardware.loop.startup import coordinates_at
+from appell.hardware.loop.supervisor import DEVICE_FAULTS, Fault, Policy, State, Supervisor, Trigger
 
-_CABINET_FAULTS = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG
-RELEVANT_ALARMS = {  # state -> alarms that count in it
-    State.IDLE: _CABINET_FAULTS.value,
+_OF_DEVICE = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG | Fault.DRIVE | Fault.EMERGENCY_STOP
+RELEVANT_ALARMS = {  # state -> faults that count in it
+    State.IDLE: _OF_DEVICE.value,
     State.ARMED: (~Fault.FOLLOWING).value,
     State.RUNNING: (~Fault.NONE).value,
-    State.SAFE_STOP: (_CABINET_FAULTS | Fault.POTENTIOMETER).value,
-    State.FAULT: _CABINET_FAULTS.value,
+    State.SAFE_STOP: (_OF_DEVICE | Fault.SENSOR).value,
+    State.FAULT: _OF_DEVICE.value,
 }
-ALARM_BITS = tuple(fault.value for fault in ALARMS)
+ALARM_BITS = (Fault.POSITION.value, Fault.VELOCITY.value, Fault.FOLLOWING.value)
 
 
 class Loop:
-    """A servo that controls hardware at the times of a clock; commands are given between ticks.
+    """A servo that controls a device at the times of a clock; commands are given between ticks.
 
     Parameters
     ----------
-    hardware : Hardware
-        A real or simulated cabinet.
+    device : Device
+        A real or simulated robot.
     servo : Servo
-        The compiled control step for the wiring of the hardware.
+        The compiled control step for this kind of device.
     clock : Clock
-        The clock that gives the times of the ticks, `MonotonicClock` for real hardware.
+        The clock that gives the times of the ticks, `MonotonicClock` for a real robot.
     policy : Policy
         Tolerances before the arm is stopped.
     log : str or Path, optional
@@ -53,11 +57,10 @@ class Loop:
     Examples
     --------
     >>> import appell as ap
-    >>> hw, robot = ap.hardware, ap.load("puma")
-    >>> servo, clock = hw.standard_servo(robot), hw.VirtualClock()
-    >>> cabinet = hw.SimulatedCabinet(hw.standard_plant(robot, servo.wiring), clock, servo.wiring.start)
-    >>> loop = hw.Loop(cabinet, servo, clock)
-    >>> loop.run(25)  # reads the potentiometers
+    >>> hw, robot, clock = ap.hardware, ap.load("puma"), ap.hardware.VirtualClock()
+    >>> arm = hw.SimulatedArm(robot, clock)
+    >>> loop = hw.Loop(arm, hw.standard_servo(robot, arm.info), clock)
+    >>> loop.run(25)  # reads the state of the arm
     >>> loop.arm()
     >>> loop.state.name
     'ARMED'
@@ -65,32 +68,49 @@ class Loop:
 
     def __init__(
         self,
-        hardware: Hardware,
+        device: Device,
         servo: Servo,
         clock: Clock,
         policy: Policy = Policy(),  # noqa: B008 - frozen
         log: str | Path | None = None,
     ):
-        if hardware.wiring != servo.wiring:
-            hardware.wiring.check(servo.system)
-            raise ArgumentError(f"the servo was made for another wiring than that of {hardware.wiring.name}.")
-        self.hardware, self.servo, self.clock, self.period = hardware, servo, clock, servo.design.period
+        check_device(device, getattr(getattr(device, "info", None), "name", type(device).__name__))
+        info = device.info
+        check_actuators(info, servo.system.actuator_names)
+        for name in ("measures", "sensors", "resolution"):
+            if getattr(info, name) != getattr(servo.info, name):
+                raise ArgumentError(
+                    f"the servo was made for another device: {info.name} has {name} {getattr(info, name)}, the servo "
+                    f"{getattr(servo.info, name)}.",
+                    hint="Make the servo with the info of this device.",
+                )
+        policy = policy if policy.stop_time is not None else replace(policy, stop_time=servo.stop_time)
+        self.device, self.servo, self.clock, self.period = device, servo, clock, servo.design.period
         self.supervisor = Supervisor(policy, self.period)
-        n, nu = servo.system.nq, servo.wiring.n
-        self._tick = servo.new_bound()
-        self._signals = np.zeros(servo.layout.size)
+        n, nu = servo.system.nq, servo.system.nu
+        self._tick, self._n = servo.new_bound(), n
+        self._state, self._command = JointState(info), JointCommand(nu)
+        indices, numbers = measured_indices(info), self._state.numbers
+        self._indices = None if len(indices) == len(numbers) else indices
+        self._measured = numbers if self._indices is None else np.zeros(len(indices))
+        command = self._command
+        self._output = {"torque": command.tau, "position": command.q, "velocity": command.v}.get(
+            servo.mode, command.numbers[: 3 * nu]
+        )
+        if servo.mode == "impedance":
+            command.kp[:], command.kd[:] = self._gains = servo.impedance()
         self._rest = np.zeros((3, n))
-        self._zero = np.full(nu, servo.wiring.zero_code)
-        self._resolution = servo.wiring.column("resolution")
-        self._sum, self._n = np.zeros(nu), n
+        self._max_age = info.heartbeat + info.latency + policy.lost * self.period
+        self._home = np.zeros(nu) if hasattr(device, "home") else None
         self._forget_position()
         self._reference: Reference | None = None
-        self._stop_target: np.ndarray | None = None  # reference during a stop
-        self._started = 0
-        hardware.open()
+        self._stop_start: np.ndarray | None = None  # where a stop starts, of shape (2, n)
+        self._stop_target = np.zeros((3, n))
+        self._started, self._late, self._reading = 0, 0.0, ""
+        device.open()
         self.grid, self._origin = 0, clock.now()
-        self._last_time = self._origin
-        self.journal = None if log is None else Journal(Path(log), servo, policy, self._origin)
+        self._last_time, self._last_stamp = self._origin, -np.inf
+        self.journal = None if log is None else Journal(Path(log), servo, info, policy, self._origin, self._home)
 
     @property
     def state(self) -> State:
@@ -112,27 +132,36 @@ class Loop:
         """Estimated configuration of the system, of shape (nq,)."""
         return self._tick.memory_next[: self._n].copy()
 
+    @property
+    def sentence(self) -> str:
+        """The faults that have not been cleared, with joints, values, limits and remedies."""
+        return self.supervisor.sentence
+
     # ---- commands
 
     def arm(self) -> None:
-        """Determine the position from the potentiometers; the outputs stay off."""
+        """Determine the position of the system from the actuators; the drives stay off."""
         self.supervisor.expect(Trigger.ARM)
         needed = self.supervisor.policy.readings
         if self._readings < needed:
+            reason = f": {self.device.info.name} {self._reading}" if self._reading else ""
             raise ArgumentError(
-                f"the loop has read the potentiometers only {self._readings} times.",
-                expected=f"at least {needed} readings",
+                f"the loop has received only {self._readings} good states{reason}.",
+                expected=f"at least {needed} states",
+                hint="Run more ticks first, and check the device.",
             )
-        start = np.array(self.servo.wiring.start)
-        q = self._set_position(coarse_offset(self._sum, self._readings), start)
+        q = self._set_position(self._state.q, self.servo.system.start)
         self.servo.guard.check_start(self.servo.system, q)
+        self._reading = ""
         self.supervisor.execute(Trigger.ARM)
 
     def refine(self) -> None:
-        """Determine the exact position from the index pulses that have passed; see `startup.index_search`."""
+        """Take over the exact position that the device has found; see `startup.homing_motion`."""
         self.supervisor.expect(Trigger.REFINE)
-        exact = refined_offset(self.servo.wiring, self.servo.layout, self._signals, self._tick.offset)
-        self._set_position(exact, self.position)
+        if self._home is None:
+            raise ArgumentError(f"{self.device.info.name} knows its position exactly.", expected="a device with home()")
+        self._home[:] = self.device.home()  # type: ignore[attr-defined]
+        self._set_position(self._home, self.position)
         self.supervisor.execute(Trigger.REFINE)
 
     def start(self, reference: Reference) -> None:
@@ -144,10 +173,10 @@ class Loop:
             )
         guard = self.servo.guard
         bounds = (np.array(guard.lower), np.array(guard.upper), np.array(guard.velocity))
-        reference.check(self.position, *bounds, tracks=self.servo.design.law.tracks)
-        self._reference, self._started, self._stop_target = reference, self.grid, None
+        reference.check(self.position, *bounds, tracks=self.servo.tracks)
+        self._reference, self._started, self._stop_start = reference, self.grid, None
         self._reset_memory(self.position)
-        self.hardware.enable()
+        self.device.enable(self.servo.mode)
         self.supervisor.execute(Trigger.START)
 
     def stop(self) -> None:
@@ -164,15 +193,15 @@ class Loop:
         self.supervisor.expect(Trigger.CLEAR)
         if not by.strip():
             raise ArgumentError("the name of the person who clears the fault is missing.", expected="a name")
-        self.history.append(f"tick {self.grid}: {by} cleared: {sentences(self.fault)}")
-        self.hardware.clear()
+        self.history.append(f"tick {self.grid}: {by} cleared: {self.sentence}")
+        self.device.clear()
         self.supervisor.execute(Trigger.CLEAR)
         self._forget_position()
 
     def close(self) -> None:
         """Switch the outputs off and close the log."""
-        self.hardware.disable()
-        self.hardware.close()
+        self.device.disable()
+        self.device.close()
         if self.journal is not None:
             self.journal.close()
 
@@ -184,26 +213,41 @@ class Loop:
         supervisor.tick = self.grid
         scheduled = self._origin + self.grid * self.period
         woke = self.clock.wait_until(scheduled)
-        arrived = good = self.hardware.read(self._signals)
+        arrived = good = self.device.read(self._state)
+        if arrived:
+            if self._indices is not None:
+                np.take(self._state.numbers, self._indices, out=self._measured, mode="clip")
+            stamp = float(self._state.numbers[0])
+            good = stamp > self._last_stamp and woke - stamp <= self._max_age
+            if good:
+                self._last_stamp = stamp
+            else:
+                self._reading = self._stamp_problem(stamp, woke)
         reference = self._reference_now()
         self._servo(good, reference)
         if not tick.alarm <= 0.0:  # beyond a limit, or not a number
             good = self._inspect(good, reference)
         if not good or supervisor.lost:
-            self._react(supervisor.reading(good, missing=not arrived))
+            faults = supervisor.reading(good, missing=not arrived or bool(self._reading))
+            self._react(faults)
+            if good:
+                self._reading = ""
         if supervisor.state is State.SAFE_STOP:
             self._react(supervisor.stopping(float(tick.speed)))
-        if not supervisor.moving:
-            tick.codes[:] = self._zero
-        self.hardware.write(tick.codes)
+        if supervisor.moving:
+            self._output[:] = tick.command
+        else:
+            self._rest_command()
+        self.device.write(self._command)
         if supervisor.state is State.IDLE and good:
-            self._collect()
+            self._count_reading()
         done = self.clock.now()
         if missed := supervisor.deadline(done - scheduled):
-            supervisor.latch(missed)
+            self._late = done - scheduled
+            supervisor.latch(missed, self._explain)
         if self.journal is not None:
             head = (scheduled, self.grid, woke, done, supervisor.state, supervisor.word, supervisor.commands, arrived)
-            self.journal.write(head, self._signals, reference, tick)
+            self.journal.write(head, self._measured, reference, tick.memory_next, self._command)
         supervisor.commands = 0
         passed = int((done - self._origin) / self.period + 1e-6)
         self.grid = max(passed, self.grid) + 1
@@ -223,20 +267,40 @@ class Loop:
         return self._reference.samples[k] if k < len(self._reference.samples) else self._reference.end
 
     def _stopping_reference(self) -> np.ndarray:
-        """Return the reference of a stop: q_s of (5) in `control.design`, computed when the stop starts."""
-        if self._stop_target is None:
-            n, memory = self._n, self._tick.memory_next
-            self._stop_target = np.zeros((3, n))
-            self._stop_target[0] = memory[:n] + memory[n : 2 * n] / self.servo.design.stop_damping
-        return self._stop_target
+        """Return the reference of a stop: q_s of (5) in `control.design`, computed when the stop starts.
+
+        A device that closes the loop itself follows the motion that (5) would give, from the last reference.
+        """
+        n, target, damping = self._n, self._stop_target, self.servo.design.stop_damping
+        if self._stop_start is None:
+            self._stop_tick = self.grid
+            torque = self.servo.mode == "torque"
+            self._stop_start = (
+                self._tick.memory_next[: 2 * n].reshape(2, n) if torque else self._tick.reference[:2]
+            ).copy()
+            target[:] = 0.0
+            target[0] = self._stop_start[0] + self._stop_start[1] / damping
+        if self.servo.mode != "torque":
+            q, v = self._stop_start
+            decay = np.exp(-damping * self.period * (self.grid - self._stop_tick))
+            target[:] = q + v / damping * (1.0 - decay), decay * v, -damping * decay * v
+        return target
+
+    def _rest_command(self) -> None:
+        """Command no torque, at the measured position."""
+        self._tick.command[:] = 0.0
+        self._command.tau[:] = 0.0
+        if self.servo.mode != "torque":
+            self._command.v[:] = 0.0
+            self._command.q[:] = self._state.q
 
     def _servo(self, fresh: bool, reference: np.ndarray) -> None:
-        """Compute one control step, from the signals if they are fresh, otherwise from the prediction."""
+        """Compute one control step, from the state if it is fresh, otherwise from the prediction."""
         tick, switches = self._tick, self._tick.switches
         time = self._last_time + self.period
         if fresh:
-            tick.signals[:] = self._signals
-            time = float(self._signals[0])
+            tick.state[:] = self._measured
+            time = self._last_stamp
         tick.memory[:] = tick.memory_next
         tick.reference[:] = reference
         switches[FRESH] = 1.0 if fresh and self._placed else 0.0
@@ -246,61 +310,92 @@ class Loop:
         tick()
 
     def _inspect(self, good: bool, reference: np.ndarray) -> bool:
-        """Determine the faults behind an alarm; return whether the reading could be used."""
+        """Determine the faults behind an alarm; return whether the state could be used."""
         tick = self._tick
-        if tick.alarm != tick.alarm:  # not a number: repeat the step without this reading
+        if tick.alarm != tick.alarm:  # not a number: repeat the step without this state
             good = False
             tick.memory_next[:] = tick.memory
-            tick.signals[~np.isfinite(tick.signals)] = 0.0
+            tick.state[~np.isfinite(tick.state)] = 0.0
             self._last_time = self._time_before
             self._servo(False, reference)
         faults = 0
         if tick.alarm != tick.alarm:  # the model cannot be evaluated at the position of the arm
             faults = Fault.NOT_A_NUMBER.value
             tick.memory_next[:] = tick.memory
-        for bit, alarm in zip(ALARM_BITS, tick.alarms.tolist(), strict=True):
+        for bit, alarm in zip(ALARM_BITS, tick.alarms[:3].tolist(), strict=True):
             if alarm > 0.0:
                 faults |= bit
+        if tick.alarms[3] > 0.0:
+            words = [self._state.numbers[1], *self._state.faults]
+            reported = int(np.bitwise_or.reduce([int(word) for word in words if np.isfinite(word)]))
+            faults |= sum(fault.value for status, fault in DEVICE_FAULTS.items() if reported & status)
         self._react(faults & RELEVANT_ALARMS[self.supervisor.state])
         return good
 
     def _react(self, faults: int) -> None:
-        """Latch faults; start a stop in the same tick if they require one, and switch the outputs off at rest."""
+        """Latch faults; start a stop in the same tick if they require one, and switch the drives off at rest."""
         supervisor = self.supervisor
         if faults:
             before = supervisor.state
-            supervisor.latch(faults)
+            supervisor.latch(faults, self._explain)
             if before is State.RUNNING and supervisor.state is State.SAFE_STOP:
                 self._tick.switches[STOPPING] = 1.0
                 self._tick.reference[:] = self._stopping_reference()
                 self._tick()
         if not supervisor.moving and self._reference is not None:
             self._reference = None
-            self.hardware.disable()
+            self.device.disable()
+
+    def _stamp_problem(self, stamp: float, now: float) -> str:
+        if not stamp > self._last_stamp:
+            return f"sent a state with the stamp {stamp:.6g} s after one with {self._last_stamp:.6g} s"
+        return f"sent a state that is {now - stamp:.3g} s old, more than {self._max_age:.3g} s"
+
+    def _explain(self, fault: Fault) -> str:
+        n, system = self._n, self.servo.system
+        memory, state = self._tick.memory_next, self._state
+        return explain(
+            fault,
+            Snapshot(
+                system.coordinate_names,
+                system.coordinate_units,
+                system.actuator_names,
+                self.device.info.name,
+                self.servo.guard,
+                self.supervisor.policy,
+                self.period,
+                memory[:n],
+                memory[n : 2 * n],
+                self._tick.reference[0],
+                state.q,
+                state.faults,
+                self._late,
+                self._reading,
+                axis_word(system, "coordinate"),
+            ),
+        )
 
     # ---- position
 
-    def _collect(self) -> None:
-        """Add a reading of the potentiometers to their mean."""
-        wiring, at = self.servo.wiring, self.servo.layout.at
-        self._sum += wiring.position(self._signals[at["volts"]]) - self._by_counts()
-        self._readings += 1
+    def _count_reading(self) -> None:
+        """Count a state that can be used to determine the position."""
+        if np.isfinite(self._state.q).all():
+            self._readings += 1
+        else:
+            k = int(np.argmin(np.isfinite(self._state.q)))
+            self._reading = f"measured the position {self._state.q[k]} of '{self.device.info.actuators[k]}'"
 
-    def _by_counts(self) -> np.ndarray:
-        return (self._signals[self.servo.layout.at["counts"]] + 0.5) / self._resolution
-
-    def _set_position(self, offset: np.ndarray, near: np.ndarray) -> np.ndarray:
-        q = coordinates_at(self.servo.design.parts.smooth, self._by_counts() + offset, near)
-        self._tick.offset[:] = offset
+    def _set_position(self, theta: np.ndarray, near: np.ndarray) -> np.ndarray:
+        q = coordinates_at(self.servo.design.parts.smooth, theta, near)
         self._placed = True
         self._reset_memory(q)
         return q
 
     def _reset_memory(self, q: np.ndarray) -> None:
-        self._tick.memory_next[:] = 0.0
+        self._tick.memory_next[:] = self.servo.memory.start
         self._tick.memory_next[: len(q)] = q
 
     def _forget_position(self) -> None:
         """Discard the position; until the loop is armed, the system is assumed to be at its start."""
-        self._sum[:], self._readings, self._placed = 0.0, 0, False
-        self._reset_memory(np.array(self.servo.wiring.start))
+        self._readings, self._placed = 0, False
+        self._reset_memory(self.servo.system.start)

@@ -1,7 +1,7 @@
 """Records of a path that a control loop follows on a simulated cabinet, for identification.
 
-record    columns that the loop logged along the path: t, q_*, v_* (estimates), qd_*, vd_*, ad_*, code_*, and tau_*, the
-          commanded torques in N m or N at the actuators
+record    columns that the loop logged along the path: t, q_*, v_* (estimates), qd_*, vd_*, ad_*, and tau_*, the commanded
+          torques in N m or N at the actuators
 truth     true motion of the system at the same times: q_*, v_*, a_* (differences of v), and tau_*, the torques of the
           motors during the following period
 """
@@ -16,18 +16,20 @@ import numpy as np
 
 from appell.dynamics.moving import made_by, moving_dynamics
 from appell.errors import SimulationError
-from appell.hardware.cabinet.simulated import Imperfections, SimulatedCabinet
+from appell.hardware.cabinet.signals import cabinet_info
+from appell.hardware.cabinet.simulated import Imperfections, SimulatedCabinet, standard_plant
 from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.defaults import standard_servo
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.task import run_task, standard_plant, standard_servo
+from appell.hardware.loop.task import run_task
 from appell.model.system import System
 from appell.motion.path import Path
 from appell.motion.record import Record
 from appell.motion.titles import parse, record_names
 
-RECORDED_QUANTITIES = ("t", "q", "v", "qd", "vd", "ad", "code", "tau")
+RECORDED_QUANTITIES = ("t", "q", "v", "qd", "vd", "ad", "tau")
 DEFAULT_IMPERFECTIONS = Imperfections()
 
 
@@ -58,6 +60,8 @@ class Rig:
         Mass in kg at the tool that the model does not contain.
     bits : int, optional
         Resolution of the converters; by default that of the wiring.
+    stop_damping : float, optional
+        Damping of a safe stop in 1/s; by default that of `standard_servo`.
     """
 
     def __init__(
@@ -70,12 +74,21 @@ class Rig:
         period: float = 1e-3,
         payload: float = 0.0,
         bits: int | None = None,
+        stop_damping: float | None = None,
     ):
         wiring = wiring_of(system)
         wiring = wiring if bits is None else replace(wiring, bits=bits)
         self.system, self.about = system, made_by(moving_dynamics(system, "control"))
-        self.servo = standard_servo(system, law, frequency, period, wiring, model)
-        self.plant = standard_plant(system, wiring, payload)
+        self.wiring, self.plant = wiring, standard_plant(system, wiring, payload)
+        self.servo = standard_servo(
+            system,
+            cabinet_info(wiring),
+            law=law,
+            frequency=frequency,
+            period=period,
+            model=model,
+            stop_damping=stop_damping,
+        )
 
     def record(self, path: Path, seed: int = 0, imperfections: Imperfections = DEFAULT_IMPERFECTIONS) -> Recording:
         """Move to the start of the path, follow it, and return the log and the true motion along it.
@@ -94,7 +107,7 @@ class Rig:
         """
         clock, servo = VirtualClock(), self.servo
         cabinet = SimulatedCabinet(
-            self.plant, clock, servo.wiring.start, imperfections=imperfections, seed=seed, step=servo.design.period
+            self.plant, clock, self.wiring.start, imperfections=imperfections, seed=seed, step=servo.design.period
         )
         states: list[np.ndarray] = []
         rows = slice(0, 0)

@@ -1,34 +1,39 @@
 """Replay: run a loop again with the inputs that it logged, and compare the outputs bit by bit.
 
-The log contains the inputs of the loop: signals, times, commands and references. A replayer of the log replaces
-hardware and clock; a servo with the same tape must then write the same rows.
+The log contains the inputs of the loop: states of the device, times, commands and references. A replayer of the log
+replaces device and clock; a servo with the same tape must then write the same rows.
 """
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.hardware import PassiveHardware
+from appell.hardware.device import JointCommand, JointState
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.servo import Servo, measured_indices
 from appell.hardware.loop.supervisor import Policy, State, Trigger
 from appell.motion.record import Record
 
 
-class LogReplayer(PassiveHardware):
-    """Hardware and clock that return the signals and times of a log."""
+class LogReplayer:
+    """Device and clock that return the states and times of a log."""
 
     def __init__(self, log: Record, servo: Servo):
-        first = log.columns.index("time")
-        self.wiring, self.row = servo.wiring, -1
-        self._signals = log.data[:, first : first + servo.layout.size]
+        self._indices = measured_indices(servo.info)
+        first = log.columns.index("stamp")
+        self.info, self.row = replace(servo.info, **_declared(log)), -1
+        self._states = log.data[:, first : first + len(self._indices)]
         self._woke, self._done, self._fresh = (log[name].tolist() for name in ("woke", "done", "fresh"))
         self._origin = float(log.about["origin"])
+        if "home" in log.quantities:
+            self.home = lambda: log["home"][self.row + 1]  # the row of the next tick contains the result
 
     def wait_until(self, deadline: float) -> float:
         """Advance to the next row and return its time of waking up."""
@@ -39,10 +44,26 @@ class LogReplayer(PassiveHardware):
         """Return the logged time at the end of the tick."""
         return self._done[self.row] if self.row >= 0 else self._origin
 
-    def read(self, into: np.ndarray) -> bool:
-        """Fill `into` with the logged signals; return whether they were fresh."""
-        into[:] = self._signals[self.row]
+    def read(self, state: JointState) -> bool:
+        """Fill the state with the logged one; return whether it was new."""
+        state.numbers[self._indices] = self._states[self.row]
         return bool(self._fresh[self.row])
+
+    def open(self) -> None:
+        """Have no effect."""
+
+    def write(self, command: JointCommand) -> None:
+        """Have no effect."""
+
+    def enable(self, mode: str) -> None:
+        """Have no effect."""
+
+    disable = clear = close = open
+
+
+def _declared(log: Record) -> dict[str, Any]:
+    """Return what the logged device declared about times, which the loop uses."""
+    return {name: log.about["device"][name] for name in ("name", "heartbeat", "latency", "period")}
 
 
 def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
@@ -53,7 +74,7 @@ def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
     log : Record
         A log that a `Loop` wrote.
     servo : Servo
-        A servo with the design, wiring and guard of the logged run.
+        A servo with the design, device and guard of the logged run.
     path : Path, optional
         File of the new log; a temporary one by default.
 
@@ -65,7 +86,7 @@ def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
     if log.about["servo"] != servo.function.formula.digest:
         raise ArgumentError(
             f"the log was written by another servo (law '{log.about['law']}', robot '{log.about['robot']}').",
-            expected="a servo with the design, wiring and guard of the logged run",
+            expected="a servo with the design, device and guard of the logged run",
         )
     replayer = LogReplayer(log, servo)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,15 +1,23 @@
-"""The complete control step of a system as one compiled function, from signals to torques, codes and alarms.
+"""The complete control step of a system as one compiled function, from a joint state to a command and alarms.
 
-    θ_m = (counts + ½) / resolution + offset          an encoder rounds down                                   (1)
-    q⁻ = q̂ + dt v̂ + ½dt² a,  v⁻ = v̂ + dt a           q̂ = q⁻ + α Δq,  v̂ = v⁻ + β/dt Δq                         (2)
-    Δq = J⁻¹ (θ_m - θ(q⁻))                            one step of Newton's method; on an arm, q_m - q⁻          (3)
-    τ, ∫e = design.step(q̂, v̂, reference, …)                                                                  (4)
-    code = clamp(nearest(zero + τ / torque per code), codes within the torque limit)                           (5)
+    q⁻ = q̂ + dt v̂ + ½dt² a,  v⁻ = v̂ + dt a           q̂ = q⁻ + α Δq,  v̂ = v⁻ + β/dt Δq                         (1)
+    Δq = J⁻¹ (θ_m - θ(q⁻))                            one step of Newton's method; on an arm, q_m - q⁻          (2)
+    τ, memory = design.step(q̂, v̂, reference, …)                                                               (3)
+    command = resolution · nearest(τ / resolution)    if the device has a resolution                           (4)
 
-(2) is the observer that estimates the velocity from counts, with a double pole θ = exp(-bandwidth dt), α = 1 - θ² and β
-= (1 - θ)². Its input is the desired acceleration a. An alarm is the amount by which a coordinate or actuator exceeds a
-limit; it is positive if the limit is exceeded. A signal that is not a number makes all results NaN, and torques that
-are not numbers make the largest alarm NaN, so that a single comparison detects every problem.
+(1) is the observer that estimates the velocity of a device that measures positions only, with a double pole θ =
+exp(-bandwidth dt), α = 1 - θ² and β = (1 - θ)². Its input is the desired acceleration a. If the device measures
+velocities, q̂ and v̂ are the measurements, and (1) only predicts over missing states.
+
+(3) is torque mode. In the other modes the device closes the loop:
+
+    position    θ_c = θ(q_d)                                                                                   (5)
+    velocity    θ̇_c = J (v_d - Kp/Kd (q̂ - q_d))                                                                (6)
+    impedance   θ_c, θ̇_c = J v_d, τ_c = inverse dynamics of the reference, kp and kd = Kp and Kd times inertia   (7)
+
+An alarm is the amount by which a coordinate exceeds a limit, or a positive number if the device reports a fault; it is
+positive if something is wrong. A measurement that is not a number makes all results NaN, and torques that are not
+numbers make the largest alarm NaN, so that a single comparison detects every problem.
 """
 
 from __future__ import annotations
@@ -22,59 +30,84 @@ import numpy as np
 
 from appell.algebra.scalar import Scalar, clamp, maximum, nearest, select
 from appell.compile.function import Function
-from appell.control.axes import axis_word
+from appell.control.axes import axis_word, check_wirable
+from appell.control.blocks import Blocks
 from appell.control.design import Design
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.hardware import Blocks, signal_blocks
-from appell.hardware.cabinet.wiring import Wiring
-from appell.hardware.loop.supervisor import Fault, Guard
+from appell.hardware.device import DeviceInfo
+from appell.hardware.loop.supervisor import Guard
 
-ALARMS = (
-    Fault.POSITION,
-    Fault.VELOCITY,
-    Fault.FOLLOWING,
-    Fault.POTENTIOMETER,
-    Fault.TEMPERATURE,
-    Fault.POWER,
-    Fault.WATCHDOG,
-)
+ALARMS = ("position", "velocity", "following", "device")
 FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of periods since the last reading
 BELOW_ALL_ALARMS = 1e300  # subtracted from a finite sum, which then never is the largest alarm
-GAP_SMOOTHING = 0.1  # per tick, of the difference between encoder and potentiometer
+STOP_RESERVE = 1.5  # longest duration of a stop over its expected duration
+DETECTION_TIME_S = 0.05  # added to it, for the ticks at rest
 
 
 class Servo:
-    """The compiled control step of a design on a wiring, with the limits of a guard.
+    """The compiled control step of a design on a device, with the limits of a guard.
 
     Parameters
     ----------
     design : Design
-    wiring : Wiring
-        The wiring of the cabinet.
+    info : DeviceInfo
+        What the device declares.
     guard : Guard
         Limits of positions, velocities, errors and torques.
     observer : float
-        Bandwidth of the velocity observer, in 1/s.
+        Bandwidth of the velocity observer, in 1/s, for devices that do not measure velocities.
+    mode : str
+        Mode of the device: torque, position, velocity or impedance.
     """
 
-    def __init__(self, design: Design, wiring: Wiring, guard: Guard, observer: float = 300.0):
+    def __init__(self, design: Design, info: DeviceInfo, guard: Guard, observer: float = 300.0, mode: str = "torque"):
         self.system = system = design.model
-        wiring.check(system)
-        self.wiring, self.guard, self.observer = wiring, guard.of(system), observer
+        check_wirable(system)
+        check_actuators(info, system.actuator_names)
+        self.info, self.guard, self.observer, self.mode = info, guard.of(system), observer, mode
         self.design = replace(design, torque_limit=self.guard.torque)
-        self.layout = signal_blocks(wiring.n)
-        n, nu = system.nq, system.nu
-        self.memory = Blocks(q=n, v=n, integral=n, gap=nu, tau=nu)  # state between two steps
-        if not 0.0 < observer * design.period < 5.0:
-            raise ArgumentError(
-                f"the bandwidth of the observer is {observer:g}/s.", expected="0 < bandwidth × period < 5"
-            )
-        self._check_torque()
+        self.layout = state_blocks(info)
+        n = system.nq
+        of_law = design.memory.named(design.memory.start)
+        before = of_law.pop("before")
+        self.memory = Blocks(q=n, v=n, **of_law, tau=before)  # state between two steps
+        self._check(observer)
         self.function = self._function()
         self.bound: Any = self.function.bind()
 
-    def _check_torque(self) -> None:
-        for name, limit, most in zip(self.wiring.names, self.guard.torque, self.wiring.reachable_torque, strict=True):
+    @property
+    def tracks(self) -> bool:
+        """Whether the reference must be continuous and start at the position of the arm."""
+        return self.design.law.tracks or self.mode != "torque"
+
+    @property
+    def stop_time(self) -> float:
+        """Longest duration of a safe stop in s: until the fastest joint has slowed down to rest, with a reserve."""
+        slowing = np.log(max(self.guard.velocity) / 0.02) / self.design.stop_damping
+        return DETECTION_TIME_S + STOP_RESERVE * max(float(slowing), 0.1 / self.design.stop_damping)
+
+    def _check(self, observer: float) -> None:
+        if self.mode not in self.info.modes:
+            raise ArgumentError(
+                f"{self.info.name} has no mode '{self.mode}'.", expected=f"one of {', '.join(self.info.modes)}"
+            )
+        if not 0.0 < observer * self.design.period < 5.0:
+            raise ArgumentError(
+                f"the bandwidth of the observer is {observer:g}/s.", expected="0 < bandwidth × period < 5"
+            )
+        if "q" not in self.info.measures:
+            raise ArgumentError(f"{self.info.name} does not measure positions.", expected="a device that measures q")
+        for name, size in self.design.sensors.items():
+            if self.info.sensors.get(name) != size:
+                offered = ", ".join(f"{key} ({count})" for key, count in self.info.sensors.items()) or "none"
+                raise ArgumentError(
+                    f"law '{self.design.law.name}' needs the sensor '{name}' with {size} numbers; {self.info.name} has "
+                    f"{offered}.",
+                    expected="a device with this sensor",
+                )
+        for name, limit, most in zip(
+            self.info.actuators, self.guard.torque, self.info.torque or self.guard.torque, strict=True
+        ):
             if limit > most * (1.0 + 1e-12):
                 raise ArgumentError(
                     f"the torque limit of {axis_word(self.system, 'actuator')} '{name}' is {limit:g} N m or N.",
@@ -87,83 +120,131 @@ class Servo:
 
     def _function(self) -> Function:
         inputs = {
-            "signals": self.layout.size,
-            "offset": self.wiring.n,
+            "state": self.layout.size,
             "reference": (3, self.system.nq),
             "memory": self.memory.size,
             "switches": 3,
         }
         return Function.of("servo_step", inputs, self._body, "One control step.", self.system.owner)
 
-    def _body(self, signals, offset, reference, memory, switches) -> dict[str, Any]:
+    def _body(self, state, reference, memory, switches) -> dict[str, Any]:
         design, at = self.design, self.layout.at
-        q, v, integral, gap, before = self.memory.split(memory)
+        q, v, *of_law, before = self.memory.split(memory)
         fresh, stopping, dt = switches[FRESH], switches[STOPPING], switches[PERIODS] * design.period
-        resolution = self.wiring.column("resolution").tolist()
-        measured = [(c + 0.5) / r + o for c, r, o in zip(signals[at["counts"]], resolution, offset, strict=True)]  # (1)
         ahead = [select(stopping, -design.stop_damping * rate, a) for rate, a in zip(v, reference[2], strict=True)]
-        q, v = self._observe(q, v, measured, ahead, fresh, dt)
-        gap = self._gap(signals, q, gap, fresh)
-        step = design.step(q, v, reference, integral, before, stopping)  # (4)
-        alarms = self._alarms(signals, q, v, reference, gap)
-        finite = sum(step.demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
+        q, v = self._observe(q, v, state, ahead, fresh, dt)
+        remembered = [*(x for block in of_law for x in block), *before]
+        if self.mode == "torque":
+            sensors = {name: state[at[name]] for name in design.sensors}
+            step = design.step(
+                q, v, reference, remembered, time=state[at["stamp"]][0], sensors=sensors, stopping=stopping
+            )  # (3)
+            demand, after, command = step.demand, [*step.memory[: -len(before)], *step.tau], self._rounded(step.tau)
+        else:
+            command = self._joint_command(q, reference)
+            demand, after = command, remembered
+        alarms = self._alarms(state, q, v, reference)
+        finite = sum(demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
         return {
-            "memory_next": [*q, *v, *step.integral, *gap, *step.tau],
-            "codes": self._codes(step.tau),
+            "memory_next": [*q, *v, *after],
+            "command": command,
             "alarms": alarms,
             "alarm": reduce(maximum, [*alarms, finite]),
             "speed": reduce(maximum, [abs(rate) for rate in v]),
         }
 
-    def _observe(self, q, v, measured, ahead, fresh: Scalar, dt: Scalar):
-        """Compute (2) with the correction for one period; after missed readings only the prediction is longer."""
+    def _observe(self, q, v, state, ahead, fresh: Scalar, dt: Scalar):
+        """Compute (1) with the correction for one period; after missed readings only the prediction is longer."""
         theta = float(np.exp(-self.observer * self.design.period))
         alpha, beta = 1.0 - theta**2, (1.0 - theta) ** 2 / self.design.period
+        measured, equations = state[self.layout.at["q"]], self.design.parts.equations
         q = [x + dt * (rate + 0.5 * dt * acc) for x, rate, acc in zip(q, v, ahead, strict=True)]
         v = [rate + dt * acc for rate, acc in zip(v, ahead, strict=True)]
-        equations = self.design.parts.equations
         expected = equations.actuator_positions_near(q, measured)
-        innovation = equations.to_coordinates(q, [m - x for m, x in zip(measured, expected, strict=True)])  # (3)
+        innovation = equations.to_coordinates(q, [m - x for m, x in zip(measured, expected, strict=True)])  # (2)
         innovation = [select(fresh, x, 0.0) for x in innovation]
+        if "v" in self.info.measures:
+            q = [x + change for x, change in zip(q, innovation, strict=True)]
+            rates = equations.to_coordinates(q, state[self.layout.at["v"]])
+            return q, [select(fresh, rate, before) for rate, before in zip(rates, v, strict=True)]
         return (
             [x + alpha * change for x, change in zip(q, innovation, strict=True)],
             [rate + beta * change for rate, change in zip(v, innovation, strict=True)],
         )
 
-    def _gap(self, signals, q, gap, fresh: Scalar):
-        """Return encoder minus potentiometer position, low-pass filtered."""
-        span = ((self.wiring.column("upper") - self.wiring.column("lower")) / self.wiring.potentiometer_volts).tolist()
-        rows = zip(self.wiring.channels, span, signals[self.layout.at["volts"]], strict=True)
-        measured = [channel.lower + scale * volts for channel, scale, volts in rows]
-        theta = self.design.parts.equations.actuator_positions_near(q, measured)
-        rows = zip(theta, measured, gap, strict=True)
-        return [last + select(fresh, GAP_SMOOTHING * (x - position - last), 0.0) for x, position, last in rows]
+    def _rounded(self, tau) -> list[Scalar]:
+        """Return torques that the device can apply, (4), within the limit."""
+        if self.info.resolution is None:
+            return list(tau)
+        rows = zip(tau, self.info.resolution, self.guard.torque, strict=True)
+        steps = [(torque, size, float(np.floor(limit / size * (1.0 + 1e-15)))) for torque, size, limit in rows]
+        return [clamp(nearest((1.0 / size) * torque), -most, most) * size for torque, size, most in steps]
 
-    def _codes(self, tau) -> list[Scalar]:
-        low, high = self.wiring.code_bounds(self.guard.torque)
-        scale = (1.0 / self.wiring.torque_per_code).tolist()
-        rows = zip(tau, scale, low.tolist(), high.tolist(), strict=True)
-        return [
-            clamp(nearest(self.wiring.zero_code + k * torque), least, most) for torque, k, least, most in rows
-        ]  # (5)
+    def _joint_command(self, q, reference) -> list[Scalar]:
+        """Return the command (5) to (7) of a device that closes the loop: positions, velocities, torques, one block each."""
+        equations, gains = self.design.parts.equations, self.design.gains
+        target, rate, acceleration = reference
+        theta = equations.actuator_positions(target)
+        if self.mode == "position":
+            return theta
+        if self.mode == "velocity":
+            rows = zip(rate, q, target, gains.kp, gains.kd, strict=True)
+            rate = [v - (kp / kd if kd else 0.0) * (x - x_d) for v, x, x_d, kp, kd in rows]
+            return equations.actuator_rates(q, rate)
+        tau = equations.tau(target, rate, acceleration, {})
+        dry = self.design._dry_friction(target, rate)
+        limits = self.guard.torque
+        tau = [clamp(x + y, -most, most) for x, y, most in zip(tau, dry, limits, strict=True)]
+        return [*theta, *equations.actuator_rates(target, rate), *tau]
 
-    def _alarms(self, signals, q, v, reference, gap) -> list[Scalar]:
+    def impedance(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return kp and kd of impedance mode at the actuators: the gains times the inertia at the start."""
+        dyn, start = self.design.parts.smooth, self.system.start
+        inverse = np.linalg.pinv(np.atleast_2d(dyn.actuator_jacobian(start)))
+        gains = self.design.gains
+        assert gains is not None
+        inertia = np.diag(inverse.T @ dyn.mass_matrix(start) @ inverse)
+        if getattr(self.design.law, "model", "motion") != "motion":  # the gains are forces already
+            inertia = np.ones(self.system.nu)
+        most = np.abs(inverse.T)
+        most = most / most.sum(axis=1, keepdims=True)  # the coordinates that move an actuator, by their share
+        return inertia * (most @ np.array(gains.kp)), inertia * (most @ np.array(gains.kd))
+
+    def _alarms(self, state, q, v, reference) -> list[Scalar]:
         guard, at = self.guard, self.layout.at
         ranges = zip(q, guard.lower, guard.upper, strict=True)
         position = reduce(maximum, [abs(x - 0.5 * (low + high)) - 0.5 * (high - low) for x, low, high in ranges])
         velocity = reduce(maximum, [abs(x) - most for x, most in zip(v, guard.velocity, strict=True)])
         following: Scalar = -1.0
-        if self.design.law.tracks:
+        if self.tracks:
             rows = zip(q, reference[0], guard.following, strict=True)
             following = reduce(maximum, [abs(x - target) - most for x, target, most in rows])
-        disagreement = reduce(maximum, [abs(x) - most for x, most in zip(gap, guard.potentiometer, strict=True)])
-        hot = reduce(maximum, signals[at["hot"]]) - 0.5
-        return [
-            position,
-            velocity,
-            following,
-            disagreement,
-            hot,
-            0.5 - signals[at["power"]][0],
-            signals[at["hardware_fault"]][0] - 0.5,
-        ]
+        device = reduce(maximum, [*state[at["status"]], *state[at["faults"]]]) - 0.5
+        return [position, velocity, following, device]
+
+
+def state_blocks(info: DeviceInfo) -> Blocks:
+    """Return the layout of the numbers that a device measures, in the order of a `JointState`."""
+    n = len(info.actuators)
+    measured = {name: n for name in ("q", "v", "tau") if name in info.measures}
+    return Blocks(stamp=1, status=1, **measured, faults=n, **info.sensors)
+
+
+def measured_indices(info: DeviceInfo) -> np.ndarray:
+    """Return the indices of these numbers in a `JointState`."""
+    n = len(info.actuators)
+    blocks = Blocks(stamp=1, status=1, q=n, v=n, tau=n, faults=n, **info.sensors)
+    return np.concatenate([np.arange(blocks.size)[blocks.at[name]] for name in state_blocks(info).at])
+
+
+def check_actuators(info: DeviceInfo, names: tuple[str, ...]) -> None:
+    """Raise an ArgumentError unless a device has the actuators of a system, in their order."""
+    if info.actuators == names:
+        return
+    count = "" if len(info.actuators) == len(names) else f" ({len(info.actuators)} instead of {len(names)})"
+    different = [f"'{a}' for '{b}'" for a, b in zip(info.actuators, names, strict=False) if a != b]
+    raise ArgumentError(
+        f"{info.name} has the actuators {', '.join(info.actuators)}{count}{': ' if different else ''}"
+        f"{', '.join(different[:3])}.",
+        expected=f"the actuators of the robot, in their order: {', '.join(names)}",
+    )

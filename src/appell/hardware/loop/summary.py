@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
-from appell.hardware.loop.supervisor import Fault, State, sentences
+from appell.hardware.loop.reasons import Snapshot, explain
+from appell.hardware.loop.supervisor import Fault, Guard, Policy, State
 from appell.motion.record import Record
 from appell.show.plot.style import darker, label, legend_beside, line_style
 
@@ -35,7 +36,7 @@ def last_motion(log: Record) -> slice:
         raise DescriptionError("the log ends before its first complete row.", source=log.source)
     running = log["state"] == State.RUNNING
     if not running.any():
-        faults = sentences(Fault(int(log["fault"][-1])))
+        faults = fault_text(log)
         raise ArgumentError(f"the log contains no motion, because the loop was never in state RUNNING ({faults}).")
     end = int(np.flatnonzero(running)[-1]) + 1
     begin = end - int(np.argmin(running[:end][::-1])) if not running[:end].all() else 0
@@ -57,8 +58,42 @@ def summarize(log: Record) -> Summary:
         largest_torque=np.abs(log["tau"][rows]).max(axis=0),
         skipped=int((np.diff(ticks) - 1).sum()),
         latest=float((log["woke"] - log["t"]).max()),
-        fault=sentences(Fault(int(log["fault"][-1]))),
+        fault=fault_text(log),
     )
+
+
+def fault_text(log: Record) -> str:
+    """Return the latched faults at the end of a log, with joints, values, limits and remedies."""
+    words = log["fault"].astype(int)
+    if not words[-1]:
+        return "no fault"
+    about, texts = log.about, []
+    guard = Guard(**about["guard"])
+    policy = Policy(**about["policy"])
+    last_clear = int(np.flatnonzero(words == 0)[-1]) + 1 if (words == 0).any() else 0
+    before = 0
+    for row in range(last_clear, len(words)):
+        if new := int(words[row]) & ~before:
+            snapshot = Snapshot(
+                log.names("q"),
+                tuple(about["coordinate_units"]),
+                log.names("tau"),
+                about["device"]["name"],
+                guard,
+                policy,
+                about["period"],
+                log["q"][row],
+                log["v"][row],
+                log["qd"][row],
+                log["qm"][row],
+                log["faults"][row],
+                float(log["done"][row] - log["t"][row]),
+                "sent states with old stamps" if log["fresh"][row] and new & Fault.STALE else "",
+                about["axis"],
+            )
+            texts.append(explain(Fault(new), snapshot))
+            before |= new
+    return "; ".join(texts)
 
 
 def draw_run(figure: Any, log: Record) -> None:

@@ -14,6 +14,7 @@ access the hardware. Monitored limits (`Guard`) are one number per coordinate or
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
@@ -21,9 +22,10 @@ import numpy as np
 
 from appell.control.axes import PerAxis, axis_word, per_axis
 from appell.errors import ArgumentError, check_number
+from appell.hardware.device import Status
 from appell.model.system import System
 
-_AXES = {"velocity": "coordinate", "following": "coordinate", "potentiometer": "actuator", "torque": "actuator"}
+_AXES = {"velocity": "coordinate", "following": "coordinate", "torque": "actuator"}
 
 
 class State(IntEnum):
@@ -45,12 +47,14 @@ class Fault(IntFlag):
     FOLLOWING = 4
     DEADLINE = 8
     TEMPERATURE = 16
-    POTENTIOMETER = 32
+    SENSOR = 32
     STALE = 64
     NOT_A_NUMBER = 128
     POWER = 256
     WATCHDOG = 512
     STOP_TIMEOUT = 1024
+    DRIVE = 2048
+    EMERGENCY_STOP = 4096
 
 
 class Trigger(IntEnum):
@@ -70,12 +74,14 @@ class Trigger(IntEnum):
 
 DANGERS = (
     Fault.FOLLOWING  # the cause may be a sensor, a drive or an obstacle
-    | Fault.POTENTIOMETER
+    | Fault.SENSOR
     | Fault.STALE
     | Fault.NOT_A_NUMBER
     | Fault.POWER
     | Fault.WATCHDOG
     | Fault.STOP_TIMEOUT
+    | Fault.DRIVE
+    | Fault.EMERGENCY_STOP
 )
 SENTENCE = {
     Fault.POSITION: "a joint left its range",
@@ -83,12 +89,22 @@ SENTENCE = {
     Fault.FOLLOWING: "a joint did not follow its reference",
     Fault.DEADLINE: "too many consecutive deadlines were missed",
     Fault.TEMPERATURE: "a motor is too hot",
-    Fault.POTENTIOMETER: "encoder and potentiometer of a joint disagree, so one of them has failed",
-    Fault.STALE: "the cabinet sent no new reading for too long",
-    Fault.NOT_A_NUMBER: "the signals were not numbers for too long",
+    Fault.SENSOR: "a sensor has failed, because it disagrees with another one",
+    Fault.STALE: "the device sent no new state for too long",
+    Fault.NOT_A_NUMBER: "the measurements were not numbers for too long",
     Fault.POWER: "the power failed",
-    Fault.WATCHDOG: "the cabinet received no heartbeat from the loop and switched off",
+    Fault.WATCHDOG: "the device received no heartbeat from the loop and switched off",
     Fault.STOP_TIMEOUT: "the arm did not come to rest in time",
+    Fault.DRIVE: "a drive reports a fault",
+    Fault.EMERGENCY_STOP: "the emergency stop was pressed",
+}
+DEVICE_FAULTS = {  # bit of a device's status -> fault of the loop
+    Status.NO_POWER: Fault.POWER,
+    Status.EMERGENCY_STOP: Fault.EMERGENCY_STOP,
+    Status.DRIVE_FAULT: Fault.DRIVE,
+    Status.HOT: Fault.TEMPERATURE,
+    Status.SENSOR_FAULT: Fault.SENSOR,
+    Status.WATCHDOG: Fault.WATCHDOG,
 }
 TRANSITIONS: dict[tuple[State, Trigger], State] = {
     (State.IDLE, Trigger.ARM): State.ARMED,
@@ -121,15 +137,14 @@ def sentences(fault: Fault) -> str:
 class Guard:
     """Limits of a control loop.
 
-    The arm is stopped if a position, velocity or following error (of coordinates) or the difference between encoder and
-    potentiometer (of actuators) exceeds its limit; torques of actuators are limited to `torque`.
+    The arm is stopped if a position, velocity or following error of a coordinate exceeds its limit; torques of actuators
+    are limited to `torque`.
     """
 
     lower: PerAxis
     upper: PerAxis
     velocity: PerAxis = 3.0  # rad/s or m/s
     following: PerAxis = 0.05  # rad or m between reference and arm
-    potentiometer: PerAxis = 0.06  # rad or m between encoder and potentiometer
     torque: PerAxis = 100.0  # N m or N
 
     def of(self, system: System) -> Guard:
@@ -156,7 +171,7 @@ class Guard:
                 raise ArgumentError(
                     f"{axis_word(system, 'coordinate')} '{name}' is at {x:.4g}, outside its limits.",
                     expected=f"between {low:.4g} and {high:.4g}",
-                    hint="Move the arm by hand, or use wider limits.",
+                    hint="Move the arm by hand, or start from another configuration.",
                 )
 
 
@@ -166,13 +181,15 @@ class Policy:
 
     misses: int = 3  # consecutive missed deadlines
     lost: int = 5  # consecutive readings that were missing or not finite
-    stop_time: float = 0.35  # s, longest duration of a safe stop
+    stop_time: float | None = None  # s, longest duration of a safe stop; None: by the rule of `Servo.stop_time`
     rest_speed: float = 0.02  # rad/s or m/s, below which the arm counts as at rest
     rest_ticks: int = 10  # consecutive ticks at rest that end a safe stop
-    readings: int = 20  # of the potentiometers before the loop can be armed
+    readings: int = 20  # good states before the loop can be armed
 
     def __post_init__(self):
         for name, value in vars(self).items():
+            if name == "stop_time" and value is None:
+                continue
             check_number(
                 f"the policy's {name.replace('_', ' ')}", value, least=0.0, above=name not in ("misses", "lost")
             )
@@ -187,12 +204,18 @@ class Supervisor:
         self.tick = 0
         self.commands = 0  # commands since the last tick, one hexadecimal digit each
         self.history: list[str] = []
+        self.reasons: list[str] = []  # sentences of the latched faults
         self.lost = self._misses = self._resting = self._stopping_for = 0
 
     @property
     def fault(self) -> Fault:
         """Latched faults."""
         return Fault(self.word)
+
+    @property
+    def sentence(self) -> str:
+        """The latched faults as text."""
+        return "; ".join(self.reasons) or "no fault"
 
     @property
     def moving(self) -> bool:
@@ -205,7 +228,7 @@ class Supervisor:
         """Raise an ArgumentError unless the command is allowed in the current state."""
         if (self.state, trigger) not in TRANSITIONS:
             allowed = ", ".join(state.name for state, known in TRANSITIONS if known is trigger)
-            reason = f" ({sentences(self.fault)})" if self.word else ""
+            reason = f" ({self.sentence})" if self.word else ""
             raise ArgumentError(
                 f"the loop is in state {self.state.name}{reason} and cannot {trigger.name.lower()}.",
                 expected=f"state {allowed}",
@@ -217,20 +240,23 @@ class Supervisor:
         self.commands = 16 * self.commands + trigger
         if trigger is Trigger.CLEAR:
             self.word = 0
+            self.reasons.clear()
         if trigger is Trigger.START:
             self._misses = self._resting = self._stopping_for = 0
         self._change_state(trigger)
 
     # ---- events of a tick
 
-    def latch(self, faults: int) -> None:
-        """Add faults to the fault word, and change the state as they require."""
+    def latch(self, faults: int, explain: Callable[[Fault], str] | None = None) -> None:
+        """Add faults to the fault word, and change the state as they require; `explain` returns their sentences."""
         new = faults & ~self.word
         if not new and self.state is State.FAULT:
             return
         self.word |= faults
         if new:
-            self.history.append(f"tick {self.tick}: {sentences(Fault(new))}")
+            text = sentences(Fault(new)) if explain is None else explain(Fault(new))
+            self.reasons.append(text)
+            self.history.append(f"tick {self.tick}: {text}")
         self._change_state(Trigger.DANGER if faults & DANGERS.value else Trigger.TROUBLE)
 
     def reading(self, good: bool, missing: bool) -> int:
@@ -261,7 +287,7 @@ class Supervisor:
         if self._resting >= self.policy.rest_ticks:
             self._change_state(Trigger.DANGER if self.word else Trigger.RESTED)
             return 0
-        return Fault.STOP_TIMEOUT.value if self._stopping_for * self.period > self.policy.stop_time else 0
+        return Fault.STOP_TIMEOUT.value if self._stopping_for * self.period > (self.policy.stop_time or 0.0) else 0
 
     def _change_state(self, trigger: Trigger) -> None:
         before, self.state = self.state, TRANSITIONS[self.state, trigger]

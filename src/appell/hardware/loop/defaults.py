@@ -1,0 +1,219 @@
+"""Default settings of a control loop, by rules from the limits, the inertia and the ranges of a robot.
+
+range       the limits of the description (`WorkingLimits`), widened by 1 % of the range, at most 0.02 rad or m          (1)
+velocity    1.1 times the described speed of the actuator; without one, 3 rad/s or m/s                                   (2)
+following   the distance in 0.05 s at the limit of velocity; at least 0.05 rad or m, at most a quarter of the range     (3)
+torque      that of the device, and of the actuator                                                                     (4)
+gains       all poles of the error at -20/s, or at -0.1/period if that is slower; gains of laws that command torques are
+            scaled by the inertia of each coordinate, or such that half a radian demands the full torque                (5)
+stop        damping Ks at which 90 % of the torque suffices to brake all joints from half of their speed in half of all
+            poses, between 4/s and 25/s                                                                                 (6)
+motion      towards the middle of the range by at most 0.5 rad or m, and at most 20 % of the range, in 3 s; slower if
+            otherwise a joint would exceed half of its speed, or an actuator 80 % of its torque                         (7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from appell.control.axes import PerAxis, axis_word, controllable
+from appell.control.design import Design
+from appell.control.gains import Gains, critical
+from appell.control.laws import find_law
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError
+from appell.hardware.device import DeviceInfo
+from appell.hardware.devices.simulated import arm_info
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.supervisor import Guard
+from appell.model.system import System
+from appell.motion.paths.ramp import Ramp
+from appell.motion.paths.spline import Spline
+from appell.motion.working_limits import WorkingLimits, reachable_poses
+
+RANGE_MARGIN, MAX_RANGE_MARGIN = 0.01, 0.02  # fraction of the range; rad or m, (1)
+VELOCITY_MARGIN, UNKNOWN_VELOCITY = 1.1, 3.0  # over the described speed; rad/s or m/s, (2)
+FOLLOWING_TIME_S, MIN_FOLLOWING, FOLLOWING_SHARE = 0.05, 0.05, 0.25  # s; rad or m; fraction of the range, (3)
+FREQUENCY, PERIOD_SHARE = 20.0, 0.1  # 1/s; largest frequency times period, (5)
+MAX_ERROR = 0.5  # rad or m at which the law commands the full torque, (5)
+STOP_TORQUE, MIN_STOP_DAMPING, MAX_STOP_DAMPING = 0.9, 4.0, 25.0  # fraction of the torque; 1/s, (6)
+STOP_POSES = 50
+SPEED_SHARE, TORQUE_SHARE = 0.5, 0.8  # of the limits, used by the default motion, (7)
+MOTION_SAMPLES, SLOWER, MAX_SLOWING = 61, 1.25, 10.0
+REFERENCES = ("ramp", "spline", "target")
+
+
+def standard_servo(
+    system: System,
+    info: DeviceInfo | None = None,
+    *,
+    law: Any = "tracking-integral",
+    frequency: float | None = None,
+    period: float = 1e-3,
+    model: System | None = None,
+    mode: str = "torque",
+    stop_damping: float | None = None,
+    velocity: PerAxis = None,
+    following: PerAxis = None,
+    start: Any = None,
+) -> Servo:
+    """Return a servo with default gains and limits, by the rules (1) to (6).
+
+    Parameters
+    ----------
+    system : System
+        The system behind the device.
+    info : DeviceInfo, optional
+        What the device declares; by default that of a `SimulatedArm`.
+    law : str, Law or TracedLaw
+        A control law or its name; see `control.LAWS`.
+    frequency : float, optional
+        All poles of the error are at -frequency, in 1/s; by default (5).
+    period : float
+        In s.
+    model : System, optional
+        The model of the controller; by default the system itself.
+    mode : str
+        Mode of the device: torque, position, velocity or impedance.
+    stop_damping : float, optional
+        Ks of a safe stop, in 1/s; by default (6).
+    velocity, following : float or sequence, optional
+        Limits in rad/s or m/s, and rad or m; by default (2) and (3).
+    start : array_like, optional
+        Configuration whose inertia scales the gains of laws that command torques; by default `system.start`.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> servo = ap.hardware.standard_servo(ap.load("puma"), law="tracking", frequency=15.0)
+    >>> servo.design.law.name, servo.mode
+    ('tracking', 'torque')
+    """
+    known = find_law(law) if isinstance(law, str) else law
+    modelled = controllable(system) if model is None else controllable(model)
+    for kind in ("coordinate_names", "actuator_names"):
+        if getattr(system, kind) != getattr(modelled, kind):
+            raise ArgumentError(
+                f"the model has {kind.replace('_', ' ')} {', '.join(getattr(modelled, kind))}; {system.owner} has "
+                f"{', '.join(getattr(system, kind))}.",
+                expected="a description of the same system",
+            )
+    limits = WorkingLimits.of(system)
+    info = arm_info(system, limits) if info is None else info
+    guard = standard_guard(system, info, velocity=velocity, following=following)
+    frequency = min(FREQUENCY, PERIOD_SHARE / period) if frequency is None else frequency
+    gains = critical(frequency, period, integral=getattr(known, "integral", False))
+    torque = np.array(guard.torque)
+    dyn = Design(modelled, Gains(1.0, 1.0), "tracking", period, torque_limit=torque).parts.smooth
+    if getattr(known, "model", "motion") != "motion":
+        start = np.clip(system.start, limits.lower, limits.upper) if start is None else np.asarray(start, float)
+        inertia, reach = np.diag(dyn.mass_matrix(start)), np.abs(dyn.actuator_jacobian(start)).T @ torque
+        scale = np.maximum(inertia, reach / (MAX_ERROR * np.asarray(gains.kp)))
+        gains = Gains(*(tuple((gain * scale).tolist()) for gain in (gains.kp, gains.kd, gains.ki)))
+    stop_damping = standard_stop_damping(dyn, limits, torque) if stop_damping is None else stop_damping
+    design = Design(modelled, gains, known, period, torque, integral_limit=0.1, stop_damping=stop_damping)
+    return Servo(design, info, guard, mode=mode)
+
+
+def standard_guard(system: System, info: DeviceInfo, *, velocity: PerAxis = None, following: PerAxis = None) -> Guard:
+    """Return the limits (1) to (4) of a system on a device; given limits replace those of the rules."""
+    limits = WorkingLimits.of(system)
+    lower, upper = limits.lower, limits.upper
+    if info.lower is not None and info.upper is not None and not system.is_closed_form:
+        lower, upper = np.array(info.lower), np.array(info.upper)
+    margin = np.minimum(RANGE_MARGIN * (upper - lower), MAX_RANGE_MARGIN)
+    if velocity is None:
+        described = (
+            system.limits.speed if system.actuator_names == system.velocity_names else np.full(system.nv, np.inf)
+        )
+        known = (described > 0.0) & np.isfinite(described)
+        velocity = np.where(known, VELOCITY_MARGIN * np.where(known, described, 1.0), UNKNOWN_VELOCITY)
+    if following is None:
+        following = np.maximum(FOLLOWING_TIME_S * np.broadcast_to(velocity, lower.shape), MIN_FOLLOWING)
+        following = np.minimum(following, FOLLOWING_SHARE * (upper - lower))
+    torque = np.array(info.torque) if info.torque is not None else limits.torque
+    return Guard(lower - margin, upper + margin, velocity, following, torque.tolist())
+
+
+def standard_stop_damping(dyn: Dynamics, limits: WorkingLimits, torque: np.ndarray) -> float:
+    """Return Ks by rule (6)."""
+    poses = reachable_poses(limits.system)[0][:STOP_POSES]
+    rest = np.zeros_like(poses)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gravity = dyn.inverse_dynamics(poses, rest, rest)
+        demand = np.zeros_like(gravity)
+        for k, speed in enumerate(SPEED_SHARE * limits.velocity):
+            unit = rest.copy()
+            unit[:, k] = speed
+            demand += np.abs(dyn.inverse_dynamics(poses, rest, unit) - gravity)
+        possible = ((STOP_TORQUE * torque - np.abs(gravity)) / demand).min(axis=1)
+    possible = possible[np.isfinite(possible)]
+    damping = float(np.median(possible)) if possible.size else MAX_STOP_DAMPING
+    return min(max(damping, MIN_STOP_DAMPING), MAX_STOP_DAMPING)
+
+
+def standard_motion(servo: Servo, kind: str = "spline") -> Callable[[np.ndarray], Reference]:
+    """Return a function of the configuration: the default motion (7) from there.
+
+    Parameters
+    ----------
+    servo : Servo
+    kind : {"spline", "ramp", "target"}
+        A spline through three points, a ramp with constant speed, or a constant target for the point-to-point law.
+    """
+    system, guard, period = servo.system, servo.guard, servo.design.period
+    names, lower, upper = system.coordinate_names, np.array(guard.lower), np.array(guard.upper)
+    size = np.minimum(0.5 / (1.0 + np.arange(len(names)) // 3), 0.2 * (upper - lower))
+
+    def motion(q: np.ndarray) -> Reference:
+        displacement = np.where(0.5 * (lower + upper) > q, size, -size)
+        if kind == "target":
+            return Reference.hold(q + 0.4 * displacement, period, 2.0)
+        slowing = 1.0
+        while True:
+            path = _default_path(kind, q, displacement, slowing, names)
+            excess = _excess(servo, path)
+            if excess <= 1.0:
+                return Reference.sampled(path, period)
+            if slowing >= MAX_SLOWING:
+                _refuse(servo, path)
+                return Reference.sampled(path, period)
+            slowing *= min(max(SLOWER, excess), 2.0)
+
+    return motion
+
+
+def _default_path(kind: str, q: np.ndarray, displacement: np.ndarray, slowing: float, names: tuple[str, ...]) -> Any:
+    if kind == "ramp":
+        return Ramp(q, q + displacement, 0.8 / slowing, 3.0 / slowing**2, names=names)
+    points = [q, q + displacement, q + 0.3 * displacement, q + 0.8 * displacement]
+    return Spline([0.0, slowing, 2.0 * slowing, 3.0 * slowing], points, degree=5, names=names)
+
+
+def _excess(servo: Servo, path: Any) -> float:
+    """Return the largest speed or torque along a path, over the share of its limit that the default motion may use."""
+    q, v, a = path(np.linspace(0.0, path.duration, MOTION_SAMPLES))
+    tau = servo.design.parts.smooth.inverse_dynamics(q, v, a)
+    speed = np.abs(v).max(axis=0) / (SPEED_SHARE * np.array(servo.guard.velocity))
+    torque = np.abs(tau).max(axis=0) / (TORQUE_SHARE * np.array(servo.guard.torque))
+    return float(max(speed.max(), torque.max()))
+
+
+def _refuse(servo: Servo, path: Any) -> None:
+    """Raise an ArgumentError if an actuator cannot hold the system along a path."""
+    q = path(np.linspace(0.0, path.duration, MOTION_SAMPLES))[0]
+    tau = np.abs(servo.design.parts.smooth.inverse_dynamics(q, 0.0 * q, 0.0 * q)).max(axis=0)
+    limit = np.array(servo.guard.torque)
+    if (tau <= limit).all():
+        return
+    k = int(np.argmax(tau / limit))
+    raise ArgumentError(
+        f"{axis_word(servo.system, 'actuator')} '{servo.info.actuators[k]}' needs {tau[k]:.3g} N m or N to hold the "
+        f"arm along the default motion, more than its limit of {limit[k]:.3g}.",
+        expected="a motion whose torques are within the limits",
+        hint="Start from another configuration, pass another reference, or correct the torque limit.",
+    )
