@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -138,8 +139,12 @@ class MoteusMotors:
         if self._bus is None:
             raise DeviceError(f"device '{self.info.name}' is not open.", hint="Call open().")
         self._answered[:], self._asked, self._sent = False, True, self.clock.now()
-        for identifier, command in zip(self.ids, commands, strict=True):
-            self._bus.send(can_message(self.source << 8 | frames.REPLY_REQUESTED | identifier, command + frames.QUERY))
+        try:
+            for identifier, command in zip(self.ids, commands, strict=True):
+                head = self.source << 8 | frames.REPLY_REQUESTED | identifier
+                self._bus.send(can_message(head, command + frames.QUERY))
+        except Exception as error:  # python-can and its drivers raise many kinds of errors
+            raise DeviceError(f"device '{self.info.name}' cannot send to its motors: {error}.") from None
 
     def _receive(self, timeout: float) -> None:
         """Take all frames that have arrived."""
@@ -202,7 +207,8 @@ class MoteusMotors:
         """Stop all motors."""
         self._mode = ""
         if self._bus is not None:
-            self._send([frames.STOP] * len(self.ids))
+            with suppress(DeviceError):  # their watchdogs stop the motors
+                self._send([frames.STOP] * len(self.ids))
 
     clear = disable  # a stopped controller has no timeout and no fault
 

@@ -1,7 +1,7 @@
 """MuJoCo as the robot: a plant that is independent of the equations of appell.
 
 The model is the MJCF that `to_mjcf` writes for a system, or a user's MJCF file. Torques act on the joints directly:
-MuJoCo's own actuators are switched off. A wrench sensor measures, like a real one, what acts on its link and on all links
+MuJoCo's own actuators are switched off. A wrench sensor measures, like a real one, what acts on its link and on those
 beyond it, at the origin and in the axes of the frame: contact forces and weight, less inertia. Modes that need the
 torque for an acceleration are offered if every joint is an actuator.
 """

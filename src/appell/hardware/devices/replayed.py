@@ -20,7 +20,8 @@ class ReplayedLog:
     Parameters
     ----------
     system : System
-        The robot; the log must have the columns q of its actuators, and can have v and tau.
+        The robot; the log must have the columns q of its actuators, and can have v and tau. In the log of a control
+        loop, the measured positions, speeds and torques are used.
     clock : Clock
         The clock of the loop; the first row is at the time of `open`.
     log : str, Path or Record
@@ -44,18 +45,20 @@ class ReplayedLog:
     def __init__(self, system: System, clock: Clock, *, log: str | Path | Record, tolerance: float | None = None):
         record = log if isinstance(log, Record) else Record.read(log)
         names = tuple(system.actuator_names)
-        if "q" not in record.quantities:
+        titles = {"q": "qm", "v": "vm", "tau": "taum"} if "qm" in record.quantities else {k: k for k in ("q", "v", "tau")}
+        if titles["q"] not in record.quantities:
             raise ArgumentError(f"the log has no positions; its columns are {', '.join(record.columns[:20])}.")
         for name in names:
-            if name not in record.names("q"):
-                raise ArgumentError(unknown_name("actuator", name, record.names("q"), "the log"))
+            if name not in record.names(titles["q"]):
+                raise ArgumentError(unknown_name("actuator", name, record.names(titles["q"]), "the log"))
         if tolerance is not None and "tau" not in record.quantities:
             raise ArgumentError("the log has no torques to compare with.", hint="Omit the tolerance.")
         if len(record) == 0 or (np.diff(record.t) <= 0.0).any():
             raise ArgumentError("the times of the log do not increase.", expected="at least one row, increasing times")
-        measures = tuple(kind for kind in ("q", "v", "tau") if kind in record.quantities)
+        measures = tuple(kind for kind, title in titles.items() if title in record.quantities)
         self.clock, self.tolerance, self.record = clock, tolerance, record
-        self._t, self._blocks = record.t, {kind: record.block(kind, names) for kind in measures}
+        self._t, self._blocks = record.t, {kind: record.block(titles[kind], names) for kind in measures}
+        self._torques = record.block("tau", names) if tolerance is not None else None
         period = float(np.median(np.diff(record.t))) if len(record) > 1 else 1e-3
         self.info = DeviceInfo("replayed log", names, MODES, period, heartbeat=np.inf, measures=measures)
         self._origin, self._row, self._mode = clock.now(), -1, ""
@@ -77,9 +80,9 @@ class ReplayedLog:
 
     def write(self, command: JointCommand) -> None:
         """Compare the torques of a command with the recorded ones, if there is a tolerance."""
-        if self.tolerance is None or self._mode != "torque" or self._row < 0:
+        if self.tolerance is None or self._torques is None or self._mode != "torque" or self._row < 0:
             return
-        recorded = self._blocks["tau"][self._row]
+        recorded = self._torques[self._row]
         difference = np.abs(command.tau - recorded)
         if not (difference <= self.tolerance).all():
             k = int(np.nanargmax(np.where(np.isfinite(difference), difference, np.inf)))

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from appell.control.axes import axis_word
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
 from appell.hardware.device import Device, JointCommand, JointState
 from appell.hardware.devices import check_device
@@ -213,7 +213,11 @@ class Loop:
         supervisor.tick = self.grid
         scheduled = self._origin + self.grid * self.period
         woke = self.clock.wait_until(scheduled)
-        arrived = good = self.device.read(self._state)
+        try:
+            arrived = good = self.device.read(self._state)
+        except DeviceError as error:
+            arrived = good = False
+            self._reading = f"failed: {error.problem}"
         if arrived:
             if self._indices is not None:
                 np.take(self._state.numbers, self._indices, out=self._measured, mode="clip")
@@ -238,7 +242,10 @@ class Loop:
             self._output[:] = tick.command
         else:
             self._rest_command()
-        self.device.write(self._command)
+        try:
+            self.device.write(self._command)
+        except DeviceError as error:  # without commands, there will be no good state either
+            self._reading = f"failed: {error.problem}"
         if supervisor.state is State.IDLE and good:
             self._count_reading()
         done = self.clock.now()
