@@ -5,10 +5,10 @@ A drive turns the last command into a torque, from the measured q and v and the 
     torque       τ = τ_d                                impedance   τ = τ_d + kp (q_d - q) + kd (v_d - v)
     position     τ = F(ω² (q_d - q) + 2 ω (v_d - v))    velocity    τ = F(ω (v_d - v))
 
-where F(a) is the torque for an acceleration a, ω = `SERVO_FREQUENCY`, and v_d in position mode is the difference of the
-last two commands over their time. Without a command for the heartbeat, after a
-command that is not finite, and until the first command after `enable`, the drives are in their safe state: no torque,
-or the position at which it began, which is held.
+where F(a) is the torque for an acceleration a, ω = `SERVO_FREQUENCY`, and v_d in position mode is the rate of the
+commands, filtered over `SPEED_FILTER_S`, so that commands which arrive late or together do not disturb it. Without a
+command for the heartbeat, after a command that is not finite, and until the first command after `enable`, the drives are
+in their safe state: no torque, or the position at which it began, which is held.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from appell.errors import ArgumentError, DeviceError, unknown_name
 from appell.hardware.device import DeviceInfo, JointCommand, Status
 
 SERVO_FREQUENCY = 100.0  # rad/s, bandwidth of the position and velocity modes
+SPEED_FILTER_S = 0.02  # time constant of the speed of positions
 USED = {"torque": ("tau",), "position": ("q",), "velocity": ("v",), "impedance": ("q", "v", "tau", "kp", "kd")}
 
 
@@ -79,8 +80,9 @@ class SimulatedDrives:
             return
         if self._first_pending:
             self._speed[:] = 0.0
-        elif elapsed > 0.0:
-            self._speed[:] = (command.q - self.command.q) / elapsed
+        else:
+            change = command.q - self.command.q - elapsed * self._speed
+            self._speed += change / max(SPEED_FILTER_S, elapsed)
         self.command.numbers[:] = command.numbers
         self._first_pending = False
 

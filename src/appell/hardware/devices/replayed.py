@@ -10,6 +10,7 @@ from appell.errors import ArgumentError, DeviceError, unknown_name
 from appell.hardware.clock import Clock
 from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState
 from appell.hardware.devices.drives import check_mode
+from appell.hardware.loop.journal import MEASURED
 from appell.model.system import System
 from appell.motion.record import Record
 
@@ -45,7 +46,8 @@ class ReplayedLog:
     def __init__(self, system: System, clock: Clock, *, log: str | Path | Record, tolerance: float | None = None):
         record = log if isinstance(log, Record) else Record.read(log)
         names = tuple(system.actuator_names)
-        titles = {"q": "qm", "v": "vm", "tau": "taum"} if "qm" in record.quantities else {k: k for k in ("q", "v", "tau")}
+        of_loop = "qm" in record.quantities
+        titles = {kind: MEASURED[kind] if of_loop else kind for kind in ("q", "v", "tau")}
         if titles["q"] not in record.quantities:
             raise ArgumentError(f"the log has no positions; its columns are {', '.join(record.columns[:20])}.")
         for name in names:

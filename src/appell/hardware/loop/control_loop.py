@@ -174,9 +174,11 @@ class Loop:
         guard = self.servo.guard
         bounds = (np.array(guard.lower), np.array(guard.upper), np.array(guard.velocity))
         reference.check(self.position, *bounds, tracks=self.servo.tracks)
-        self._reference, self._started, self._stop_start = reference, self.grid, None
         self._reset_memory(self.position)
         self.device.enable(self.servo.mode)
+        # preparing the reference and enabling the device may have taken longer than a period
+        self.grid = max(self.grid, int((self.clock.now() - self._origin) / self.period + 1e-6) + 1)
+        self._reference, self._started, self._stop_start = reference, self.grid, None
         self.supervisor.execute(Trigger.START)
 
     def stop(self) -> None:
