@@ -69,9 +69,9 @@ def test_a_robot_whose_process_is_killed_stops_the_loop_with_a_named_fault_and_a
     with in_process(device, clock, server) as process:
         clock = MonotonicClock()
         robot = make_device("rtde", ur5(), clock, port=server.address[1])
-        own = hw.standard_servo(ur5(), robot.info, period=2e-3, mode="position")
+        position_servo = hw.standard_servo(ur5(), robot.info, period=2e-3, mode="position")
         policy = hw.Policy(misses=500, lost=50)  # do not stop on a busy machine
-        loop = hw.Loop(robot, own, clock, policy, log=tmp_path / "x.log")
+        loop = hw.Loop(robot, position_servo, clock, policy, log=tmp_path / "x.log")
         running = 0
 
         def after_tick(loop):

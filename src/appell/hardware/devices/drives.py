@@ -7,7 +7,7 @@ A drive turns the last command into a torque, from the measured q and v and the 
 
 where F(a) is the torque for an acceleration a, ω = `SERVO_FREQUENCY`, and v_d in position mode is the rate of the
 commands, filtered over `SPEED_FILTER_S`, so that commands which arrive late or together do not disturb it. Without a
-command for the heartbeat, after a command that is not finite, and until the first command after `enable`, the drives are
+command for the heartbeat, after one that is not finite, and until the first command after `enable`, the drives are
 in their safe state: no torque, or the position at which it began, which is held.
 """
 
