@@ -1,6 +1,7 @@
-"""`control run` with default settings on robots of example-robot-data. The list was fixed before the defaults were chosen.
+"""`control run` with default settings on robots of example-robot-data.
 
-The bases of quadrupeds and humanoids are held: their files have no floating joint.
+The list was fixed before the defaults were chosen. The bases of quadrupeds and humanoids are held: their files have no
+floating joint.
 """
 
 from __future__ import annotations

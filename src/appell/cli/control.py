@@ -1,4 +1,4 @@
-"""`appell control …`: run a task on a simulated cabinet, serve a cabinet, show a log, or replay it."""
+"""`appell control …`: run a task on a robot, real or simulated, serve a cabinet, show a log, or replay it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rich.console import Console
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, read_system
+from appell.cli.input import PICTURES, RECORDS, check_target, pairs, read_system
 from appell.cli.options import CONTROL, OUTPUT, argument, complete_robot, entries_of, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, unknown_name
+from appell.motion.working_limits import WorkingLimits
 
 if TYPE_CHECKING:
     from rich.live import Live
 
-REFERENCES = ("ramp", "spline", "target")
 REFERENCE_FILES = (".csv", ".npz", ".parquet", ".log")
 STATUS_INTERVAL_TICKS = 100  # between two updates of the status line
 STATE_COLORS = {"RUNNING": "green", "SAFE_STOP": "yellow", "FAULT": "bold red"}
 CONTROLLER = "Controller"
-CABINET = "Cabinet"
+DEVICE = "Device"
 
 Model = Annotated[
     str | None,
@@ -46,14 +46,15 @@ Law = Annotated[
     ),
 ]
 Frequency = Annotated[
-    float, option("Place all poles of the tracking error at minus this frequency, in 1/s.", CONTROLLER)
+    float | None,
+    option("Place all poles of the tracking error at minus this frequency, in 1/s; by default 20.", CONTROLLER),
 ]
-Seed = Annotated[int, option("Seed of the cabinet's noise and imperfections.", CABINET)]
+Seed = Annotated[int, option("Seed of the cabinet's noise and imperfections.", DEVICE)]
 LogFile = Annotated[Path, argument("Log written by 'appell control run'.")]
 
 app = new_app(
     name="control",
-    help="Run controllers on a simulated control cabinet, and inspect their logs.",
+    help="Run controllers on a robot, real or simulated, and inspect their logs.",
     epilog="Example: [bold]appell control run puma --reference spline --payload 2[/].",
     no_args_is_help=True,
     rich_help_panel=CONTROL,
@@ -62,14 +63,20 @@ app = new_app(
 
 @app.command(
     epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv "
-    "--model identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
+    "--model identified.toml[/]; [bold]appell control run puma --device cabinet --fault encoder-loss@3.9[/]; "
     "[bold]appell control run puma --attach appell-cabinet[/] with [bold]appell control cabinet puma[/] in "
     "another terminal."
 )
 def run(
     robot: options.RobotName = "puma",
     law: Law = "tracking-integral",
-    frequency: Frequency = 20.0,
+    frequency: Frequency = None,
+    mode: Annotated[
+        str,
+        option(
+            "Mode of the device: torque, or position, velocity or impedance if its drives close the loop.", CONTROLLER
+        ),
+    ] = "torque",
     period: Annotated[float, option("Control period, in s.", CONTROLLER)] = 1e-3,
     reference: Annotated[
         str,
@@ -80,23 +87,48 @@ def run(
     ] = "spline",
     model: Model = None,
     calibrate: Annotated[
-        bool, option("Search the index pulses of the encoders first, for the exact position.", CONTROLLER)
+        bool, option("Let a device that needs it first move to find its exact position.", CONTROLLER)
     ] = True,
+    velocity: Annotated[
+        float | None,
+        option("Limit of all velocities, rad/s or m/s; by default 1.1 times those of the actuators.", CONTROLLER),
+    ] = None,
+    following: Annotated[
+        float | None,
+        option("Limit of all following errors, rad or m; by default the distance in 0.05 s.", CONTROLLER),
+    ] = None,
+    stop_time: Annotated[
+        float | None, option("Longest duration of a safe stop, in s; by default from the torques.", CONTROLLER)
+    ] = None,
+    stop_damping: Annotated[
+        float | None, option("Damping of a safe stop, in 1/s; by default from the torques.", CONTROLLER)
+    ] = None,
     misses: Annotated[int, option("Number of consecutive deadlines that may be missed.", CONTROLLER)] = 3,
     lost: Annotated[int, option("Number of consecutive readings that may be lost.", CONTROLLER)] = 5,
-    payload: Annotated[float, option("Mass at the tool in kg, which the model does not contain.", CABINET)] = 0.0,
+    device: Annotated[
+        str | None,
+        option(
+            "Robot to move: simulated (the default), cabinet, or a class of your own as module:Class.",
+            DEVICE,
+            complete=entries_of("appell.hardware.devices:DEVICES"),
+        ),
+    ] = None,
+    device_option: Annotated[
+        list[str] | None, option("Option of the device, NAME=VALUE. May be repeated.", DEVICE, "--option")
+    ] = None,
+    payload: Annotated[float, option("Mass at the tool in kg, which the model does not contain.", DEVICE)] = 0.0,
     fault: Annotated[
         list[str] | None,
         option(
             "Inject a fault: KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1. May be repeated; "
             "an unknown KIND lists all kinds.",
-            CABINET,
+            DEVICE,
         ),
     ] = None,
     real_time: Annotated[
-        bool, option("Run in real time instead of on a virtual clock.", CABINET, "--real-time")
+        bool, option("Run in real time instead of on a virtual clock.", DEVICE, "--real-time")
     ] = False,
-    attach: Annotated[str | None, option("Connect to the cabinet with this name in another process.", CABINET)] = None,
+    attach: Annotated[str | None, option("Connect to the cabinet with this name in another process.", DEVICE)] = None,
     seed: Seed = 0,
     physical: options.Physical = True,
     log: Annotated[
@@ -109,7 +141,7 @@ def run(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Run a task: power on, arm, search the index pulses, follow a reference, hold its end, stop."""
+    """Run a task: read, arm, find the exact position if needed, follow a reference, hold its end, stop."""
     from rich.live import Live
 
     from appell.hardware.cabinet.shared import default_path
@@ -121,26 +153,45 @@ def run(
     _check_reference(reference, law)
     if attach is not None and fault:
         raise ArgumentError("faults cannot be injected into a cabinet in another process.", hint="Omit --attach.")
-    policy = hw.Policy(misses=misses, lost=lost)
+    name = device or ("cabinet" if fault else "simulated")
+    if fault and name != "cabinet":
+        raise ArgumentError(f"faults cannot be injected into device '{name}'.", expected="--device cabinet")
+    policy = hw.Policy(misses=misses, lost=lost, stop_time=stop_time)
     system = read_system(robot, physical=physical)
     controller_model = None if model is None else read_system(model, physical=physical)
-    servo = hw.standard_servo(system, law, frequency, period, model=controller_model)
-    motion = _reference(reference, period, servo)
-    faults = hw.Faults([_injection(text, servo.wiring.n) for text in fault or ()])
+    faults = hw.Faults([_injection(text, system.nu) for text in fault or ()])
     in_real_time = real_time or attach is not None
     clock = hw.MonotonicClock() if in_real_time else hw.VirtualClock(lateness=faults.lateness(period))
-    hardware: ap.hardware.Hardware
+    settings: dict[str, Any] = {key: _value(text) for key, text in pairs(device_option, "--option").items()}
+    robot_device: ap.hardware.Device
     if attach is not None:
-        hardware = hw.RemoteCabinet(servo.wiring, default_path(attach))
+        robot_device = hw.RemoteCabinet(hw.wiring_of(system), default_path(attach))
     else:
-        plant = hw.standard_plant(system, servo.wiring, payload)
-        hardware = hw.SimulatedCabinet(plant, clock, servo.wiring.start, faults=faults, seed=seed)
+        settings |= {"payload": payload} if payload else {}
+        settings |= {"seed": seed, "faults": faults} if name == "cabinet" else {}
+        robot_device = hw.make_device(name, system, clock, **settings)
+    if name == "simulated":
+        for remark in WorkingLimits.of(system).remarks:
+            typer.echo(f"warning {remark}", err=True)
+    servo = hw.standard_servo(
+        system,
+        robot_device.info,
+        law=law,
+        frequency=frequency,
+        period=period,
+        model=controller_model,
+        mode=mode,
+        stop_damping=stop_damping,
+        velocity=velocity,
+        following=following,
+    )
+    motion = _reference(reference, period, servo)
     with (
         hw.real_time() if in_real_time else nullcontext(),
         Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,
     ):
         path.unlink(missing_ok=True)  # all options are valid: replace the old log
-        loop = hw.Loop(hardware, servo, clock, policy, path)
+        loop = hw.Loop(robot_device, servo, clock, policy, path)
         try:
             outcome = hw.run_task(loop, motion, calibrate, _status_line(live))
         finally:
@@ -157,9 +208,9 @@ def run(
 def cabinet(
     robot: options.RobotName = "puma",
     name: Annotated[str, option("Name of the cabinet, for 'appell control run --attach'.")] = "appell-cabinet",
-    payload: Annotated[float, option("Mass at the tool in kg.", CABINET)] = 0.0,
+    payload: Annotated[float, option("Mass at the tool in kg.", DEVICE)] = 0.0,
     heartbeat: Annotated[
-        float, option("Time in s without a heartbeat of the loop after which the outputs are switched off.", CABINET)
+        float, option("Time in s without a heartbeat of the loop after which the outputs are switched off.", DEVICE)
     ] = 0.05,
     seconds: Annotated[float, option("Time to serve, in s; 0: until Ctrl-C.")] = 0.0,
     seed: Seed = 0,
@@ -243,7 +294,7 @@ def replay(
     robot: options.RobotName = "puma",
     model: Model = None,
     law: Law = "tracking-integral",
-    frequency: Frequency = 20.0,
+    frequency: Frequency = None,
     physical: options.Physical = True,
 ) -> None:
     """Run a loop again with its logged inputs, and compare the outputs bit by bit."""
@@ -251,7 +302,7 @@ def replay(
     record = ap.Record.read(log)
     system = read_system(robot, physical=physical)
     controller_model = None if model is None else read_system(model, physical=physical)
-    servo = hw.standard_servo(system, law, frequency, record.about["period"], model=controller_model)
+    servo = hw.logged_servo(record, system, law=law, frequency=frequency, model=controller_model)
     if (difference := hw.first_difference(record, hw.replay(record, servo))) is not None:
         typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
         raise typer.Exit(1)
@@ -263,9 +314,9 @@ def _is_file(reference: str) -> bool:
 
 
 def _check_reference(reference: str, law: str) -> None:
-    if reference not in REFERENCES and not _is_file(reference):
+    if reference not in ap.hardware.REFERENCES and not _is_file(reference):
         raise ArgumentError(
-            unknown_name("reference", reference, REFERENCES, "appell control run"),
+            unknown_name("reference", reference, ap.hardware.REFERENCES, "appell control run"),
             expected=f"one of these, or a file: {', '.join(REFERENCE_FILES)}",
         )
     if (reference == "target") != (law == "point-to-point"):
@@ -276,27 +327,22 @@ def _check_reference(reference: str, law: str) -> None:
 
 
 def _reference(kind: str, period: float, servo: ap.hardware.Servo) -> Callable[[np.ndarray], ap.hardware.Reference]:
-    """Return the motion of a file, or a motion of every coordinate towards the middle of its range."""
+    """Return the motion of a file, or the default motion of a kind."""
     hw = ap.hardware
-    names = servo.system.coordinate_names
-    if _is_file(kind):
-        path = hw.recorded_path(ap.Record.read(kind), names)
-        return lambda q: hw.Reference.approached(path, period, q)[0]
-    lower, upper = np.array(servo.guard.lower), np.array(servo.guard.upper)
-    size = np.minimum(0.5 / (1.0 + np.arange(len(names)) // 3), 0.2 * (upper - lower))
+    if not _is_file(kind):
+        return hw.standard_motion(servo, kind)
+    path = hw.recorded_path(ap.Record.read(kind), servo.system.coordinate_names)
+    return lambda q: hw.Reference.approached(path, period, q)[0]
 
-    def reference(q: np.ndarray) -> ap.hardware.Reference:
-        displacement = np.where(0.5 * (lower + upper) > q, size, -size)
-        match kind:
-            case "ramp":
-                return hw.Reference.sampled(ap.motion.Ramp(q, q + displacement, 0.8, 3.0, names=names), period)
-            case "spline":
-                points = [q, q + displacement, q + 0.3 * displacement, q + 0.8 * displacement]
-                spline = ap.motion.Spline([0.0, 1.0, 2.0, 3.0], points, degree=5, names=names)
-                return hw.Reference.sampled(spline, period)
-        return hw.Reference.hold(q + 0.4 * displacement, period, 2.0)
 
-    return reference
+def _value(text: str) -> Any:
+    """Read the value of an option of a device: a number if possible."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _injection(text: str, n: int) -> ap.hardware.Injection:

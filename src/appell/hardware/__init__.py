@@ -34,7 +34,7 @@ from appell.hardware.device import Device, DeviceInfo, JointCommand, JointState,
 from appell.hardware.devices import DEVICES, make_device
 from appell.hardware.devices.simulated import SimulatedArm
 from appell.hardware.loop.control_loop import Loop
-from appell.hardware.loop.defaults import standard_motion, standard_servo
+from appell.hardware.loop.defaults import REFERENCES, logged_servo, standard_motion, standard_servo
 from appell.hardware.loop.recording import Recording, Rig, recorded
 from appell.hardware.loop.reference import Reference, recorded_path
 from appell.hardware.loop.replay import first_difference, replay
@@ -47,6 +47,7 @@ from appell.hardware.loop.task import run_task
 __all__ = [
     "DEVICES",
     "PERFECT",
+    "REFERENCES",
     "WIRINGS",
     "CabinetModel",
     "Channel",
@@ -80,6 +81,7 @@ __all__ = [
     "first_difference",
     "generic_wiring",
     "homing_motion",
+    "logged_servo",
     "make_device",
     "puma_600",
     "real_time",

@@ -1,9 +1,9 @@
 """The limits within which a robot is moved: those of its description, and rules where the description has none.
 
-range       of the description; without one, or with lower = upper, ±π about zero (of a mechanism, about its start)      (1)
-speed       of the actuator; without one, or with zero, 1.5 rad/s or m/s                                                 (2)
+range       of the description; without one, or with lower = upper, ±π about zero (of a mechanism, about its start)  (1)
+speed       of the actuator; without one, or with zero, 1.5 rad/s or m/s                                             (2)
 torque      of the actuator; without one, or with zero, three times the torque of slow motions anywhere in the ranges,
-            plus 5 N m or 20 N                                                                                           (3)
+            plus 5 N m or 20 N                                                                                       (3)
 
 Coordinates of a tree move with the speeds of its actuators; a coordinate of a mechanism can at most cross its range in
 one second. Excitation, control loops and simulated devices use these limits.

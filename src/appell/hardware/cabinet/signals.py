@@ -56,7 +56,7 @@ def cabinet_info(wiring: Wiring, heartbeat: float = 0.02) -> DeviceInfo:
 
 
 class SignalConverter:
-    """Converts the signals of a cabinet to joint states, and torques to codes; determines the offsets of the encoders."""
+    """Converts the signals of a cabinet to joint states and torques to codes, and determines the encoders' offsets."""
 
     def __init__(self, wiring: Wiring):
         self.wiring, self.layout = wiring, signal_blocks(wiring.n)

@@ -1,14 +1,14 @@
 """An ideal simulated arm: the plant with friction, rotors and payload, exact sensors and drives without delay.
 
-On every read, the system is simulated up to the present time with the last command. In torque mode the torques are held.
-In the other modes the drives control the actuators once per integration step:
+On every read, the system is simulated up to the present time with the last command. In torque mode the torques are
+held. In the other modes the drives control the actuators once per integration step:
 
     impedance   τ = τ_c + kp (θ_c - θ) + kd (θ̇_c - θ̇)                                                          (1)
     position    τ = inverse dynamics of θ̈ = ω²(θ_c - θ) + 2ω (θ̇_c - θ̇), θ̇_c from the last two commands          (2)
     velocity    τ = inverse dynamics of θ̈ = ω (θ̇_c - θ̇)                                                         (3)
 
-Torques are limited to those of the actuators. Without drives, the brakes hold the arm: `heartbeat` seconds after the last
-command, when the device is disabled, or before it is enabled.
+Torques are limited to those of the actuators. Without drives, the brakes hold the arm: `heartbeat` seconds after the
+last command, when the device is disabled, or before it is enabled.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Default settings of a control loop, by rules from the limits, the inertia and the ranges of a robot.
 
-range       the limits of the description (`WorkingLimits`), widened by 1 % of the range, at most 0.02 rad or m          (1)
-velocity    1.1 times the described speed of the actuator; without one, 3 rad/s or m/s                                   (2)
-following   the distance in 0.05 s at the limit of velocity; at least 0.05 rad or m, at most a quarter of the range     (3)
-torque      that of the device, and of the actuator                                                                     (4)
-gains       all poles of the error at -20/s, or at -0.1/period if that is slower; gains of laws that command torques are
-            scaled by the inertia of each coordinate, or such that half a radian demands the full torque                (5)
-stop        damping Ks at which 90 % of the torque suffices to brake all joints from half of their speed in half of all
-            poses, between 4/s and 25/s                                                                                 (6)
-motion      towards the middle of the range by at most 0.5 rad or m, and at most 20 % of the range, in 3 s; slower if
-            otherwise a joint would exceed half of its speed, or an actuator 80 % of its torque                         (7)
+range       the limits of the description (`WorkingLimits`), widened by 1 % of the range, at most 0.02 rad or m      (1)
+velocity    1.1 times the described speed of the actuator; without one, 3 rad/s or m/s                              (2)
+following   the distance in 0.05 s at the limit of velocity; at least 0.05 rad or m, at most a quarter of the range (3)
+torque      that of the device, and of the actuator                                                                 (4)
+gains       all poles of the error at -20/s, or at -0.1/period if that is slower; gains of laws that command torques
+            are scaled by the inertia of each coordinate, or such that half a radian demands the full torque        (5)
+stop        damping Ks at which 90 % of the torque suffices to brake all joints from half of their speed in half of
+            all poses, between 4/s and 25/s                                                                         (6)
+motion      towards the middle of the range by at most 0.5 rad or m, and at most 20 % of the range, in 3 s; slower
+            if otherwise a joint would exceed half of its speed, or an actuator 80 % of its torque                  (7)
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from appell.hardware.loop.supervisor import Guard
 from appell.model.system import System
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
+from appell.motion.record import Record
 from appell.motion.working_limits import WorkingLimits, reachable_poses
 
 RANGE_MARGIN, MAX_RANGE_MARGIN = 0.01, 0.02  # fraction of the range; rad or m, (1)
@@ -117,6 +118,18 @@ def standard_servo(
     stop_damping = standard_stop_damping(dyn, limits, torque) if stop_damping is None else stop_damping
     design = Design(modelled, gains, known, period, torque, integral_limit=0.1, stop_damping=stop_damping)
     return Servo(design, info, guard, mode=mode)
+
+
+def logged_servo(log: Record, system: System, **options: Any) -> Servo:
+    """Return the servo of a logged run, with its device, mode, period and limits; `options` are of `standard_servo`."""
+    about = log.about
+    info = DeviceInfo(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in about["device"].items()}
+    )
+    servo = standard_servo(
+        system, info, period=about["period"], mode=about["mode"], stop_damping=about["stop_damping"], **options
+    )
+    return Servo(servo.design, info, Guard(**about["guard"]), mode=servo.mode)
 
 
 def standard_guard(system: System, info: DeviceInfo, *, velocity: PerAxis = None, following: PerAxis = None) -> Guard:

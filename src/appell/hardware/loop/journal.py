@@ -76,6 +76,7 @@ class Journal:
             "guard": asdict(servo.guard),
             "device": asdict(info),
             "mode": servo.mode,
+            "stop_damping": servo.design.stop_damping,
             "coordinate_units": servo.system.coordinate_units,
             "axis": axis_word(servo.system, "coordinate"),
             "servo": servo.function.formula.digest,

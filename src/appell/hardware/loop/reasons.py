@@ -1,4 +1,4 @@
-"""Sentences that name the joint, the value, the limit and the remedy of a fault, from the state of a loop or a row of its log."""
+"""Sentences on faults with joint, value, limit and remedy, from the state of a loop or from a row of its log."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Records of a path that a control loop follows on a simulated cabinet, for identification.
 
-record    columns that the loop logged along the path: t, q_*, v_* (estimates), qd_*, vd_*, ad_*, and tau_*, the commanded
-          torques in N m or N at the actuators
+record    columns that the loop logged along the path: t, q_*, v_* (estimates), qd_*, vd_*, ad_*, and tau_*, the
+          commanded torques in N m or N at the actuators
 truth     true motion of the system at the same times: q_*, v_*, a_* (differences of v), and tau_*, the torques of the
           motors during the following period
 """

@@ -181,7 +181,7 @@ class Servo:
         return [clamp(nearest((1.0 / size) * torque), -most, most) * size for torque, size, most in steps]
 
     def _joint_command(self, q, reference) -> list[Scalar]:
-        """Return the command (5) to (7) of a device that closes the loop: positions, velocities, torques, one block each."""
+        """Return the command (5) to (7) of a device that closes the loop."""
         equations, gains = self.design.parts.equations, self.design.gains
         target, rate, acceleration = reference
         theta = equations.actuator_positions(target)

@@ -1,4 +1,4 @@
-"""The position of a system from the positions of its actuators, and the motion with which a device finds its exact position."""
+"""The position of a system from those of its actuators, and the motion in which a device finds its exact position."""
 
 from __future__ import annotations
 

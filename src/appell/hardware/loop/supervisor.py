@@ -137,8 +137,8 @@ def sentences(fault: Fault) -> str:
 class Guard:
     """Limits of a control loop.
 
-    The arm is stopped if a position, velocity or following error of a coordinate exceeds its limit; torques of actuators
-    are limited to `torque`.
+    The arm is stopped if a position, velocity or following error of a coordinate exceeds its limit; torques of
+    actuators are limited to `torque`.
     """
 
     lower: PerAxis
