@@ -14,7 +14,7 @@ import pytest
 
 from appell.describe.load import load
 from appell.errors import ArgumentError, DeviceError
-from appell.hardware.clock import MonotonicClock
+from appell.hardware.clock import MonotonicClock, VirtualClock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import rtde_protocol as rtde
 from appell.hardware.devices.rtde import OUTPUTS, RtdeRobot, robot_program
@@ -185,6 +185,11 @@ def test_a_counterpart_that_does_not_follow_the_protocol_is_named_within_the_tim
             robot.open()
         robot.close()
         assert time.monotonic() - begin < 3.0
+
+
+def test_a_robot_is_not_controlled_on_a_virtual_clock():
+    with pytest.raises(ArgumentError, match="cannot run on a virtual clock"):
+        RtdeRobot(ur5(), VirtualClock()).open()
 
 
 def test_an_unreachable_address_is_named():

@@ -17,7 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from appell.errors import ArgumentError, DeviceError, unknown_name
+from appell.errors import ArgumentError, DeviceError, Hint, unknown_name
+from appell.hardware.clock import Clock, VirtualClock
 from appell.hardware.device import DeviceInfo, JointCommand, Status
 
 SERVO_FREQUENCY = 100.0  # rad/s, bandwidth of the position and velocity modes
@@ -29,6 +30,16 @@ def check_mode(info: DeviceInfo, mode: str) -> None:
     """Raise an ArgumentError if a device does not offer a mode."""
     if mode not in info.modes:
         raise ArgumentError(unknown_name("mode", mode, info.modes, f"device '{info.name}'"))
+
+
+def check_real_time(info: DeviceInfo, clock: Clock) -> None:
+    """Raise an ArgumentError if a robot outside this process would be controlled on a virtual clock."""
+    if isinstance(clock, VirtualClock):
+        raise ArgumentError(
+            f"device '{info.name}' cannot run on a virtual clock.",
+            expected="the clock of the machine, MonotonicClock()",
+            hint=Hint("Pass {real_time} to run in real time.", real_time=True),
+        )
 
 
 def invalid_entries(command: JointCommand, mode: str) -> np.ndarray:

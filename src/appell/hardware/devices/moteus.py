@@ -24,7 +24,7 @@ from appell.errors import ArgumentError, DeviceError, needed_package
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import moteus_frames as frames
-from appell.hardware.devices.drives import check_mode, invalid_entries
+from appell.hardware.devices.drives import check_mode, check_real_time, invalid_entries
 from appell.hardware.devices.moteus_frames import Bus, UdpBus
 from appell.model.system import System
 
@@ -118,6 +118,7 @@ class MoteusMotors:
 
     def open(self) -> None:
         """Open the bus, stop all controllers and wait for their replies."""
+        check_real_time(self.info, self.clock)
         if self._bus is None:
             self._bus = open_bus(str(self._bus_name))
         self._send([frames.STOP] * len(self.ids))

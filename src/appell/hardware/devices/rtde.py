@@ -21,7 +21,7 @@ from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import rtde_protocol as rtde
-from appell.hardware.devices.drives import check_mode, invalid_entries
+from appell.hardware.devices.drives import check_mode, check_real_time, invalid_entries
 from appell.hardware.devices.rtde_protocol import Packages, Recipe, package
 from appell.model.system import System
 
@@ -148,6 +148,7 @@ class RtdeRobot:
 
     def open(self) -> None:
         """Connect, agree on the variables and wait for the first state."""
+        check_real_time(self.info, self.clock)
         try:
             self._socket = socket.create_connection((self.host, self.port), self.timeout)
         except OSError as error:
