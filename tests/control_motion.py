@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.hardware.cabinet.standard_wirings import PUMA_START
+from appell.describe.load import load
+from appell.hardware.cabinet.standard_wirings import PUMA_START, puma_600
 from appell.model.actuator import IDEAL, Actuator, Friction
 
 SWING = np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
 START = np.array(PUMA_START)
+WIRING = puma_600(load("puma"))
 
 
 class Swing:

@@ -199,9 +199,9 @@ def control_show(name, robot):
 
 def control_errors(robot) -> list[dict]:
     hw = ap.hardware
-    servo, clock = hw.standard_servo(robot), hw.VirtualClock()
-    plant = hw.standard_plant(robot, servo.wiring)
-    loop = hw.Loop(hw.SimulatedCabinet(plant, clock, servo.wiring.start, seed=0), servo, clock, log="python.log")
+    clock = hw.VirtualClock()
+    arm = hw.make_device("simulated", robot, clock)
+    loop = hw.Loop(arm, hw.standard_servo(robot, arm.info), clock, log="python.log")
     path = ap.Record.read("ramp.csv").path(record_names(robot)["q"])
     hw.run_task(loop, lambda q: hw.Reference.approached(path, 1e-3, q)[0], calibrate=False)
     loop.close()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from appell.describe.load import load
-from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.cabinet.signals import cabinet_info
+from appell.hardware.cabinet.simulated import SimulatedCabinet, standard_plant
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.defaults import standard_servo
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.task import standard_plant, standard_servo
-from control_motion import START, Swing
+from appell_lab.papers.cabinet_run import CABINET_SETTINGS
+from control_motion import START, WIRING, Swing
 
 
 @pytest.fixture(scope="session")
@@ -20,12 +22,12 @@ def puma():
 
 @pytest.fixture(scope="session")
 def servo(puma):
-    return standard_servo(puma)
+    return standard_servo(puma, cabinet_info(WIRING), **CABINET_SETTINGS)
 
 
 @pytest.fixture(scope="session")
-def plant_model(puma, servo):
-    return standard_plant(puma, servo.wiring)
+def plant_model(puma):
+    return standard_plant(puma, WIRING)
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from appell.describe.load import load
-from appell.hardware.cabinet.hardware import signal_blocks
+from appell.hardware.cabinet.signals import signal_blocks
 from appell.hardware.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
 from appell.hardware.cabinet.standard_wirings import WIRINGS, generic_wiring, puma_600, wiring_of
 from appell.hardware.clock import VirtualClock
+from appell.hardware.device import JointCommand
 from appell.model.actuator import Actuator
-from control_motion import START, ideal
+from control_motion import START, WIRING, ideal
 
 
 @pytest.fixture
@@ -28,31 +29,38 @@ def read(cabinet: SimulatedCabinet, at: float) -> dict[str, np.ndarray]:
     layout = signal_blocks(6)
     signals = np.zeros(layout.size)
     cabinet.clock.wait_until(at)
-    assert cabinet.read(signals)
+    assert cabinet.read_signals(signals)
     return {name: layout.take(signals, name) for name in layout.at}
 
 
-def test_potentiometers_give_0_to_5_volts_over_the_range_in_12_bits(make, servo):
-    lower, upper = servo.wiring.column("lower"), servo.wiring.column("upper")
+def write_codes(cabinet: SimulatedCabinet, codes: np.ndarray) -> None:
+    command = JointCommand(6)
+    command.tau[:] = WIRING.torque(codes)
+    cabinet.write(command)
+    np.testing.assert_array_equal(cabinet.bound.codes, codes)
+
+
+def test_potentiometers_give_0_to_5_volts_over_the_range_in_12_bits(make):
+    lower, upper = WIRING.column("lower"), WIRING.column("upper")
     for part in (0.0, 0.25, 1.0):
         volts = read(make(lower + part * (upper - lower)), 0.0)["volts"]
         np.testing.assert_allclose(volts, 5.0 * part, atol=0.51 * 5.0 / 4095)
         np.testing.assert_allclose(volts * 4095 / 5.0, np.round(volts * 4095 / 5.0), atol=1e-9)
 
 
-def test_encoders_count_four_edges_per_line_with_200_and_250_lines(make, servo):
-    assert [channel.lines for channel in servo.wiring.channels] == [200, 200, 250, 250, 250, 250]
+def test_encoders_count_four_edges_per_line_with_200_and_250_lines(make):
+    assert [channel.lines for channel in WIRING.channels] == [200, 200, 250, 250, 250, 250]
     cabinet = make()
     first = read(cabinet, 0.0)["counts"]
     np.testing.assert_array_equal(first, 0.0)
     cabinet.bound.state_next[:6] += 0.3
-    gear = servo.wiring.column("gear")
+    gear = WIRING.column("gear")
     expected = 0.3 * 4 * np.array([200, 200, 250, 250, 250, 250]) * gear / (2 * np.pi)
     np.testing.assert_allclose(read(cabinet, 1e-3)["counts"], expected, atol=1.0)
 
 
-def test_the_index_pulse_latches_the_count_once_per_revolution_of_the_motor(make, servo):
-    drive = servo.wiring.channels[0]
+def test_the_index_pulse_latches_the_count_once_per_revolution_of_the_motor(make):
+    drive = WIRING.channels[0]
     pulse = drive.home + drive.index_pitch  # rad, the first one above home
     start = START.copy()
     start[0] = pulse - 0.01
@@ -66,11 +74,11 @@ def test_the_index_pulse_latches_the_count_once_per_revolution_of_the_motor(make
     assert abs(at_pulse - pulse) < 1.0 / drive.resolution
 
 
-def test_the_converters_reach_10_volts_in_4096_steps_and_torque_follows_the_drive(make, servo):
-    cabinet, wiring = make(), servo.wiring
+def test_the_converters_reach_10_volts_in_4096_steps_and_torque_follows_the_drive(make):
+    cabinet, wiring = make(), WIRING
     cabinet.enable()
     codes = np.full(6, 2048.0 + 100.0)
-    cabinet.write(codes)
+    write_codes(cabinet, codes)
     read(cabinet, 1e-3)
     volts = 100.0 * 20.0 / 4096
     motors = [channel.actuator for channel in wiring.channels]
@@ -80,34 +88,34 @@ def test_the_converters_reach_10_volts_in_4096_steps_and_torque_follows_the_driv
     np.testing.assert_allclose(wiring.torque(codes), expected, rtol=1e-12)
 
 
-def test_the_current_never_exceeds_the_limit_of_the_amplifier(make, servo):
+def test_the_current_never_exceeds_the_limit_of_the_amplifier(make):
     cabinet = make()
     cabinet.enable()
-    cabinet.write(np.full(6, 4095.0))
+    write_codes(cabinet, np.full(6, 4095.0))
     read(cabinet, 1e-3)
-    limit = servo.wiring.column("current_limit")
+    limit = WIRING.column("current_limit")
     assert (np.abs(cabinet.bound.current) <= limit * (1 + 1e-12)).all()
     assert cabinet.bound.current[0] == limit[0]
 
 
-def test_the_supply_voltage_limits_the_current_of_a_fast_joint(make, servo):
-    cabinet, drive = make(), servo.wiring.channels[3]
+def test_the_supply_voltage_limits_the_current_of_a_fast_joint(make):
+    cabinet, drive = make(), WIRING.channels[3]
     cabinet.enable()
     cabinet.bound.state_next[6 + 3] = 5.0  # rad/s: back EMF 0.09 · 76 · 5 = 34 of 40 V
-    cabinet.write(np.full(6, 2500.0))
+    write_codes(cabinet, np.full(6, 2500.0))
     read(cabinet, 1e-3)
     available = (drive.supply - drive.torque_per_ampere * 5.0) / drive.resistance
     np.testing.assert_allclose(cabinet.bound.current[3], available, rtol=1e-12)
     assert available < drive.amplifier * 452 * 20 / 4096
 
 
-def test_a_loaded_motor_heats_up_until_its_contact_opens_and_cools_down(make, servo):
-    cabinet, drive = make(step=0.05), servo.wiring.channels[0]
+def test_a_loaded_motor_heats_up_until_its_contact_opens_and_cools_down(make):
+    cabinet, drive = make(step=0.05), WIRING.channels[0]
     hold = np.full(6, 2048.0)
     hold[0] = 4095.0
     cabinet.enable()
     cabinet.heartbeat = np.inf
-    cabinet.write(hold)
+    write_codes(cabinet, hold)
     cabinet.bound.state_next[:6] = START
     final = 25.0 + drive.heating * drive.resistance * drive.current_limit**2
     assert final > drive.hottest
@@ -127,7 +135,7 @@ def test_a_loaded_motor_heats_up_until_its_contact_opens_and_cools_down(make, se
 def test_without_a_heartbeat_the_brakes_stop_the_arm(make):
     cabinet = make(heartbeat=0.02)
     cabinet.enable()
-    cabinet.write(np.full(6, 2048.0))  # no torque: the arm starts to fall
+    write_codes(cabinet, np.full(6, 2048.0))  # no torque: the arm starts to fall
     read(cabinet, 0.0185)
     assert cabinet.enabled
     assert np.abs(cabinet.v).max() > 0.05

@@ -45,12 +45,12 @@ def _ignores_temperature(monkeypatch):
     monkeypatch.setattr(control_loop, "RELEVANT_ALARMS", relevant)
 
 
-def _logs_wrong_codes(monkeypatch):
-    """Make the loop log other codes than it writes."""
+def _logs_wrong_torques(monkeypatch):
+    """Make the loop log other torques than it writes."""
     write = Journal.write
 
-    def wrong(self, head, signals, reference, tick):
-        write(self, head, signals, reference, SimpleNamespace(memory_next=tick.memory_next, codes=tick.codes + 1.0))
+    def wrong(self, head, state, reference, memory, command):
+        write(self, head, state, reference, memory, SimpleNamespace(tau=command.tau + 1.0))
 
     monkeypatch.setattr(Journal, "write", wrong)
 
@@ -75,11 +75,11 @@ def _stops_too_early(monkeypatch):
     ("bad", "broken"),
     [
         (_ignores_temperature, "stopped"),
-        (_logs_wrong_codes, "written"),
+        (_logs_wrong_torques, "written"),
         (_discards_faults, "latched"),
         (_stops_too_early, "ridden out"),
     ],
-    ids=["ignores temperature", "logs wrong codes", "discards faults", "stops too early"],
+    ids=["ignores temperature", "logs wrong torques", "discards faults", "stops too early"],
 )
 def test_the_campaign_detects_a_faulty_loop(monkeypatch, bad, broken):
     """The checks use the arm and the converters, not the loop, whose replay would agree with most of these errors."""
@@ -111,36 +111,37 @@ def test_a_replay_is_bit_identical_to_the_run(logged, servo):
 
 def test_a_replay_detects_a_changed_input(logged, servo):
     data = logged.data.copy()
-    column = logged.columns.index("counts_joint3")
-    data[400, column] += 1.0
+    column = logged.columns.index("qm_joint3")
+    data[400, column] += 1e-3
     tampered = replace(logged, data=data)
     row, name = first_difference(tampered, replay(tampered, servo))
     assert row == 400
-    assert parse(name)[0] in ("q", "v", "tau", "gap", "integral", "code")
+    assert parse(name)[0] in ("q", "v", "tau", "integral")
 
 
 def test_a_log_of_another_servo_is_not_replayed(logged, servo):
-    other = Servo(servo.design, servo.wiring, servo.guard, observer=250.0)
+    other = Servo(servo.design, servo.info, servo.guard, observer=250.0)
     with pytest.raises(ArgumentError, match="written by another servo"):
         replay(logged, other)
 
 
 def test_the_log_has_one_row_per_tick_with_the_columns_for_identification(logged, servo):
-    assert logged["q"].shape == logged["v"].shape == logged["tau"].shape == logged["counts"].shape == (995, 6)
+    assert logged["q"].shape == logged["v"].shape == logged["tau"].shape == logged["qm"].shape == (995, 6)
     np.testing.assert_array_equal(np.diff(logged["tick"]), 1.0)
-    np.testing.assert_array_equal(logged["tau"], servo.wiring.torque(logged["code"]))
+    steps = logged["tau"] / servo.info.resolution  # the converters round torques
+    np.testing.assert_allclose(steps, np.round(steps), rtol=0, atol=1e-9)
     assert np.isfinite(logged.data).all()
 
 
 def test_the_record_of_a_log_has_the_joint_names_and_events_for_every_change(logged, servo):
-    assert logged.names("counts") == logged.names("q") == servo.wiring.names
+    assert logged.names("qm") == logged.names("q") == servo.info.actuators
     events = [(event.kind, event.note) for event in logged.events]
     assert ("fault", "a motor is too hot") in events
     assert [note for kind, note in events if kind == "state"][:2] == ["RUNNING", "SAFE_STOP"]
 
 
 def test_the_last_motion_of_a_log_is_a_measurement(logged, servo):
-    joints = servo.wiring.names
+    joints = servo.info.actuators
     motion = measured(logged.part(last_motion(logged)), joints, joints)
     assert motion.quantities == ("t", "q", "v", "tau")
     assert motion.about["law"] == servo.design.law.name

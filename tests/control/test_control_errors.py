@@ -14,7 +14,6 @@ from appell.describe.load import load
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.plant import Plant
 from appell.hardware.cabinet.simulated import CabinetModel, Injection, SimulatedCabinet
-from appell.hardware.cabinet.standard_wirings import puma_600
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
@@ -23,7 +22,7 @@ from appell.hardware.loop.response import closed_loop
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.supervisor import Guard, Policy, State
 from appell.model.actuator import IDEAL, Actuator
-from control_motion import START, Swing
+from control_motion import START, WIRING, Swing
 
 MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
 
@@ -84,9 +83,9 @@ def test_impossible_poles_are_rejected(poles, period, message):
 
 
 def test_limits_that_exclude_the_start_are_rejected(puma, servo, plant_model):
-    lower, upper = servo.wiring.column("lower"), servo.wiring.column("upper")
+    lower, upper = WIRING.column("lower"), WIRING.column("upper")
     lower[2] = START[2] + 0.2
-    narrow = Servo(servo.design, servo.wiring, Guard(lower, upper, torque=servo.guard.torque))
+    narrow = Servo(servo.design, servo.info, Guard(lower, upper, torque=servo.guard.torque))
     clock = VirtualClock()
     cabinet = SimulatedCabinet(plant_model, clock, START)
     loop = Loop(cabinet, narrow, clock)
@@ -108,7 +107,7 @@ def test_limits_that_exclude_the_start_are_rejected(puma, servo, plant_model):
 )
 def test_invalid_limits_are_rejected(servo, options, message):
     with pytest.raises(ArgumentError, match=message):
-        Servo(servo.design, servo.wiring, Guard(**options))
+        Servo(servo.design, servo.info, Guard(**options))
 
 
 def armed(make_loop) -> Loop:
@@ -122,7 +121,7 @@ def rejects(loop: Loop, reference: Reference, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         loop.start(reference)
     assert loop.state is State.ARMED
-    assert not loop.hardware.enabled
+    assert not loop.device.enabled
 
 
 def test_a_reference_that_jumps_is_rejected(make_loop):
@@ -168,23 +167,20 @@ def test_a_path_without_a_duration_is_rejected():
 
 
 def test_a_model_with_other_joints_than_the_cabinet_is_rejected(puma, servo, plant_model):
-    panda, wiring = load("panda"), puma_600(puma)
-    for make in (
-        lambda: CabinetModel(panda, wiring),
-        lambda: Servo(Design(panda, critical(20.0)), wiring, Guard(-1.0, 1.0)),
-    ):
-        with pytest.raises(ArgumentError, match=r"robot 'panda' has joints .*; the PUMA 600 cabinet drives joint1"):
-            make()
+    panda = load("panda")
+    with pytest.raises(ArgumentError, match=r"robot 'panda' has joints .*; the PUMA 600 cabinet drives joint1"):
+        CabinetModel(panda, WIRING)
+    with pytest.raises(ArgumentError, match=r"the PUMA 600 cabinet has the actuators .* \(6 instead of 7\)"):
+        Servo(Design(panda, critical(20.0)), servo.info, Guard(-1.0, 1.0))
     with pytest.raises(ArgumentError, match="the plant has joints"):
         closed_loop(Controller(Design(panda, critical(20.0))), Plant(puma), Reference.hold(START, 1e-3, 1.0))
 
 
 def test_a_servo_for_another_cabinet_is_rejected(servo, plant_model):
-    channels = tuple(replace(channel, brake=300.0) for channel in servo.wiring.channels)
-    other = replace(servo.wiring, channels=channels, name="another cabinet")
+    other = replace(WIRING, bits=16, name="another cabinet")
     clock = VirtualClock()
     cabinet = SimulatedCabinet(CabinetModel(plant_model.system, other), clock, START)
-    with pytest.raises(ArgumentError, match="made for another wiring than that of another cabinet"):
+    with pytest.raises(ArgumentError, match="made for another device: another cabinet has resolution"):
         Loop(cabinet, servo, clock)
 
 

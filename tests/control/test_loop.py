@@ -9,7 +9,7 @@ from appell.errors import ArgumentError
 from appell.hardware.cabinet.simulated import Faults, Injection
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.replay import first_difference, replay
-from appell.hardware.loop.startup import index_search
+from appell.hardware.loop.startup import homing_motion
 from appell.hardware.loop.supervisor import TRANSITIONS, Fault, Policy, State, Trigger
 from appell.motion import Record
 from control_motion import START, Swing
@@ -19,17 +19,17 @@ def test_potentiometers_give_an_approximate_and_index_pulses_an_exact_position(m
     loop = make_loop(seed=5)
     loop.run(25)
     loop.arm()
-    pitch, count = loop.servo.wiring.column("index_pitch"), 1.0 / loop.servo.wiring.column("resolution")
-    coarse = np.abs(loop.position - loop.hardware.q)
+    pitch, count = loop.device.wiring.column("index_pitch"), 1.0 / loop.device.wiring.column("resolution")
+    coarse = np.abs(loop.position - loop.device.q)
     assert (coarse < 0.35 * pitch).all()
-    search = index_search(loop.servo, loop.position)
+    search = homing_motion(loop.servo, loop.device.travel, loop.position)
     loop.start(search)
     loop.run(len(search) + 200)
     loop.stop()
     loop.run(300)
     assert loop.state is State.ARMED
     loop.refine()
-    exact = np.abs(loop.position - loop.hardware.q)
+    exact = np.abs(loop.position - loop.device.q)
     assert (exact < 0.6 * count).all()  # half a count, and rounding
     assert coarse.max() > 10 * exact.max()
 
@@ -46,10 +46,10 @@ def test_a_swing_is_tracked_through_converters_and_encoders_within_3_mrad(moving
     loop = moving(seed=1)
     worst = 0.0
     swing = Swing(loop.position)
-    offset = loop.position - loop.hardware.q
+    offset = loop.position - loop.device.q
     for k in range(2000):
         loop.tick()
-        worst = max(worst, np.abs(loop.hardware.q + offset - swing(k * loop.period)[0]).max())
+        worst = max(worst, np.abs(loop.device.q + offset - swing(k * loop.period)[0]).max())
     assert loop.state is State.RUNNING
     assert worst < 3e-3
 
@@ -60,26 +60,26 @@ def test_an_invalid_command_raises_an_error_with_the_state(make_loop):
     for command in (loop.stop, loop.refine, loop.disarm, lambda: loop.start(reference), lambda: loop.clear("me")):
         with pytest.raises(ArgumentError, match="the loop is in state IDLE and cannot"):
             command()
-    with pytest.raises(ArgumentError, match="has read the potentiometers only 0 times"):
+    with pytest.raises(ArgumentError, match="has received only 0 good states"):
         loop.arm()
 
 
 def test_a_stop_brakes_the_arm_with_gravity_compensation_and_then_switches_off(moving):
     loop = moving()
     loop.run(400)
-    assert np.abs(loop.hardware.v).max() > 0.3
+    assert np.abs(loop.device.v).max() > 0.3
     loop.stop()
-    before = loop.hardware.q
+    before = loop.device.q
     loop.run(350)
     assert loop.state is State.ARMED
-    assert not loop.hardware.enabled
-    assert np.abs(loop.hardware.v).max() < 1e-6
-    assert np.abs(loop.hardware.q - before).max() < 0.1
+    assert not loop.device.enabled
+    assert np.abs(loop.device.v).max() < 1e-6
+    assert np.abs(loop.device.q - before).max() < 0.1
 
 
 CASES = [
-    ("encoder-loss", Fault.POTENTIOMETER | Fault.FOLLOWING),
-    ("potentiometer-stuck", Fault.POTENTIOMETER),
+    ("encoder-loss", Fault.SENSOR | Fault.FOLLOWING),
+    ("potentiometer-stuck", Fault.SENSOR),
     ("over-temperature", Fault.TEMPERATURE),
     ("not-a-number", Fault.NOT_A_NUMBER),
     ("dropped-reads", Fault.STALE),
@@ -95,8 +95,8 @@ def test_each_fault_is_detected_and_latched(moving, kind, expected):
     assert loop.state is State.FAULT
     assert loop.fault & expected
     assert not loop.fault & ~(expected | Fault.WATCHDOG | Fault.STOP_TIMEOUT)
-    assert not loop.hardware.enabled
-    assert np.abs(loop.hardware.v).max() < 1e-6
+    assert not loop.device.enabled
+    assert np.abs(loop.device.v).max() < 1e-6
     latched = loop.fault
     loop.run(200)
     assert loop.fault & latched == latched
@@ -115,14 +115,16 @@ def test_a_fault_is_cleared_only_by_a_named_person(moving):
     loop.run(800)
     assert loop.state is State.FAULT
     for command in (loop.arm, loop.stop, loop.disarm):
-        with pytest.raises(ArgumentError, match=r"state FAULT \(a motor is too hot\)"):
+        with pytest.raises(
+            ArgumentError, match=r"state FAULT \(the motor is too hot \(joint 'joint1'\): let it cool down"
+        ):
             command()
     with pytest.raises(ArgumentError, match="the name of the person who clears the fault is missing"):
         loop.clear("  ")
     loop.clear("the operator")
     assert loop.state is State.IDLE
     assert loop.fault is Fault.NONE
-    assert any("the operator cleared: a motor is too hot" in line for line in loop.history)
+    assert any("the operator cleared: the motor is too hot (joint 'joint1')" in line for line in loop.history)
     loop.run(30)
     loop.arm()
     assert loop.state is State.ARMED
@@ -145,7 +147,7 @@ def test_a_persistent_fault_recurs_after_it_was_cleared(moving):
 def test_a_joint_that_is_pushed_too_fast_is_stopped(moving):
     loop = moving()
     loop.run(200)
-    loop.hardware.bound.state_next[6] += 4.0  # rad/s, as if the arm were hit
+    loop.device.bound.state_next[6] += 4.0  # rad/s, as if the arm were hit
     loop.run(600)
     assert loop.state is State.FAULT
     assert loop.fault & (Fault.VELOCITY | Fault.FOLLOWING)
@@ -163,48 +165,48 @@ def test_missed_ticks_are_skipped_and_not_executed_later(moving, tmp_path):
     np.testing.assert_allclose(log["t"], log["tick"] * 1e-3, atol=1e-12)
 
 
-def test_the_log_of_a_late_tick_contains_the_codes_that_were_written(moving, servo, tmp_path):
-    """The tick that misses one deadline too many has already written its codes; the stop starts with the next tick."""
+def spy_on(loop) -> list[np.ndarray]:
+    """Return a list to which the torques of all following commands are appended."""
+    written: list[np.ndarray] = []
+    write = loop.device.write
+    loop.device.write = lambda command: (written.append(command.tau.copy()), write(command))
+    return written
+
+
+def test_the_log_of_a_late_tick_contains_the_torques_that_were_written(moving, servo, tmp_path):
+    """The tick that misses one deadline too many has already written; the stop starts with the next tick."""
     loop = moving(log=tmp_path / "run.log", faults=Faults([Injection("missed-deadlines", 0.3, duration=0.05)]))
-    written, write = [], loop.hardware.write
-
-    def spy(codes):
-        written.append(codes.copy())
-        write(codes)
-
-    loop.hardware.write = spy
+    written = spy_on(loop)
     loop.run(800)
     loop.close()
     log = Record.read(tmp_path / "run.log")
     assert loop.fault & Fault.DEADLINE
-    np.testing.assert_array_equal(log["code"][25:], written)  # the spy was installed after 25 ticks
-    np.testing.assert_array_equal(log["tau"], servo.wiring.torque(log["code"]))
+    np.testing.assert_array_equal(log["tau"][25:], written)  # the spy was installed after 25 ticks
     late = int(np.flatnonzero(log["fault"])[0])
-    assert (log["code"][late] != log["code"][late + 1]).any()
+    assert (log["tau"][late] != log["tau"][late + 1]).any()
     assert first_difference(log, replay(log, servo)) is None
 
 
 @pytest.mark.parametrize("kind", ["over-temperature", "dropped-reads", "not-a-number"])
-def test_the_log_contains_the_written_codes_under_every_fault(moving, tmp_path, kind):
+def test_the_log_contains_the_written_torques_under_every_fault(moving, tmp_path, kind):
     loop = moving(log=tmp_path / "run.log", faults=Faults([Injection(kind, 0.3)]))
-    written, write = [], loop.hardware.write
-    loop.hardware.write = lambda codes: (written.append(codes.copy()), write(codes))
+    written = spy_on(loop)
     loop.run(700)
     loop.close()
-    np.testing.assert_array_equal(Record.read(tmp_path / "run.log")["code"][25:], written)
+    np.testing.assert_array_equal(Record.read(tmp_path / "run.log")["tau"][25:], written)
 
 
 def test_a_stop_ends_at_its_target_and_rejects_disturbances(moving):
     loop = moving()
     loop.run(400)
-    speed, position = loop.hardware.v, loop.position
+    speed, position = loop.device.v, loop.position
     loop.stop()
     loop.run(5)
-    loop.hardware.bound.quirks[6:12] += 0.05  # V: offsets of the amplifiers, which only the law compensates
+    loop.device.bound.quirks[6:12] += 0.05  # V: offsets of the amplifiers, which only the law compensates
     loop.run(300)
     assert loop.state is State.ARMED
     end = position + speed / loop.servo.design.stop_damping
-    assert np.abs(loop.hardware.q - end).max() < 0.02
+    assert np.abs(loop.device.q - end).max() < 0.02
 
 
 def test_the_policy_sets_the_number_of_tolerated_deadlines(moving):

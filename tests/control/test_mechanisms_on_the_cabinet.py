@@ -22,12 +22,13 @@ from appell.hardware import (
     VirtualClock,
     first_difference,
     generic_wiring,
-    index_search,
+    homing_motion,
     replay,
     run_task,
     standard_plant,
     standard_servo,
 )
+from appell.hardware.cabinet.signals import cabinet_info
 from appell.hardware.loop.startup import coordinates_at
 from appell.model.actuator import Actuator, Friction
 from appell.motion import Ramp, Record
@@ -43,11 +44,12 @@ MAX_ERROR = {  # of the true position, rad or m; without friction, only encoders
 
 
 def loop_of(system, log=None, servo=None, **options) -> Loop:
-    servo = servo or standard_servo(system)
+    wiring = generic_wiring(system)
+    servo = servo or standard_servo(system, cabinet_info(wiring))
     faults = options.get("faults")
     clock = VirtualClock(lateness=None if faults is None else faults.lateness(servo.design.period))
-    start = options.pop("q", servo.wiring.start)
-    cabinet = SimulatedCabinet(standard_plant(system, servo.wiring), clock, start, **options)
+    start = options.pop("q", wiring.start)
+    cabinet = SimulatedCabinet(standard_plant(system, wiring), clock, start, **options)
     return Loop(cabinet, servo, clock, log=log)
 
 
@@ -67,12 +69,12 @@ def test_a_complete_task_is_executed_and_can_be_replayed(name, tmp_path):
     system = ap.load(name)
     loop = loop_of(system, tmp_path / "run.log", seed=3)
     true: list[np.ndarray] = []
-    outcome = run_task(loop, ramp(loop), after_tick=lambda loop: true.append(loop.hardware.q))
+    outcome = run_task(loop, ramp(loop), after_tick=lambda loop: true.append(loop.device.q))
     loop.close()
     assert outcome.finished, outcome.sentence
     log = Record.read(tmp_path / "run.log")
     assert log.names("q") == log.names("qd") == system.coordinate_names
-    assert log.names("tau") == log.names("counts") == log.names("code") == system.actuator_names
+    assert log.names("tau") == log.names("qm") == log.names("home") == system.actuator_names
     running = np.flatnonzero(log["state"] == State.RUNNING)
     motion = running[running > running[np.flatnonzero(np.diff(running) > 1)[-1]]]  # after the search
     error = np.abs(np.array(true) - log["qd"])[motion].max()
@@ -84,25 +86,26 @@ def test_a_complete_task_is_executed_and_can_be_replayed(name, tmp_path):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_potentiometers_give_an_approximate_and_index_pulses_an_exact_position_of_a_mechanism(name):
     system = ap.load(name)
-    servo = standard_servo(system)
+    wiring = generic_wiring(system)
+    servo = standard_servo(system, cabinet_info(wiring))
     lower, upper = np.array(servo.guard.lower), np.array(servo.guard.upper)
     start = system.start + 0.1 * (upper - lower) * np.linspace(-1.0, 1.0, system.nq)  # not at the assumed start
     loop = loop_of(system, servo=servo, q=start, seed=5)
     loop.run(25)
     loop.arm()
     coarse = np.abs(loop.position - start).max()
-    search = index_search(servo, loop.position)
+    search = homing_motion(servo, loop.device.travel, loop.position)
     theta = ap.Dynamics(system).actuator_positions(search.q)
-    assert (np.ptp(theta, axis=0) > 1.2 * servo.wiring.column("index_pitch")).all()
+    assert (np.ptp(theta, axis=0) > 1.2 * wiring.column("index_pitch")).all()
     loop.start(search)
     loop.run(len(search) + 200)
     loop.stop()
     loop.run(300)
     assert loop.state is State.ARMED
     loop.refine()
-    exact = np.abs(loop.position - loop.hardware.q).max()
-    resolution = 1.0 / servo.wiring.column("resolution")  # of the actuators; of the coordinates by J⁻¹
-    J = ap.Dynamics(system).actuator_jacobian(loop.hardware.q)
+    exact = np.abs(loop.position - loop.device.q).max()
+    resolution = 1.0 / wiring.column("resolution")  # of the actuators; of the coordinates by J⁻¹
+    J = ap.Dynamics(system).actuator_jacobian(loop.device.q)
     assert exact < np.abs(np.linalg.inv(J)).sum(axis=1).max() * 0.6 * resolution.max()
     assert coarse > 10 * exact
 
@@ -115,14 +118,14 @@ def test_the_brakes_stop_a_mechanism_when_the_power_fails():
     loop.run(1000)
     assert loop.state is State.FAULT
     assert loop.fault & Fault.POWER
-    assert np.abs(loop.hardware.v).max() < 1e-6
+    assert np.abs(loop.device.v).max() < 1e-6
 
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ("encoder-loss", Fault.POTENTIOMETER | Fault.FOLLOWING),
-        ("potentiometer-stuck", Fault.POTENTIOMETER),
+        ("encoder-loss", Fault.SENSOR | Fault.FOLLOWING),
+        ("potentiometer-stuck", Fault.SENSOR),
         ("not-a-number", Fault.NOT_A_NUMBER),
         ("missed-deadlines", Fault.DEADLINE),
     ],
@@ -135,14 +138,14 @@ def test_faults_of_a_mechanism_are_detected(kind, expected):
     loop.run(1200)
     assert loop.state is State.FAULT
     assert loop.fault & expected
-    assert np.abs(loop.hardware.v).max() < 1e-6
+    assert np.abs(loop.device.v).max() < 1e-6
 
 
 def test_codes_are_finite_when_the_model_is_out_of_reach():
     """The estimated position of a five-bar is set to one that its legs cannot reach."""
     loop = loop_of(ap.load("five-bar"))
-    written, write = [], loop.hardware.write
-    loop.hardware.write = lambda codes: (written.append(codes.copy()), write(codes))
+    written, write = [], loop.device.write
+    loop.device.write = lambda command: (written.append(command.tau.copy()), write(command))
     loop.run(25)
     loop.arm()
     loop.start(ramp(loop)(loop.position))
@@ -167,7 +170,7 @@ def block(**motor):
 def test_a_mechanism_with_redundant_actuators_is_controlled():
     loop = loop_of(block(friction=Friction(viscous=1.0, coulomb=0.5)), seed=2)
     assert run_task(loop, ramp(loop)).finished
-    assert np.abs(loop.position - loop.hardware.q).max() < 1e-5
+    assert np.abs(loop.position - loop.device.q).max() < 1e-5
     assert abs(loop.position[0]) > 0.05
 
 
@@ -184,7 +187,7 @@ def test_an_angle_is_tracked_across_the_jump_of_its_arctangent():
     wheel = ap.Mechanism("wheel", ("phi",), [body], [crank], home=(3.0,), ranges=((2.0, 5.0),))
     loop = loop_of(wheel)
     assert run_task(loop, lambda q: Reference.sampled(Ramp(q, q + 1.0, 0.8, 3.0), loop.period)).finished
-    np.testing.assert_allclose(loop.hardware.q, 4.0, atol=1e-3)
+    np.testing.assert_allclose(loop.device.q, 4.0, atol=1e-3)
 
 
 def test_a_generic_cabinet_uses_the_described_actuators():
@@ -204,9 +207,10 @@ def test_a_generic_cabinet_uses_the_described_actuators():
 
 def test_a_servo_accepts_only_a_model_with_the_same_names():
     wiring = generic_wiring(ap.load("delta"))
+    info = cabinet_info(wiring)
     heavier = ap.load("delta").with_bodies({"platform": disc(1.0, 0.05)})
-    assert standard_servo(ap.load("delta"), wiring=wiring, model=heavier).system is heavier
+    assert standard_servo(ap.load("delta"), info, model=heavier).system is heavier
     with pytest.raises(ArgumentError, match="the model has coordinate names x, y; mechanism 'delta' has x, y, z"):
-        standard_servo(ap.load("delta"), wiring=wiring, model=ap.load("five-bar"))
-    with pytest.raises(ArgumentError, match=r"has actuators theta1, theta2, theta3; .* drives a, b, c"):
-        standard_servo(ap.load("delta"), wiring=replace(wiring, names=("a", "b", "c")))
+        standard_servo(ap.load("delta"), info, model=ap.load("five-bar"))
+    with pytest.raises(ArgumentError, match=r"has the actuators a, b, c: 'a' for 'theta1', 'b' for 'theta2'"):
+        standard_servo(ap.load("delta"), replace(info, actuators=("a", "b", "c")))

@@ -20,6 +20,7 @@ from appell.hardware.cabinet.shared import RemoteCabinet, SharedPage, default_pa
 from appell.hardware.cabinet.simulated import SimulatedCabinet
 from appell.hardware.cabinet.standard_wirings import puma_600
 from appell.hardware.clock import MonotonicClock, VirtualClock, real_time
+from appell.hardware.device import JointState
 from appell.hardware.loop.supervisor import State
 from appell.motion import Record
 from appell_lab.bench.latency import Latency, measure_latency
@@ -180,13 +181,14 @@ def test_a_cabinet_removes_only_its_own_page(tmp_path, plant_model):
 def test_a_reading_is_fresh_only_once(tmp_path, puma):
     wiring = puma_600(puma)
     page = SharedPage(tmp_path / "page", wiring, create=True)
-    remote, into = RemoteCabinet(wiring, tmp_path / "page"), np.zeros(page.layout.size)
+    remote = RemoteCabinet(wiring, tmp_path / "page")
+    state = JointState(remote.info)
     page.publish(np.arange(page.layout.size, dtype=float))
-    assert remote.read(into)
-    np.testing.assert_array_equal(into, np.arange(page.layout.size))
-    assert not remote.read(into)
+    assert remote.read(state)
+    np.testing.assert_array_equal(remote.converter.signals, np.arange(page.layout.size))
+    assert not remote.read(state)
     page.numbers[2] += 1.0  # in the middle of writing
-    assert not remote.read(into)
+    assert not remote.read(state)
 
 
 def test_the_virtual_clock_wakes_on_time_or_with_the_given_delay_and_never_goes_back():

@@ -59,12 +59,11 @@ def test_a_path_that_starts_and_ends_in_motion_is_approached_without_a_jump_of_v
 def test_a_recording_has_the_logged_columns_and_the_commanded_torques(rig, path):
     recording = rig.record(path, seed=1)
     record, truth, names = recording.record, recording.truth, ap.load("puma").coordinate_names
-    assert record.quantities == ("t", "q", "v", "qd", "vd", "ad", "code", "tau")
+    assert record.quantities == ("t", "q", "v", "qd", "vd", "ad", "tau")
     assert record.names("tau") == truth.names("a") == names
     assert len(record) == len(truth) == len(Reference.sampled(path, PERIOD))
     np.testing.assert_allclose(record.t, PERIOD * np.arange(len(record)), atol=1e-9)
     np.testing.assert_allclose(record["qd"], path(record.t)[0], atol=1e-12)
-    np.testing.assert_array_equal(record.tau, rig.servo.wiring.torque(record["code"]))
     assert np.abs(record.q - truth.q).max() < 1e-3
     assert np.abs(truth.q - record["qd"]).max() < 3e-3
 
@@ -83,7 +82,7 @@ def test_the_true_motion_satisfies_the_equations_of_motion(path):
 
 def test_amplifier_noise_acts_on_the_motors_and_is_not_in_the_log(rig, path):
     quiet, noisy = (rig.record(path, 3, Imperfections(0, 0, 0, 0, 0, amplifier_noise=x)) for x in (0.0, 0.01))
-    full = rig.servo.wiring.reachable_torque
+    full = rig.wiring.reachable_torque
     difference = (noisy.truth.tau - noisy.record.tau) / full
     np.testing.assert_allclose(difference.std(axis=0), 0.01, rtol=0.05)
     assert np.abs((quiet.truth.tau - quiet.record.tau) / full).max() < 1e-9
@@ -104,7 +103,7 @@ def test_converters_with_more_bits_have_finer_torques(path):
 @pytest.mark.parametrize("name", ["delta", "stanford"])
 def test_other_systems_can_be_recorded(name):
     system = ap.load(name)
-    start = np.array(Rig(system).servo.wiring.start)
+    start = np.array(Rig(system).wiring.start)
     record = recorded(system, Ramp(start, start + 0.05, 0.2, 1.0, names=system.coordinate_names), seed=2)
     assert record.names("tau") == system.actuator_names
     assert np.abs(record.q - record["qd"]).max() < 2e-3

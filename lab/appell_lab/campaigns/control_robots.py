@@ -6,6 +6,19 @@ floating joint.
 
 from __future__ import annotations
 
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import files
+from pathlib import Path
+
+from appell.hardware.loop.summary import summarize
+from appell.motion.record import Record
+
 ROBOTS = (  # paths in the folder of example-robot-data
     # arms
     "ur_description/urdf/ur3_robot.urdf",
@@ -31,3 +44,64 @@ ROBOTS = (  # paths in the folder of example-robot-data
     "talos_data/robots/talos_reduced.urdf",
     "g1_description/urdf/g1_29dof_rev_1_0.urdf",
 )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one robot."""
+
+    robot: str
+    joints: int
+    finished: bool
+    sentence: str
+    largest_error: float  # rad or m
+    duration: float  # s of the run, on the clock of the robot
+
+
+def robot_files() -> list[Path]:
+    """Return the files of the list."""
+    paths = [Path(str(file.locate())) for file in files("example-robot-data") or () if file.suffix == ".urdf"]
+    return [next(path for path in paths if path.as_posix().endswith(name)) for name in ROBOTS]
+
+
+def run_robot(path: Path, work: Path) -> Finding:
+    """Execute `appell control run` with default settings on one file."""
+    log = work / "run.log"
+    log.unlink(missing_ok=True)
+    command = ("control", "run", str(path), "--log", str(log), "--plot", str(work / "run.png"), "--force", "--json")
+    done = subprocess.run([sys.executable, "-m", "appell", *command], capture_output=True, text=True, check=False)
+    if not log.exists():
+        return Finding(path.name, 0, False, _last_sentence(done.stderr), math.nan, 0.0)
+    summary = summarize(Record.read(log))
+    finished, joints = done.returncode == 0, len(summary.coordinates)
+    text = "" if finished else _last_sentence(done.stderr)
+    return Finding(path.name, joints, finished, text, float(summary.largest_error.max()), summary.duration)
+
+
+def _last_sentence(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("warning")]
+    return " ".join(line for line in lines if not line.startswith("compiling"))
+
+
+def run() -> Iterator[Finding]:
+    """Run all robots of the list."""
+    with tempfile.TemporaryDirectory() as work:
+        for path in robot_files():
+            yield run_robot(path, Path(work))
+
+
+def main() -> None:
+    """Run the campaign and write its result to the file that is given."""
+    findings = []
+    for finding in run():
+        findings.append(finding)
+        print(
+            f"{finding.robot:32} {finding.joints:3} {'finished' if finding.finished else finding.sentence}", flush=True
+        )
+    if len(sys.argv) > 1:
+        content = {"finished": sum(f.finished for f in findings), "robots": [asdict(finding) for finding in findings]}
+        Path(sys.argv[1]).write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

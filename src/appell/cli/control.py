@@ -47,7 +47,10 @@ Law = Annotated[
 ]
 Frequency = Annotated[
     float | None,
-    option("Place all poles of the tracking error at minus this frequency, in 1/s; by default 20.", CONTROLLER),
+    option(
+        "Place all poles of the tracking error at minus this frequency, in 1/s; by default 20, faster with friction.",
+        CONTROLLER,
+    ),
 ]
 Seed = Annotated[int, option("Seed of the cabinet's noise and imperfections.", DEVICE)]
 LogFile = Annotated[Path, argument("Log written by 'appell control run'.")]

@@ -86,8 +86,11 @@ class SignalConverter:
         if self._collecting:
             self._collect()
         decode()
-        if decode.gap_next[0] != decode.gap_next[0] or not np.isfinite(decode.gap_next).all():
-            decode.gap_next[:] = np.where(np.isfinite(decode.gap_next), decode.gap_next, decode.gap)
+        if decode.measured[0] != decode.measured[0]:  # a signal is not a number: all results are not numbers
+            decode.gap_next[:] = decode.gap
+            state.numbers[:2] = signals[0], 0.0
+            state.q[:], state.faults[:] = self._by_counts() + decode.offset, 0.0
+            return
         state.numbers[: self._end] = decode.measured
         state.faults[:] = decode.faults
 

@@ -11,6 +11,8 @@ replayed bit by bit; the consequences of a missed deadline start with the next t
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import numpy as np
@@ -335,8 +337,9 @@ class Loop:
             if alarm > 0.0:
                 faults |= bit
         if tick.alarms[3] > 0.0:
-            words = [self._state.numbers[1], *self._state.faults]
-            reported = int(np.bitwise_or.reduce([int(word) for word in words if np.isfinite(word)]))
+            at = self.servo.layout.at
+            words = [*tick.state[at["status"]], *tick.state[at["faults"]]]
+            reported = reduce(or_, (int(word) for word in words))
             faults |= sum(fault.value for status, fault in DEVICE_FAULTS.items() if reported & status)
         self._react(faults & RELEVANT_ALARMS[self.supervisor.state])
         return good
@@ -377,7 +380,7 @@ class Loop:
                 memory[n : 2 * n],
                 self._tick.reference[0],
                 state.q,
-                state.faults,
+                self._tick.state[self.servo.layout.at["faults"]],
                 self._late,
                 self._reading,
                 axis_word(system, "coordinate"),
