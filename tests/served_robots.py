@@ -26,7 +26,7 @@ def ur5():
     return load(next(path for path in example_urdfs() if path.name == "ur5_robot.urdf"))
 
 
-def mujoco_arm(robot=None, heartbeat: float = 1.0, safe_state: str = "hold") -> tuple[MujocoArm, VirtualClock]:
+def mujoco_arm(robot=None, heartbeat: float = 10.0, safe_state: str = "hold") -> tuple[MujocoArm, VirtualClock]:
     """Return a robot in MuJoCo, by default the UR5, and its clock."""
     clock, start = VirtualClock(MonotonicClock().now()), START if robot is None else {}
     return MujocoArm(robot or ur5(), clock, period=2e-3, start=start, heartbeat=heartbeat, safe_state=safe_state), clock

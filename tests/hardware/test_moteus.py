@@ -31,9 +31,9 @@ def arm():
 
 
 @contextmanager
-def connected(heartbeat: float = 1.0, log=None, buses=None, **options):
+def connected(heartbeat: float = 10.0, log=None, buses=None, **options):
     """Yield the motors of a simulated arm, a state and a command."""
-    device, clock = mujoco_arm(arm(), 3.0, "zero torque")
+    device, clock = mujoco_arm(arm(), 30.0, "zero torque")
     served = buses[0] if buses else UdpBus(serve=True)
     with in_thread(device, clock, MoteusServer(device.info, served, **GAINS), log):
         bus = buses[1] if buses else f"udp:127.0.0.1:{served.address[1]}"

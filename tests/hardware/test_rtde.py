@@ -25,7 +25,7 @@ from served_robots import drive, in_process, in_thread, loopback_address, mujoco
 
 
 @contextmanager
-def connected(heartbeat: float = 1.0, log=None, **options):
+def connected(heartbeat: float = 10.0, log=None, **options):
     """Yield a client of a simulated UR5, a state and a command."""
     device, clock = mujoco_arm(heartbeat=heartbeat)
     server = RtdeServer(device.info, port=0)
@@ -255,7 +255,7 @@ def test_the_client_of_ur_rtde_reads_the_plant_bit_by_bit_and_commands_it_by_reg
     receive = pytest.importorskip("rtde_receive")
     io = pytest.importorskip("rtde_io")
     host, log = loopback_address(), tmp_path / "plant.log"
-    device, clock = mujoco_arm(heartbeat=2.0)
+    device, clock = mujoco_arm()
     server = RtdeServer(device.info, host)
     with in_process(device, clock, server, log):
         reader, registers = receive.RTDEReceiveInterface(host), io.RTDEIOInterface(host, False, True)

@@ -13,7 +13,7 @@ in their safe state: no torque, or the position at which it began, which is held
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -30,6 +30,12 @@ def check_mode(info: DeviceInfo, mode: str) -> None:
     """Raise an ArgumentError if a device does not offer a mode."""
     if mode not in info.modes:
         raise ArgumentError(unknown_name("mode", mode, info.modes, f"device '{info.name}'"))
+
+
+def declared(values: Iterable[float]) -> tuple[float, ...] | None:
+    """Return limits for the info of a device: None unless all of them are finite."""
+    limits = tuple(float(value) for value in values)
+    return limits if np.isfinite(limits).all() else None
 
 
 def check_real_time(info: DeviceInfo, clock: Clock) -> None:

@@ -24,7 +24,7 @@ from appell.errors import ArgumentError, DeviceError, needed_package
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import moteus_frames as frames
-from appell.hardware.devices.drives import check_mode, check_real_time, invalid_entries
+from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
 from appell.hardware.devices.moteus_frames import Bus, UdpBus
 from appell.model.system import System
 
@@ -107,8 +107,8 @@ class MoteusMotors:
             latency=period,
             heartbeat=heartbeat,
             safe_state="zero torque",
-            speed=tuple(limits.speed.tolist()),
-            torque=tuple(limits.torque.tolist()),
+            speed=declared(limits.speed),
+            torque=declared(limits.torque),
         )
         self._index = {identifier: k for k, identifier in enumerate(self.ids)}
         self._registers = np.full((len(STATE), n), np.nan)

@@ -19,7 +19,7 @@ from appell.describe.write import to_mjcf
 from appell.errors import ArgumentError, DescriptionError, ModelWarning, needed_package, unknown_name
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState
-from appell.hardware.devices.drives import SimulatedDrives
+from appell.hardware.devices.drives import SimulatedDrives, declared
 from appell.model.system import System
 
 
@@ -97,7 +97,6 @@ class MujocoArm:
         limits = np.array(
             [model.jnt_range[joint.id] if model.jnt_limited[joint.id] else (-np.inf, np.inf) for joint in joints]
         )
-        torque = _torque_limits(model, [joint.id for joint in joints])
         modes = ("torque", "impedance") + (("position", "velocity") if model.nv == len(names) else ())
         self._first_sensor = model.nsensordata - 6
         self.info = DeviceInfo(
@@ -107,9 +106,9 @@ class MujocoArm:
             period,
             heartbeat=heartbeat,
             safe_state=safe_state,
-            lower=tuple(limits[:, 0].tolist()),
-            upper=tuple(limits[:, 1].tolist()),
-            torque=torque,
+            lower=declared(limits[:, 0]),
+            upper=declared(limits[:, 1]),
+            torque=declared(_torque_limits(model, [joint.id for joint in joints])),
             sensors={"wrench": 6} if wrench is not None else {},
         )
         self.drives = SimulatedDrives(self.info)
@@ -188,8 +187,8 @@ def _actuated(mujoco, model) -> list[str]:
     return names
 
 
-def _torque_limits(model, joints: list[int]) -> tuple[float, ...] | None:
-    """Return the force limits of the motors of joints, infinite without a limit; None if no motor has one."""
+def _torque_limits(model, joints: list[int]) -> list[float]:
+    """Return the force limits of the motors of joints, infinite without a limit."""
     limits = {
         int(model.actuator_trnid[k, 0]): float(
             np.abs(model.actuator_forcerange[k]).min() * abs(model.actuator_gear[k, 0])
@@ -197,4 +196,4 @@ def _torque_limits(model, joints: list[int]) -> tuple[float, ...] | None:
         for k in range(model.nu)
         if model.actuator_forcelimited[k]
     }
-    return tuple(limits.get(joint, np.inf) for joint in joints) if limits else None
+    return [limits.get(joint, np.inf) for joint in joints]

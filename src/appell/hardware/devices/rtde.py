@@ -21,7 +21,7 @@ from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import rtde_protocol as rtde
-from appell.hardware.devices.drives import check_mode, check_real_time, invalid_entries
+from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
 from appell.hardware.devices.rtde_protocol import Packages, Recipe, package
 from appell.model.system import System
 
@@ -134,8 +134,8 @@ class RtdeRobot:
             latency=2.0 * period,
             heartbeat=heartbeat,
             safe_state="hold",
-            speed=tuple(limits.speed.tolist()),
-            torque=tuple(limits.torque.tolist()),
+            speed=declared(limits.speed),
+            torque=declared(limits.torque),
         )
         self.version: tuple[int, ...] = ()
         self.discarded = 0  # commands that could not be sent, because the controller did not read them

@@ -135,6 +135,11 @@ class Loop:
         return self._tick.memory_next[: self._n].copy()
 
     @property
+    def ready(self) -> bool:
+        """Whether enough states have been received to arm."""
+        return self._readings >= self.supervisor.policy.readings
+
+    @property
     def sentence(self) -> str:
         """The faults that have not been cleared, with joints, values, limits and remedies."""
         return self.supervisor.sentence
@@ -145,7 +150,7 @@ class Loop:
         """Determine the position of the system from the actuators; the drives stay off."""
         self.supervisor.expect(Trigger.ARM)
         needed = self.supervisor.policy.readings
-        if self._readings < needed:
+        if not self.ready:
             reason = f": {self.device.info.name} {self._reading}" if self._reading else ""
             raise ArgumentError(
                 f"the loop has received only {self._readings} good states{reason}.",
