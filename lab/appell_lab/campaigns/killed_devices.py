@@ -38,7 +38,7 @@ from appell.hardware.devices.moteus_frames import UdpBus
 from appell.hardware.devices.moteus_server import MoteusServer
 from appell.hardware.devices.rtde import RtdeRobot
 from appell.hardware.devices.rtde_server import RtdeServer
-from appell.hardware.devices.serving import serve
+from appell.hardware.devices.serving import Endpoint, serve
 from appell.hardware.devices.simulated import SimulatedArm
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.defaults import standard_servo
@@ -54,7 +54,7 @@ HEARTBEAT_S = 0.1
 MAX_MOMENT_S = 0.8  # of a kill after the first tick of the loop
 AFTERWARDS_S = 0.4  # for which a robot is observed after its loop was killed
 START_TIMEOUT_S = 20.0
-MOTOR_GAINS = {"kp": 4000.0, "kd": 600.0}  # N m/revolution and N m s/revolution
+KP, KD = 4000.0, 600.0  # gains of the motors, N m/revolution and N m s/revolution
 PATIENT = Policy(misses=10_000, lost=60)  # for busy machines
 NAMED_ERROR = 2  # exit code of a process that ended with an error of appell
 REST_SPEED = 0.05  # rad/s at the end, of a robot that holds or brakes
@@ -100,7 +100,7 @@ def _client(protocol: str, port: int, page: Path) -> Device:
     if protocol == "rtde":
         return RtdeRobot(system, clock, port=port, heartbeat=HEARTBEAT_S)
     if protocol == "moteus":
-        return MoteusMotors(system, clock, bus=f"udp:127.0.0.1:{port}", heartbeat=HEARTBEAT_S, **MOTOR_GAINS)
+        return MoteusMotors(system, clock, bus=f"udp:127.0.0.1:{port}", heartbeat=HEARTBEAT_S, kp=KP, kd=KD)
     return RemoteCabinet(wiring_of(system), page) if page.is_file() else standard_cabinet(system, VirtualClock())
 
 
@@ -116,11 +116,12 @@ def make_rig(protocol: str, folder: Path) -> Rig:
         return Rig(protocol, servo, "brakes", serve_rig, lambda: _client(protocol, 0, folder / "page"), 1e-3)
     arm = SimulatedArm(system, clock, period=PERIOD_S, heartbeat=HEARTBEAT_S)
     if protocol == "rtde":
-        endpoint: RtdeServer | MoteusServer = RtdeServer(arm.info, port=0)
-        port = endpoint.address[1]
+        server = RtdeServer(arm.info, port=0)
+        endpoint: Endpoint = server
+        port = server.address[1]
     else:
         bus = UdpBus(serve=True)
-        endpoint, port = MoteusServer(arm.info, bus, **MOTOR_GAINS), bus.address[1]
+        endpoint, port = MoteusServer(arm.info, bus, KP, KD), bus.address[1]
 
     def serve_arm(log: Path, seconds: float) -> None:
         serve(arm, clock, endpoint, log, seconds)

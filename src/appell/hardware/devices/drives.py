@@ -50,7 +50,7 @@ def check_real_time(info: DeviceInfo, clock: Clock) -> None:
 
 def invalid_entries(command: JointCommand, mode: str) -> np.ndarray:
     """Return, for each actuator, whether the command has a value that the mode uses and that is not finite."""
-    return ~np.isfinite([getattr(command, name) for name in USED[mode]]).all(axis=0)
+    return ~np.isfinite(np.array([getattr(command, name) for name in USED[mode]])).all(axis=0)
 
 
 class SimulatedDrives:

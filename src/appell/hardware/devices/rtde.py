@@ -34,10 +34,14 @@ SAFETY_STATUS = {  # safety_mode of the controller -> status of the device
     **dict.fromkeys((5, 6, 7), Status.EMERGENCY_STOP),
 }
 REPORTED = (rtde.ENABLED_MODE, rtde.LAST_NUMBER, rtde.ADDS_GRAVITY)
-OUTPUTS = ("timestamp", "actual_q", "actual_qd", "target_moment", "robot_mode", "safety_mode")
-OUTPUTS += tuple(f"output_int_register_{k}" for k in REPORTED)
-INPUTS = tuple(f"input_int_register_{k}" for k in (rtde.NUMBER, rtde.MODE, rtde.JOINT))
-INPUTS += tuple(f"input_double_register_{rtde.TARGETS + k}" for k in range(rtde.JOINTS))
+OUTPUTS = (
+    *("timestamp", "actual_q", "actual_qd", "target_moment", "robot_mode", "safety_mode"),
+    *(f"output_int_register_{k}" for k in REPORTED),
+)
+INPUTS = (
+    *(f"input_int_register_{k}" for k in (rtde.NUMBER, rtde.MODE, rtde.JOINT)),
+    *(f"input_double_register_{rtde.TARGETS + k}" for k in range(rtde.JOINTS)),
+)
 
 
 def robot_program(heartbeat: float = 0.1) -> str:
