@@ -18,7 +18,7 @@ from appell.hardware.clock import MonotonicClock, VirtualClock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import rtde_protocol as rtde
 from appell.hardware.devices.rtde import OUTPUTS, RtdeRobot, robot_program
-from appell.hardware.devices.rtde_protocol import Packages, Recipe, package
+from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
 from appell.hardware.devices.rtde_server import RtdeServer
 from appell.motion import Record
 from served_robots import drive, in_process, in_thread, loopback_address, mujoco_arm, ur5
@@ -200,7 +200,7 @@ def test_an_unreachable_address_is_named():
 
 
 def test_old_stamps_are_not_new_states_and_a_lost_connection_is_named():
-    recipe = Recipe(1, OUTPUTS, [rtde.OUTPUT_TYPES[name] for name in OUTPUTS])
+    recipe = RtdeRecipe(1, OUTPUTS, [rtde.OUTPUT_TYPES[name] for name in OUTPUTS])
     stamps = iter([10.0, 10.0, 9.0, 10.002])
 
     def answers(kind, content):

@@ -17,7 +17,7 @@ from appell.hardware.device import DeviceInfo, JointState
 from appell.hardware.devices import moteus_frames as frames
 from appell.hardware.devices.moteus import REVOLUTION, can_message
 from appell.hardware.devices.moteus_frames import Bus
-from appell.hardware.devices.serving import Drive
+from appell.hardware.devices.serving import ServedDevice
 
 DEFAULT_TIMEOUT_S = 0.1
 MAX_FRAMES = 1000  # that are handled between two steps
@@ -49,7 +49,7 @@ class MoteusServer:
         self.timeout, self.deadline = np.full(n, DEFAULT_TIMEOUT_S), np.full(n, math.inf)
         self._measured = np.zeros((3, n))
 
-    def exchange(self, drive: Drive, deadline: float) -> None:
+    def exchange(self, drive: ServedDevice, deadline: float) -> None:
         """Answer frames until the deadline."""
         for _ in range(MAX_FRAMES):
             message = self.bus.recv(max(0.0, deadline - time.monotonic()))
@@ -57,7 +57,7 @@ class MoteusServer:
                 return
             self._handle(message, drive)
 
-    def _handle(self, message, drive: Drive) -> None:
+    def _handle(self, message, drive: ServedDevice) -> None:
         k = (message.arbitration_id & 0x7F) - 1
         if not 0 <= k < len(self.info.actuators):
             return
@@ -80,7 +80,7 @@ class MoteusServer:
             identifier = (k + 1) << 8 | message.arbitration_id >> 8 & 0x7F
             self.bus.send(can_message(identifier, frames.reply(registers, request)))
 
-    def _write(self, k: int, written: dict, drive: Drive) -> None:
+    def _write(self, k: int, written: dict, drive: ServedDevice) -> None:
         now = drive.clock.time
         requested = written.get(frames.MODE)
         if requested == frames.STOPPED:
@@ -99,7 +99,7 @@ class MoteusServer:
             self.deadline[k] = now + (math.inf if math.isnan(self.timeout[k]) else self.timeout[k])
         self._apply(drive)
 
-    def _apply(self, drive: Drive) -> None:
+    def _apply(self, drive: ServedDevice) -> None:
         """Send the commands of all motors to the device, and enable it while a motor is in position mode."""
         active = self.mode == frames.IN_POSITION
         if not active.any():
@@ -118,7 +118,7 @@ class MoteusServer:
         drive.command.kp[:], drive.command.kd[:] = kp * self.kp / REVOLUTION, kd * self.kd / REVOLUTION
         drive.write()
 
-    def publish(self, state: JointState, drive: Drive) -> None:
+    def publish(self, state: JointState, drive: ServedDevice) -> None:
         """Store the measured state, move targets with their velocities, and stop motors without commands."""
         self._measured[:] = state.q, state.v, state.tau
         active = self.mode == frames.IN_POSITION

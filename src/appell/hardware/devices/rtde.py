@@ -22,7 +22,7 @@ from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
 from appell.hardware.devices import rtde_protocol as rtde
 from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
-from appell.hardware.devices.rtde_protocol import Packages, Recipe, package
+from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
 from appell.model.system import System
 
 CLOCK_DRIFT = 1e-4  # s per s
@@ -203,7 +203,7 @@ class RtdeRobot:
                 return self._answers.pop(kind)
         raise DeviceError(f"the robot at {self.address} did not answer within {self.timeout:g} s.")
 
-    def _recipe(self, kind: int, content: bytes, names: tuple[str, ...]) -> Recipe:
+    def _recipe(self, kind: int, content: bytes, names: tuple[str, ...]) -> RtdeRecipe:
         answer = self._ask(kind, content)
         types = answer[1:].decode("ascii").split(",")
         refused = [f"{name} ({kind})" for name, kind in zip(names, types, strict=False) if kind not in rtde.FORMATS]
@@ -212,7 +212,7 @@ class RtdeRobot:
                 f"the robot at {self.address} refuses the variables {', '.join(refused) or 'of the recipe'}.",
                 hint="Stop other RTDE clients that use them." if "IN_USE" in types else "Update the controller.",
             )
-        recipe = Recipe(answer[0], names, types)
+        recipe = RtdeRecipe(answer[0], names, types)
         if kind == rtde.OUTPUTS:
             self._outputs = recipe
         return recipe

@@ -107,7 +107,7 @@ class Packages:
             yield kind, content
 
 
-class Recipe:
+class RtdeRecipe:
     """The variables of a data package: their names, and the bytes of their values."""
 
     def __init__(self, number: int, names: Sequence[str], types: Sequence[str]):

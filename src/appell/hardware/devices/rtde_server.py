@@ -19,8 +19,8 @@ import numpy as np
 from appell.errors import ArgumentError, DeviceError
 from appell.hardware.device import DeviceInfo, JointState
 from appell.hardware.devices import rtde_protocol as rtde
-from appell.hardware.devices.rtde_protocol import Packages, Recipe, package
-from appell.hardware.devices.serving import Drive
+from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
+from appell.hardware.devices.serving import ServedDevice
 
 CONTROLLER_VERSION = (5, 25, 0, 0)
 MAX_PENDING_BYTES = 1 << 16  # of a client that does not read, after which it is disconnected
@@ -45,9 +45,9 @@ class Client:
 
     socket: socket.socket
     packages: Packages = field(default_factory=Packages)
-    outputs: list[tuple[Recipe, float]] = field(default_factory=list)  # recipes and their periods in s
+    outputs: list[tuple[RtdeRecipe, float]] = field(default_factory=list)  # recipes and their periods in s
     due: list[float] = field(default_factory=list)  # time stamps of the next packages
-    inputs: list[Recipe] = field(default_factory=list)
+    inputs: list[RtdeRecipe] = field(default_factory=list)
     version: int = 1
     started: bool = False
     pending: bytearray = field(default_factory=bytearray)
@@ -86,7 +86,7 @@ class RtdeServer:
         self.address = self._socket.getsockname()
         self._origin: float | None = None
 
-    def exchange(self, drive: Drive, deadline: float) -> None:
+    def exchange(self, drive: ServedDevice, deadline: float) -> None:
         """Handle messages until the deadline."""
         while True:
             wait = max(0.0, deadline - time.monotonic())
@@ -107,7 +107,7 @@ class RtdeServer:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.clients.append(Client(connection))
 
-    def _receive(self, client: Client, drive: Drive) -> None:
+    def _receive(self, client: Client, drive: ServedDevice) -> None:
         try:
             received = client.socket.recv(1 << 16)
             if not received:
@@ -120,7 +120,7 @@ class RtdeServer:
             self._drop(client, drive)
         return None
 
-    def _drop(self, client: Client, drive: Drive | None) -> None:
+    def _drop(self, client: Client, drive: ServedDevice | None) -> None:
         if client not in self.clients:
             return
         self.clients.remove(client)
@@ -138,7 +138,7 @@ class RtdeServer:
         except OSError:
             client.pending += bytes(MAX_PENDING_BYTES)  # dropped at the next state
 
-    def _handle(self, client: Client, kind: int, content: bytes, drive: Drive) -> None:
+    def _handle(self, client: Client, kind: int, content: bytes, drive: ServedDevice) -> None:
         match kind:
             case rtde.REQUEST_VERSION:
                 (version,) = struct.unpack(">H", content)
@@ -166,7 +166,7 @@ class RtdeServer:
         valid = "NOT_FOUND" not in types and frequency > 0.0
         number = len(client.outputs) + 1 if valid else 0
         if valid:
-            client.outputs.append((Recipe(number, names, types), max(1.0 / frequency, self.info.period)))
+            client.outputs.append((RtdeRecipe(number, names, types), max(1.0 / frequency, self.info.period)))
             client.due.append(-np.inf)
         return (bytes([number]) if client.version >= rtde.PROTOCOL_VERSION else b"") + ",".join(types).encode()
 
@@ -179,10 +179,10 @@ class RtdeServer:
         valid = not {"IN_USE", "NOT_FOUND"} & set(types)
         number = len(client.inputs) + 1 if valid else 0
         if valid:
-            client.inputs.append(Recipe(number, names, types))
+            client.inputs.append(RtdeRecipe(number, names, types))
         return bytes([number]) + ",".join(types).encode()
 
-    def _take(self, client: Client, content: bytes, drive: Drive) -> None:
+    def _take(self, client: Client, content: bytes, drive: ServedDevice) -> None:
         """Store the registers of a data package, and execute the command if its number has changed."""
         recipe = next((recipe for recipe in client.inputs if content[:1] == bytes([recipe.number])), None)
         if recipe is None:
@@ -197,7 +197,7 @@ class RtdeServer:
         if self.ints[rtde.NUMBER] != before:
             self._execute(drive)
 
-    def _execute(self, drive: Drive) -> None:
+    def _execute(self, drive: ServedDevice) -> None:
         number, joint = self.ints[rtde.MODE], self.ints[rtde.JOINT]
         if number == rtde.RESET:
             drive.clear()
@@ -217,7 +217,7 @@ class RtdeServer:
             target[:] = self.doubles[rtde.TARGETS : rtde.TARGETS + rtde.JOINTS]
         drive.write()
 
-    def publish(self, state: JointState, drive: Drive) -> None:
+    def publish(self, state: JointState, drive: ServedDevice) -> None:
         """Send a state to all clients whose packages are due."""
         if self._origin is None:
             self._origin = state.stamp
@@ -231,7 +231,7 @@ class RtdeServer:
             if len(client.pending) > MAX_PENDING_BYTES:
                 self._drop(client, drive)
 
-    def _values(self, state: JointState, drive: Drive) -> Iterator[tuple[str, float | list]]:
+    def _values(self, state: JointState, drive: ServedDevice) -> Iterator[tuple[str, float | list]]:
         q, v, tau = state.q.tolist(), state.v.tolist(), state.tau.tolist()
         stopped = bool(state.status or state.faults.any())
         yield "timestamp", state.stamp - (self._origin or 0.0)
@@ -267,5 +267,5 @@ class RtdeServer:
         self._socket.close()
 
 
-def _commands(recipe: Recipe) -> bool:
+def _commands(recipe: RtdeRecipe) -> bool:
     return f"input_int_register_{rtde.NUMBER}" in recipe.names

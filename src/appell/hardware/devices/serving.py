@@ -26,17 +26,17 @@ COLUMNS = ("t", "beat", "enabled", "status")
 class Endpoint(Protocol):
     """One side of a protocol: receives commands for a device and sends its states."""
 
-    def exchange(self, drive: Drive, deadline: float) -> None:
+    def exchange(self, drive: ServedDevice, deadline: float) -> None:
         """Handle messages until the monotonic clock reaches `deadline`, in s."""
 
-    def publish(self, state: JointState, drive: Drive) -> None:
+    def publish(self, state: JointState, drive: ServedDevice) -> None:
         """Send a new state."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
-class Drive:
+class ServedDevice:
     """A served device, with the mode that a client has enabled; errors of the device disable it."""
 
     def __init__(self, device: Device, clock: VirtualClock):
@@ -97,7 +97,7 @@ def serve(
         The server ends when it is set.
     """
     real = MonotonicClock()
-    info, drive = device.info, Drive(device, clock)
+    info, drive = device.info, ServedDevice(device, clock)
     names = [title for kind in ("q", "v", "tau") for title in titles(kind, info.actuators)]
     about = {"robot": info.name, "period": info.period, "heartbeat": info.heartbeat, "safe_state": info.safe_state}
     writer = None if log is None else JournalWriter(log, (*COLUMNS, *names), about)
