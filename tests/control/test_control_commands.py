@@ -38,7 +38,7 @@ def test_a_run_writes_a_log_and_a_plot_and_can_be_shown_and_replayed(run, tmp_pa
 def test_a_fault_on_the_command_line_stops_the_task_and_is_named(run):
     result = run("control", "run", "puma", "--fault", "over-temperature@1.0:2", "--log", "a.log")
     assert result.exit_code == 2
-    assert "a motor is too hot" in result.output
+    assert "the motor is too hot (joint 'joint2'): let it cool down" in result.output
 
 
 @pytest.mark.parametrize(

@@ -129,15 +129,15 @@ class Offset(Bad):
             Fault.STALE,
             "the simulated planar-2r sent no new state for more than 5 periods: check its connection",
         ),
-        (NotANumber, Fault.NOT_A_NUMBER, "measured a position of 'joint2' that is not a number"),
+        (NotANumber, Fault.NOT_A_NUMBER, "measured a position of 'elbow' that is not a number"),
         (Repeated, Fault.STALE, "sent a state with the stamp 0.1 s after one with"),
         (Old, Fault.STALE, "after one with"),
-        (Hot, Fault.TEMPERATURE, "the motor is too hot (joint 'joint2'): let it cool down"),
+        (Hot, Fault.TEMPERATURE, "the motor is too hot (joint 'elbow'): let it cool down"),
         (Pressed, Fault.EMERGENCY_STOP, "the emergency stop was pressed"),
         (
             Offset,
             Fault.FOLLOWING,
-            "joint 'joint2' was 0.3 rad away from its reference, more than its limit of 0.15 rad",
+            "joint 'elbow' was 0.3 rad away from its reference, more than its limit of",
         ),
     ],
 )
@@ -166,13 +166,13 @@ def test_a_device_that_never_measures_a_number_cannot_be_armed(robot):
 
     loop = loop_of(robot, arm=Broken)
     loop.run(30)
-    with pytest.raises(ArgumentError, match="only 0 good states: the simulated planar-2r measured the position nan"):
+    with pytest.raises(ArgumentError, match=r"state FAULT .*measured a position of 'shoulder' that is not a number"):
         loop.arm()
 
 
 def test_a_device_with_other_joints_is_refused_by_name(robot):
-    info = replace(hw.SimulatedArm(robot, hw.VirtualClock()).info, actuators=("joint1", "elbow"))
-    with pytest.raises(ArgumentError, match="has the actuators joint1, elbow: 'elbow' for 'joint2'"):
+    info = replace(hw.SimulatedArm(robot, hw.VirtualClock()).info, actuators=("shoulder", "wrist"))
+    with pytest.raises(ArgumentError, match="has the actuators shoulder, wrist: 'wrist' for 'elbow'"):
         hw.standard_servo(robot, info)
 
 
@@ -184,11 +184,11 @@ def test_a_velocity_beyond_its_limit_names_joint_value_limit_and_remedy(robot):
     loop.run(50)
     loop.device._bound.state_next[3] += 1.0  # rad/s, as if the arm were hit
     loop.run(3)
-    assert "joint 'joint2' moved at" in loop.sentence
+    assert "joint 'elbow' moved at" in loop.sentence
     assert "above its limit of 0.4 rad/s: lower the speed of the reference" in loop.sentence
 
 
-OWN = '''
+USER_MODULE = '''
 from appell.hardware import SimulatedArm
 
 class Arm(SimulatedArm):
@@ -202,7 +202,7 @@ class Incomplete:
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_robot_for_test.py").write_text(OWN)
+    (tmp_path / "my_robot_for_test.py").write_text(USER_MODULE)
 
     def invoke(*arguments: str):
         return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["control", "run", "planar-2r", *arguments])
@@ -249,7 +249,7 @@ def test_limits_that_are_not_described_follow_rules_and_are_named(robot):
     limits = WorkingLimits.of(robot)
     assert limits.speed.tolist() == [1.5, 1.5]
     assert (limits.torque > 0.0).all()
-    assert any("no torque limit of joint1, joint2" in remark for remark in limits.remarks)
+    assert any("no torque limit of shoulder, elbow" in remark for remark in limits.remarks)
     described = robot.with_actuators(lambda name, _: ap.Actuator(torque=7.0, speed=2.0))
     assert WorkingLimits.of(described).torque.tolist() == [7.0, 7.0]
     assert np.allclose(hw.standard_servo(described).guard.velocity, 2.2)

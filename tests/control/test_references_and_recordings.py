@@ -111,7 +111,7 @@ def test_other_systems_can_be_recorded(name):
 
 def test_a_path_that_cannot_be_followed_raises_an_error(rig):
     fast = Ramp(START, START + 0.6, 2.9, 400.0, names=ap.load("puma").coordinate_names)
-    with pytest.raises(SimulationError, match="was not completed: a joint did not follow"):
+    with pytest.raises(SimulationError, match="was not completed: joint 'joint"):
         rig.record(fast)
 
 
@@ -165,7 +165,7 @@ def test_the_controller_can_use_another_description(run):
     [
         (("--reference", "nothing.csv"), "cannot be read"),
         (("--reference", "other.csv"), "the record moves 2 coordinates: x, y"),
-        (("--reference", "far.csv"), "the reference moves joint 'joint1' to 2.793"),
+        (("--reference", "far.csv"), "the reference moves joint 'joint1' to 3.162"),
         (("--model", "planar-2r"), "the model has coordinate names"),
         (("--reference", "other.csv", "--law", "point-to-point"), "reference 'other.csv' cannot be used with law"),
     ],

@@ -55,7 +55,9 @@ class ControlStep:
     names: dict[str, Any]
     loop: Loop
 
-    STATEMENT = "f.state[:] = state; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); tau[:] = f.command"
+    STATEMENT = (
+        "f.state[:] = state; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); tau[:] = f.command[torque]"
+    )
 
     def step(self) -> None:
         """Execute `STATEMENT` as a function, like a loop written by a user."""
@@ -64,7 +66,7 @@ class ControlStep:
         f.reference[:] = names["reference"]
         f.memory[:] = f.memory_next
         f()
-        names["tau"][:] = f.command
+        names["tau"][:] = f.command[names["torque"]]
 
 
 def puma_control_step() -> ControlStep:
@@ -84,6 +86,7 @@ def puma_control_step() -> ControlStep:
     state, reference = np.zeros(servo.layout.size), np.zeros((3, n))
     state[servo.layout.at["q"]] = reference[0] = loop.position
     names = {"f": bound, "state": state, "reference": reference, "tau": np.zeros(n)}
+    names["torque"] = slice(2 * n, 3 * n)
     return ControlStep(bound, names, loop)
 
 

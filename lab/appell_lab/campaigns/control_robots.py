@@ -11,7 +11,7 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import files
 from pathlib import Path
@@ -58,10 +58,10 @@ class Finding:
     duration: float  # s of the run, on the clock of the robot
 
 
-def robot_files() -> list[Path]:
-    """Return the files of the list."""
+def robot_files(names: Sequence[str] = ROBOTS) -> list[Path]:
+    """Return the files of a list of paths or stems."""
     paths = [Path(str(file.locate())) for file in files("example-robot-data") or () if file.suffix == ".urdf"]
-    return [next(path for path in paths if path.as_posix().endswith(name)) for name in ROBOTS]
+    return [next(path for path in paths if path.as_posix().endswith(name) or path.stem == name) for name in names]
 
 
 def run_robot(path: Path, work: Path) -> Finding:

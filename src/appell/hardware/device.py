@@ -66,7 +66,7 @@ class DeviceInfo:
     speed, torque : tuple of float, optional
         Largest speeds and torques that the device accepts, in rad/s or m/s, and N m or N.
     measures : tuple of str
-        Those of q, v and tau that the device measures; the others are NaN in its states.
+        Those of q, v and tau that the device measures; the others stay zero in its states.
     sensors : mapping of str to int
         Names and sizes of further sensors, such as {"wrench": 6}.
     resolution : tuple of float, optional
@@ -93,15 +93,13 @@ class JointState:
     """One measurement: named views of one array, so that it can be copied, logged and replayed as a whole.
 
     `stamp` is the time of the measurement on the clock of the loop, in s; `status` holds the bits of the device and
-    `faults` those of each actuator, both as numbers of `Status`. Quantities that the device does not measure are NaN.
+    `faults` those of each actuator, both as numbers of `Status`.
     """
 
     def __init__(self, info: DeviceInfo):
         n = len(info.actuators)
         self.numbers = np.zeros(2 + 4 * n + sum(info.sensors.values()))
         self.q, self.v, self.tau, self.faults = self.numbers[2 : 2 + 4 * n].reshape(4, n)
-        for name in {"q", "v", "tau"} - {*info.measures}:
-            getattr(self, name)[:] = np.nan
         self.sensors, begin = {}, 2 + 4 * n
         for name, size in info.sensors.items():
             self.sensors[name] = self.numbers[begin : begin + size]
@@ -132,8 +130,8 @@ class JointCommand:
     In impedance mode the drives apply tau + kp (q - measured q) + kd (v - measured v).
     """
 
-    def __init__(self, n: int):
-        self.numbers = np.zeros(5 * n)
+    def __init__(self, n: int, numbers: np.ndarray | None = None):
+        self.numbers = np.zeros(5 * n) if numbers is None else numbers
         self.q, self.v, self.tau, self.kp, self.kd = self.numbers.reshape(5, n)
 
 

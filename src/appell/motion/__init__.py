@@ -18,6 +18,7 @@ from appell.motion.paths.scaled import Scaled, time_optimal
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.record import Record
 from appell.motion.records import Records
+from appell.motion.working_limits import WorkingLimits
 
 __all__ = [
     "CartesianLine",
@@ -31,6 +32,7 @@ __all__ = [
     "Records",
     "Scaled",
     "Spline",
+    "WorkingLimits",
     "lift",
     "measured",
     "time_optimal",

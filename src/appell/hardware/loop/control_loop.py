@@ -25,7 +25,7 @@ from appell.hardware.devices import check_device
 from appell.hardware.loop.journal import Journal
 from appell.hardware.loop.reasons import Snapshot, explain
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.servo import FRESH, PERIODS, STOPPING, Servo, check_actuators, measured_indices
+from appell.hardware.loop.servo import FRESH, PERIODS, STOPPING, Servo, check_actuators
 from appell.hardware.loop.startup import coordinates_at
 from appell.hardware.loop.supervisor import DEVICE_FAULTS, Fault, Policy, State, Supervisor, Trigger
 
@@ -91,16 +91,7 @@ class Loop:
         self.supervisor = Supervisor(policy, self.period)
         n, nu = servo.system.nq, servo.system.nu
         self._tick, self._n = servo.new_bound(), n
-        self._state, self._command = JointState(info), JointCommand(nu)
-        indices, numbers = measured_indices(info), self._state.numbers
-        self._indices = None if len(indices) == len(numbers) else indices
-        self._measured = numbers if self._indices is None else np.zeros(len(indices))
-        command = self._command
-        self._output = {"torque": command.tau, "position": command.q, "velocity": command.v}.get(
-            servo.mode, command.numbers[: 3 * nu]
-        )
-        if servo.mode == "impedance":
-            command.kp[:], command.kd[:] = self._gains = servo.impedance()
+        self._state, self._command = JointState(info), JointCommand(nu, self._tick.command)
         self._rest = np.zeros((3, n))
         self._max_age = info.heartbeat + info.latency + policy.lost * self.period
         self._home = np.zeros(nu) if hasattr(device, "home") else None
@@ -166,7 +157,7 @@ class Loop:
         """Take over the exact position that the device has found; see `startup.homing_motion`."""
         self.supervisor.expect(Trigger.REFINE)
         if self._home is None:
-            raise ArgumentError(f"{self.device.info.name} knows its position exactly.", expected="a device with home()")
+            raise ArgumentError(f"{self.device.info.name} needs no homing.", expected="a device with home()")
         self._home[:] = self.device.home()  # type: ignore[attr-defined]
         self._set_position(self._home, self.position)
         self.supervisor.execute(Trigger.REFINE)
@@ -228,8 +219,6 @@ class Loop:
             arrived = good = False
             self._reading = f"failed: {error.problem}"
         if arrived:
-            if self._indices is not None:
-                np.take(self._state.numbers, self._indices, out=self._measured, mode="clip")
             stamp = float(self._state.numbers[0])
             good = stamp > self._last_stamp and woke - stamp <= self._max_age
             if good:
@@ -247,23 +236,23 @@ class Loop:
                 self._reading = ""
         if supervisor.state is State.SAFE_STOP:
             self._react(supervisor.stopping(float(tick.speed)))
-        if supervisor.moving:
-            self._output[:] = tick.command
-        else:
-            self._rest_command()
+        if not supervisor.moving:
+            tick.command[:] = 0.0  # no torque
+            if self.servo.mode != "torque":
+                self._command.q[:] = self._state.q
         try:
             self.device.write(self._command)
         except DeviceError as error:  # without commands, there will be no good state either
             self._reading = f"failed: {error.problem}"
         if supervisor.state is State.IDLE and good:
-            self._count_reading()
+            self._readings += 1
         done = self.clock.now()
         if missed := supervisor.deadline(done - scheduled):
             self._late = done - scheduled
             supervisor.latch(missed, self._explain)
         if self.journal is not None:
             head = (scheduled, self.grid, woke, done, supervisor.state, supervisor.word, supervisor.commands, arrived)
-            self.journal.write(head, self._measured, reference, tick.memory_next, self._command)
+            self.journal.write(head, self._state.numbers, reference, tick.memory_next, self._command)
         supervisor.commands = 0
         passed = int((done - self._origin) / self.period + 1e-6)
         self.grid = max(passed, self.grid) + 1
@@ -302,20 +291,12 @@ class Loop:
             target[:] = q + v / damping * (1.0 - decay), decay * v, -damping * decay * v
         return target
 
-    def _rest_command(self) -> None:
-        """Command no torque, at the measured position."""
-        self._tick.command[:] = 0.0
-        self._command.tau[:] = 0.0
-        if self.servo.mode != "torque":
-            self._command.v[:] = 0.0
-            self._command.q[:] = self._state.q
-
     def _servo(self, fresh: bool, reference: np.ndarray) -> None:
         """Compute one control step, from the state if it is fresh, otherwise from the prediction."""
         tick, switches = self._tick, self._tick.switches
         time = self._last_time + self.period
         if fresh:
-            tick.state[:] = self._measured
+            tick.state[:] = self._state.numbers
             time = self._last_stamp
         tick.memory[:] = tick.memory_next
         tick.reference[:] = reference
@@ -393,14 +374,6 @@ class Loop:
         )
 
     # ---- position
-
-    def _count_reading(self) -> None:
-        """Count a state that can be used to determine the position."""
-        if np.isfinite(self._state.q).all():
-            self._readings += 1
-        else:
-            k = int(np.argmin(np.isfinite(self._state.q)))
-            self._reading = f"measured the position {self._state.q[k]} of '{self.device.info.actuators[k]}'"
 
     def _set_position(self, theta: np.ndarray, near: np.ndarray) -> np.ndarray:
         q = coordinates_at(self.servo.design.parts.smooth, theta, near)

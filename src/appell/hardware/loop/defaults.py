@@ -5,8 +5,8 @@ velocity    1.1 times the described speed of the actuator; without one, 3 rad/s 
 following   the distance in 0.05 s at the limit of velocity; at least 0.05 rad or m, at most a quarter of the range (3)
 torque      that of the device, and of the actuator                                                                 (4)
 gains       all poles of the error at -20/s; on joints with little inertia, fast enough that half of the following
-            limit demands half of the dry friction; at most 0.2/period. Gains of laws that command torques are scaled
-            by the inertia of each coordinate, or such that half a radian demands the full torque                   (5)
+            limit demands half of the dry friction, at least 1 % of the torque; at most 0.2/period. Gains of laws
+            that command torques are scaled by the inertia, or such that half a radian demands the full torque      (5)
 stop        damping Ks at which 90 % of the torque suffices to brake all joints from half of their speed in half of
             all poses, between 4/s and 25/s                                                                         (6)
 motion      towards the middle of the range by at most 0.5 rad or m, and at most 20 % of the range, in 3 s; slower
@@ -40,7 +40,8 @@ from appell.motion.working_limits import WorkingLimits, reachable_poses
 RANGE_MARGIN, MAX_RANGE_MARGIN = 0.01, 0.02  # fraction of the range; rad or m, (1)
 VELOCITY_MARGIN, UNKNOWN_VELOCITY = 1.1, 3.0  # over the described speed; rad/s or m/s, (2)
 FOLLOWING_TIME_S, MIN_FOLLOWING, FOLLOWING_SHARE = 0.05, 0.05, 0.25  # s; rad or m; fraction of the range, (3)
-FREQUENCY, PERIOD_SHARE, FRICTION_SHARE = 20.0, 0.2, 0.5  # 1/s; largest frequency times period, (5)
+FREQUENCY, PERIOD_SHARE = 20.0, 0.2  # 1/s; largest frequency times period, (5)
+FRICTION_SHARE, UNKNOWN_FRICTION = 0.5, 0.02  # of the dry friction that feedback overcomes; of the torque, (5)
 MAX_ERROR = 0.5  # rad or m at which the law commands the full torque, (5)
 STOP_TORQUE, MIN_STOP_DAMPING, MAX_STOP_DAMPING = 0.9, 4.0, 25.0  # fraction of the torque; 1/s, (6)
 STOP_POSES = 50
@@ -112,7 +113,7 @@ def standard_servo(
     start = np.clip(system.start, limits.lower, limits.upper) if start is None else np.asarray(start, float)
     inertia = np.diag(dyn.mass_matrix(start))
     if frequency is None:
-        gains = _friction_gains(modelled, inertia, np.broadcast_to(guard.following, inertia.shape), period, integral)
+        gains = _friction_gains(modelled, inertia, guard, period, integral)
     else:
         gains = critical(frequency, period, integral=integral)
     if getattr(known, "model", "motion") != "motion":
@@ -124,13 +125,15 @@ def standard_servo(
     return Servo(design, info, guard, mode=mode)
 
 
-def _friction_gains(model: System, inertia: np.ndarray, following: np.ndarray, period: float, integral: bool) -> Gains:
+def _friction_gains(model: System, inertia: np.ndarray, guard: Guard, period: float, integral: bool) -> Gains:
     """Return the gains (5): with kp = n ω² (n = 3 with integral action), n ω² inertia · following/2 = friction/2."""
     fastest = PERIOD_SHARE / period
     frequency = np.full(model.nv, min(FREQUENCY, fastest))
     if model.actuator_names == model.velocity_names:
         dry = np.array([max(a.friction.coulomb, a.friction.static or 0.0) for a in model.actuators])
-        needed = np.sqrt(2.0 * FRICTION_SHARE * dry / ((3.0 if integral else 1.0) * inertia * following))
+        dry = np.maximum(dry, UNKNOWN_FRICTION * np.array(guard.torque))
+        error = np.broadcast_to(guard.following, dry.shape)
+        needed = np.sqrt(2.0 * FRICTION_SHARE * dry / ((3.0 if integral else 1.0) * inertia * error))
         frequency = np.clip(needed, frequency, fastest)
     rows = [critical(float(w), period, integral=integral) for w in frequency]
     return Gains(*(tuple(getattr(row, name) for row in rows) for name in ("kp", "kd", "ki")))

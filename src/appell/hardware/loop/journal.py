@@ -23,7 +23,7 @@ import numpy as np
 from appell.control.axes import axis_word, names_of
 from appell.dynamics.moving import made_by, moving_dynamics
 from appell.hardware.device import DeviceInfo, JointCommand
-from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.servo import Servo, measured_indices
 from appell.hardware.loop.supervisor import SENTENCE, Policy, State
 from appell.motion.journal import JournalWriter
 from appell.motion.titles import titles
@@ -87,19 +87,20 @@ class Journal:
         }
         self.writer = JournalWriter(path, tuple(columns(servo, home is not None)), header)
         self._home = np.zeros(0) if home is None else home
-        self._torque_mode = servo.mode == "torque"
+        self._indices = indices = measured_indices(servo.info)
+        self._all, self._torque_mode = len(indices) == servo.layout.size, servo.mode == "torque"
         self._logged, nu = servo.memory.at["tau"].start, servo.system.nu
-        self._tau = servo.layout.at.get("tau")
-        sizes = [len(HEAD), servo.layout.size, self._home.size, self._logged, 3 * servo.system.nq]
+        self._tau = servo.layout.at["tau"]
+        sizes = [len(HEAD), len(indices), self._home.size, self._logged, 3 * servo.system.nq]
         self._ends = tuple(int(size) for size in np.cumsum(sizes if self._torque_mode else [*sizes, 3 * nu]))
 
     def write(
         self, head: tuple, state: np.ndarray, reference: np.ndarray, memory: np.ndarray, command: JointCommand
     ) -> None:
-        """Append the row of one tick; `state` contains the measured numbers."""
+        """Append the row of one tick."""
         row, ends = self.writer.row, self._ends
         row[: ends[0]] = head
-        row[ends[0] : ends[1]] = state
+        row[ends[0] : ends[1]] = state if self._all else state[self._indices]
         row[ends[1] : ends[2]] = self._home
         row[ends[2] : ends[3]] = memory[: self._logged]
         row[ends[3] : ends[4]] = reference.ravel()
@@ -107,7 +108,7 @@ class Journal:
             row[ends[4] :] = command.tau
         else:
             row[ends[4] : ends[5]] = command.numbers[: ends[5] - ends[4]]
-            row[ends[5] :] = np.nan if self._tau is None else state[self._tau]
+            row[ends[5] :] = state[self._tau]
         self.writer.commit()
 
     def close(self) -> None:

@@ -37,6 +37,7 @@ from appell.errors import ArgumentError
 from appell.hardware.device import DeviceInfo
 from appell.hardware.loop.supervisor import Guard
 
+COMMAND = ("q", "v", "tau", "kp", "kd")  # blocks of a `JointCommand`
 ALARMS = ("position", "velocity", "following", "device")
 FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of periods since the last reading
 BELOW_ALL_ALARMS = 1e300  # subtracted from a finite sum, which then never is the largest alarm
@@ -139,15 +140,16 @@ class Servo:
             step = design.step(
                 q, v, reference, remembered, time=state[at["stamp"]][0], sensors=sensors, stopping=stopping
             )  # (3)
-            demand, after, command = step.demand, [*step.memory[: -len(before)], *step.tau], self._rounded(step.tau)
+            demand, after = step.demand, [*step.memory[: -len(before)], *step.tau]
+            command = {"tau": self._rounded(step.tau)}
         else:
-            command = self._joint_command(q, reference)
-            demand, after = command, remembered
+            command, after = self._joint_command(q, reference), remembered
+            demand = [x for block in command.values() for x in block]
         alarms = self._alarms(state, q, v, reference)
         finite = sum(demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
         return {
             "memory_next": [*q, *v, *after],
-            "command": command,
+            "command": [x for name in COMMAND for x in command.get(name, [0.0] * len(before))],
             "alarms": alarms,
             "alarm": reduce(maximum, [*alarms, finite]),
             "speed": reduce(maximum, [abs(rate) for rate in v]),
@@ -180,22 +182,23 @@ class Servo:
         steps = [(torque, size, float(np.floor(limit / size * (1.0 + 1e-15)))) for torque, size, limit in rows]
         return [clamp(nearest((1.0 / size) * torque), -most, most) * size for torque, size, most in steps]
 
-    def _joint_command(self, q, reference) -> list[Scalar]:
-        """Return the command (5) to (7) of a device that closes the loop."""
+    def _joint_command(self, q, reference) -> dict[str, list[Scalar]]:
+        """Return the blocks of the command (5) to (7) of a device that closes the loop."""
         equations, gains = self.design.parts.equations, self.design.gains
         target, rate, acceleration = reference
         theta = equations.actuator_positions(target)
         if self.mode == "position":
-            return theta
+            return {"q": theta}
         if self.mode == "velocity":
             rows = zip(rate, q, target, gains.kp, gains.kd, strict=True)
             rate = [v - (kp / kd if kd else 0.0) * (x - x_d) for v, x, x_d, kp, kd in rows]
-            return equations.actuator_rates(q, rate)
+            return {"v": equations.actuator_rates(q, rate)}
         tau = equations.tau(target, rate, acceleration, {})
         dry = self.design._dry_friction(target, rate)
         limits = self.guard.torque
         tau = [clamp(x + y, -most, most) for x, y, most in zip(tau, dry, limits, strict=True)]
-        return [*theta, *equations.actuator_rates(target, rate), *tau]
+        kp, kd = (gain.tolist() for gain in self.impedance())
+        return {"q": theta, "v": equations.actuator_rates(target, rate), "tau": tau, "kp": kp, "kd": kd}
 
     def impedance(self) -> tuple[np.ndarray, np.ndarray]:
         """Return kp and kd of impedance mode at the actuators: the gains times the inertia at the start."""
@@ -224,17 +227,15 @@ class Servo:
 
 
 def state_blocks(info: DeviceInfo) -> Blocks:
-    """Return the layout of the numbers that a device measures, in the order of a `JointState`."""
+    """Return the layout of the numbers of a `JointState`."""
     n = len(info.actuators)
-    measured = {name: n for name in ("q", "v", "tau") if name in info.measures}
-    return Blocks(stamp=1, status=1, **measured, faults=n, **info.sensors)
+    return Blocks(stamp=1, status=1, q=n, v=n, tau=n, faults=n, **info.sensors)
 
 
 def measured_indices(info: DeviceInfo) -> np.ndarray:
-    """Return the indices of these numbers in a `JointState`."""
-    n = len(info.actuators)
-    blocks = Blocks(stamp=1, status=1, q=n, v=n, tau=n, faults=n, **info.sensors)
-    return np.concatenate([np.arange(blocks.size)[blocks.at[name]] for name in state_blocks(info).at])
+    """Return the indices of the numbers in a `JointState` that a device measures."""
+    blocks, skipped = state_blocks(info), {"q", "v", "tau"} - {*info.measures}
+    return np.concatenate([np.arange(blocks.size)[at] for name, at in blocks.at.items() if name not in skipped])
 
 
 def check_actuators(info: DeviceInfo, names: tuple[str, ...]) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.model.system import System
+from appell.motion.working_limits import WorkingLimits
 
 SHARPNESS = 60.0  # ρ, for quantities divided by their limit
-DEFAULT_SPEED = 1.5  # rad/s or m/s, if the description has no speed limit
 RISE_TIME_S = 0.4  # in which a coordinate may reach its maximum speed, if no acceleration limit is given
 COORDINATE = ("lower", "upper", "velocity", "acceleration")
 ACTUATOR = ("speed", "torque")
@@ -81,18 +81,16 @@ class MotionBounds:
                 f"{system.owner} has joints with several axes, whose motion is not a Fourier series.",
                 expected="a robot whose joints are revolute, continuous or prismatic, or a mechanism",
             )
-        ends = np.array(system.ranges, float)
-        lower, upper = np.where(np.isfinite(ends), ends, [-np.pi, np.pi]).T
-        free = margin * (upper - lower)
-        speed = np.array([np.inf if actuator.speed is None else actuator.speed for actuator in system.actuators])
+        working = WorkingLimits.of(system)
+        free = margin * (working.upper - working.lower)
         at_joints = system.actuator_names == system.velocity_names
-        default = np.full(system.nv, DEFAULT_SPEED) if at_joints else np.minimum(DEFAULT_SPEED, upper - lower)
+        torque = system.limits.torque if system.limits.torque.all() else working.torque
         limits = {
-            "lower": lower + free,
-            "upper": upper - free,
-            "velocity": np.where(np.isfinite(speed), speed, default) * (1.0 - margin) if at_joints else default,
-            "speed": (1.0 - margin) * speed,
-            "torque": (1.0 - margin) * np.array([actuator.torque_limit for actuator in system.actuators]),
+            "lower": working.lower + free,
+            "upper": working.upper - free,
+            "velocity": working.velocity * (1.0 - margin) if at_joints else working.velocity,
+            "speed": (1.0 - margin) * np.where(system.limits.speed > 0.0, system.limits.speed, working.speed),
+            "torque": (1.0 - margin) * torque,
             "no_load_speed": np.array([x.no_load_speed or np.inf for x in system.actuators]),
         }
         for name, value in given.items():
