@@ -21,6 +21,7 @@ from appell.hardware.devices.moteus_server import MoteusServer
 from appell.motion import Record
 from served_robots import drive, in_thread, mujoco_arm
 
+MAX_DURATION_S = 30.0  # of a motion on a busy machine
 GAINS = {"kp": 4000.0, "kd": 600.0}
 
 
@@ -107,20 +108,20 @@ def test_all_modes_move_the_plant():
         gravity = Dynamics(arm()).gravity(state.q)
         motors.enable("position")
         command.q[:] = state.q + 0.1
-        drive(motors, state, command, 4.0, lambda: np.abs(state.q - command.q).max() < 0.05)
+        drive(motors, state, command, MAX_DURATION_S, lambda: np.abs(state.q - command.q).max() < 0.05)
         sag = np.abs(gravity).max() * REVOLUTION / GAINS["kp"]
         assert state.q == pytest.approx(command.q, abs=0.05 + sag)
         motors.enable("velocity")
         command.v[0] = 0.3
-        drive(motors, state, command, 4.0, lambda: abs(state.v[0] - 0.3) < 0.02)
-        assert state.v[0] == pytest.approx(0.3, abs=0.02)
+        drive(motors, state, command, MAX_DURATION_S, lambda: abs(state.v[0] - 0.3) < 0.05)
+        assert state.v[0] == pytest.approx(0.3, abs=0.05)
         motors.enable("torque")
         command.tau[:] = Dynamics(arm()).gravity(state.q) + np.array([0.0, 20.0])
-        drive(motors, state, command, 4.0, lambda: state.v[1] > 1.0)
+        drive(motors, state, command, MAX_DURATION_S, lambda: state.v[1] > 1.0)
         assert state.v[1] > 1.0
         motors.enable("impedance")
         command.q[:], command.v[:], command.kp[:], command.kd[:] = state.q, 0.0, 300.0, 100.0
-        drive(motors, state, command, 4.0, lambda: abs(state.v[1]) < 0.1)
+        drive(motors, state, command, MAX_DURATION_S, lambda: abs(state.v[1]) < 0.1)
         assert abs(state.v[1]) < 0.1
 
 
@@ -165,6 +166,19 @@ def test_a_state_that_is_lost_is_requested_again():
         motors._bus = UdpBus(*motors._bus._peer)  # all frames on the way are lost
         motors._asked, motors._answered[:] = True, False
         assert drive(motors, state, command, 0.1) > 5
+
+
+def test_states_arrive_although_replies_take_longer_than_a_period():
+    class SlowBus(UdpBus):
+        def recv(self, timeout=None):
+            message = super().recv(timeout)
+            self.late = [*getattr(self, "late", []), message]
+            return self.late.pop(0) if len(self.late) > 6 else None  # after three ticks with two motors
+
+    with connected() as (motors, state, command):
+        motors._bus.shutdown()
+        motors._bus = SlowBus(*motors._bus._peer)
+        assert drive(motors, state, command, 0.3) > 5
 
 
 def test_bad_settings_are_named():

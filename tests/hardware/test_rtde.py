@@ -56,17 +56,17 @@ def test_position_velocity_and_torque_commands_move_the_plant():
         robot.read(state)
         robot.enable("position")
         command.q[:] = state.q + np.array([0.05, 0, 0, 0, 0.1, 0])
-        drive(robot, state, command, 3.0, lambda: np.abs(state.q - command.q).max() < 1e-4)
+        drive(robot, state, command, 30.0, lambda: np.abs(state.q - command.q).max() < 1e-4)
         assert state.q == pytest.approx(command.q, abs=1e-4)
         assert state.status == Status.READY
         robot.enable("velocity")
         command.v[5] = 0.3
-        drive(robot, state, command, 3.0, lambda: abs(state.v[5] - 0.3) < 1e-3)
+        drive(robot, state, command, 30.0, lambda: abs(state.v[5] - 0.3) < 1e-3)
         assert state.v[5] == pytest.approx(0.3, abs=1e-3)
         robot.enable("torque")
         command.tau[:] = state.tau
         command.tau[5] = 0.5
-        drive(robot, state, command, 3.0, lambda: state.v[5] > 0.6)
+        drive(robot, state, command, 30.0, lambda: state.v[5] > 0.6)
         assert state.v[5] > 0.6
 
 
@@ -75,7 +75,7 @@ def test_the_plant_holds_its_position_when_the_commands_stop_and_works_again_aft
         robot.read(state)
         robot.enable("velocity")
         command.v[0] = 0.2
-        drive(robot, state, command, 3.0, lambda: state.v[0] > 0.19)
+        drive(robot, state, command, 30.0, lambda: state.v[0] > 0.19)
         time.sleep(0.2)
         robot.read(state)
         assert state.status & Status.WATCHDOG

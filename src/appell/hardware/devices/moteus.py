@@ -1,7 +1,8 @@
 """Motors with moteus controllers on a CAN-FD bus as a device: one controller per actuator.
 
 Every command is sent to each controller in its position mode, with a request for its state; the replies are read in the
-next tick. The controllers measure in revolutions at their output, in 32-bit floats. The modes of a device become
+next tick, or later if the bus is slow. The controllers measure in revolutions at their output, in 32-bit floats. The
+modes of a device become
 
     torque      no gains, feed-forward torque              velocity   no position, velocity, gains of the controller
     position    position, gains of the controller          impedance  position, velocity, torque, scaled gains
@@ -113,7 +114,7 @@ class MoteusMotors:
         self._index = {identifier: k for k, identifier in enumerate(self.ids)}
         self._registers = np.full((len(STATE), n), np.nan)
         self._answered = np.zeros(n, bool)
-        self._asked, self._sent = False, -np.inf
+        self._asked, self._sent, self._last_sent = False, -np.inf, -np.inf
         self._mode = ""
 
     def open(self) -> None:
@@ -121,6 +122,7 @@ class MoteusMotors:
         check_real_time(self.info, self.clock)
         if self._bus is None:
             self._bus = open_bus(str(self._bus_name))
+        self._asked, self._answered[:] = False, False
         self._send([frames.STOP] * len(self.ids))
         self._wait()
 
@@ -139,7 +141,9 @@ class MoteusMotors:
         """Send a frame with a request for the state to every controller."""
         if self._bus is None:
             raise DeviceError(f"device '{self.info.name}' is not open.", hint="Call open().")
-        self._answered[:], self._asked, self._sent = False, True, self.clock.now()
+        self._last_sent = self.clock.now()
+        if not self._asked:  # replies to earlier requests may still arrive: the stamp is that of the first one
+            self._asked, self._sent = True, self._last_sent
         try:
             for identifier, command in zip(self.ids, commands, strict=True):
                 head = self.source << 8 | frames.REPLY_REQUESTED | identifier
@@ -162,14 +166,14 @@ class MoteusMotors:
             self._answered[k] = True
 
     def read(self, state: JointState) -> bool:
-        """Take the replies of the controllers; return False until all have answered the last command."""
+        """Take the replies of the controllers; return False until all have answered since the last state."""
         if self._asked:
             self._receive(0.0)
         if not (self._asked and self._answered.all()):
-            if not self._asked or self.clock.now() - self._sent > 10.0 * self.info.period:  # a frame was lost
+            if not self._asked or self.clock.now() - self._last_sent > 10.0 * self.info.period:  # a frame was lost
                 self._send([b""] * len(self.ids))
             return False
-        self._asked = False
+        self._asked, self._answered[:] = False, False
         mode, q, v, tau, fault = self._registers
         state.stamp = self._sent
         state.q[:], state.v[:], state.tau[:] = REVOLUTION * q, REVOLUTION * v, tau
