@@ -21,7 +21,7 @@ from appell_lab.campaigns.control_robots import robot_files
 
 ROBOTS = ("ur3_robot", "ur5_robot", "kinova", "z1", "TwoDofs")
 SETTINGS = {"duration": 6.0, "starts": 1, "iterations": 5}  # of the excitation
-FRICTION_SHARE = 0.05  # dry and viscous friction of the real robot, over the torque of slow motions
+FRICTION_SHARE = 0.01  # dry and viscous friction of the real robot, over the torque of slow motions
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def run_chain(path: Path, folder: Path) -> Chain:
     model = ap.load(path, physical=False)
     level = FRICTION_SHARE * np.maximum(ap.motion.WorkingLimits.of(model).torque / 3.0, 1.0)
     frictions = {
-        name: ap.Friction(viscous=float(x), coulomb=float(x), width=0.02)
+        name: ap.Friction(viscous=float(x), coulomb=float(x), static=float(x), width=0.02)
         for name, x in zip(model.actuator_names, level, strict=True)
     }
     real = model.with_actuators(lambda name, actuator: replace(actuator, friction=frictions[name]))

@@ -131,8 +131,9 @@ class JointCommand:
     """
 
     def __init__(self, n: int, numbers: np.ndarray | None = None):
-        self.numbers = np.zeros(5 * n) if numbers is None else numbers
-        self.q, self.v, self.tau, self.kp, self.kd = self.numbers.reshape(5, n)
+        self.numbers: np.ndarray = np.zeros(5 * n) if numbers is None else numbers
+        blocks: list[np.ndarray] = list(self.numbers.reshape(5, n))
+        self.q, self.v, self.tau, self.kp, self.kd = blocks
 
 
 class Device(Protocol):
