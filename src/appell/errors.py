@@ -111,6 +111,10 @@ class SimulationError(AppellError, RuntimeError):
     """A simulation that could not be completed."""
 
 
+class DeviceError(AppellError, RuntimeError):
+    """A robot that cannot be reached, that has a fault, or that does not follow its protocol."""
+
+
 class SweepError(AppellError, RuntimeError):
     """A sweep that could not continue; results stored so far are kept."""
 

@@ -59,9 +59,9 @@ def _discards_faults(monkeypatch):
     """Make the loop discard its latched faults."""
     latch = Supervisor.latch
 
-    def forget(self, faults):
+    def forget(self, faults, explain=None):
         self.word = 0
-        latch(self, faults)
+        latch(self, faults, explain)
 
     monkeypatch.setattr(Supervisor, "latch", forget)
 

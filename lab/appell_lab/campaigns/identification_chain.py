@@ -40,7 +40,7 @@ def run_chain(path: Path, folder: Path) -> Chain:
     model = ap.load(path, physical=False)
     level = FRICTION_SHARE * np.maximum(ap.motion.WorkingLimits.of(model).torque / 3.0, 1.0)
     frictions = {
-        name: ap.Friction(viscous=float(x), coulomb=float(x), width=0.02)
+        name: ap.Friction(viscous=float(x), coulomb=float(x), static=float(x), width=0.02)
         for name, x in zip(model.actuator_names, level, strict=True)
     }
     real = model.with_actuators(lambda name, actuator: replace(actuator, friction=frictions[name]))

@@ -249,6 +249,37 @@ def cabinet(
         console.print("stopped")
 
 
+@app.command(epilog="Example: [bold]appell control serve ur5.urdf --protocol rtde[/]; stop it with Ctrl-C.")
+def serve(
+    robot: options.RobotName = "puma",
+    protocol: Annotated[str, option("Protocol of the robot: rtde (Universal Robots) or moteus (CAN frames).")] = "rtde",
+    host: Annotated[str, option("Address at which clients connect.")] = "127.0.0.1",
+    port: Annotated[int, option("Port; 0: 30004 for rtde, any free port for moteus.")] = 0,
+    plant: Annotated[str, option("Device that simulates the robot: simulated or mujoco.")] = "simulated",
+    heartbeat: Annotated[float, option("Time in s without a command after which the robot is made safe.")] = 0.1,
+    seconds: Annotated[float, option("Time to serve, in s; 0: until Ctrl-C.")] = 0.0,
+    physical: options.Physical = True,
+    log: Annotated[Path | None, option("Write the motion of the robot to this .log file.", OUTPUT)] = None,
+    force: options.Force = False,
+) -> None:
+    """Serve a simulated robot that speaks the protocol of a real one, in real time."""
+    from appell.hardware.devices.simulated_robots import serve_robot
+
+    check_target(log, force, (".log",))
+    system, console = read_system(robot, physical=physical), Console(stderr=True)
+
+    def started(address: str) -> None:
+        console.print(f"serving {system.name} at {address}, heartbeat {1e3 * heartbeat:g} ms", highlight=False)
+
+    try:
+        if log is not None:
+            log.unlink(missing_ok=True)
+        with ap.hardware.real_time(priority=60):
+            serve_robot(system, protocol, host, port, plant, heartbeat, log, seconds or np.inf, started)
+    except KeyboardInterrupt:
+        console.print("stopped")
+
+
 @app.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
 def show(
     log: LogFile,

@@ -132,10 +132,9 @@ class SignalConverter:
             gap = [g + GAP_SMOOTHING * (x - y - g) for g, x, y in zip(gap, theta, other, strict=True)]
             status = select(0.5 - power, float(Status.NO_POWER), 0.0)
             status = status + select(tripped - 0.5, float(Status.WATCHDOG), 0.0)
-            rows = zip(gap, limits, signals[at["hot"]], strict=True)
             faults = [
                 select(abs(g) - most, float(Status.SENSOR_FAULT), 0.0) + select(hot - 0.5, float(Status.HOT), 0.0)
-                for g, most, hot in rows
+                for g, most, hot in zip(gap, limits, signals[at["hot"]], strict=True)
             ]
             return {"measured": [time, status, *theta], "gap_next": gap, "faults": faults}
 

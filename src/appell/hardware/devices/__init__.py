@@ -18,6 +18,10 @@ from appell.model.system import System
 DEVICES = {  # name -> module and class, or function that returns the device
     "simulated": "appell.hardware.devices.simulated:SimulatedArm",
     "cabinet": "appell.hardware.cabinet.simulated:standard_cabinet",
+    "mujoco": "appell.hardware.devices.mujoco:MujocoArm",
+    "replayed": "appell.hardware.devices.replayed:ReplayedLog",
+    "rtde": "appell.hardware.devices.rtde:RtdeRobot",
+    "moteus": "appell.hardware.devices.moteus:MoteusMotors",
 }
 METHODS = ("open", "read", "write", "enable", "disable", "clear", "close")
 

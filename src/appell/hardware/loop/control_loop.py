@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from appell.control.axes import axis_word
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
 from appell.hardware.device import Device, JointCommand, JointState
 from appell.hardware.devices import check_device
@@ -126,6 +126,11 @@ class Loop:
         return self._tick.memory_next[: self._n].copy()
 
     @property
+    def ready(self) -> bool:
+        """Whether enough states have been received to arm."""
+        return self._readings >= self.supervisor.policy.readings
+
+    @property
     def sentence(self) -> str:
         """The faults that have not been cleared, with joints, values, limits and remedies."""
         return self.supervisor.sentence
@@ -136,7 +141,7 @@ class Loop:
         """Determine the position of the system from the actuators; the drives stay off."""
         self.supervisor.expect(Trigger.ARM)
         needed = self.supervisor.policy.readings
-        if self._readings < needed:
+        if not self.ready:
             reason = f": {self.device.info.name} {self._reading}" if self._reading else ""
             raise ArgumentError(
                 f"the loop has received only {self._readings} good states{reason}.",
@@ -167,9 +172,11 @@ class Loop:
         guard = self.servo.guard
         bounds = (np.array(guard.lower), np.array(guard.upper), np.array(guard.velocity))
         reference.check(self.position, *bounds, tracks=self.servo.tracks)
-        self._reference, self._started, self._stop_start = reference, self.grid, None
         self._reset_memory(self.position)
         self.device.enable(self.servo.mode)
+        # preparing the reference and enabling the device may have taken longer than a period
+        self.grid = max(self.grid, int((self.clock.now() - self._origin) / self.period + 1e-6) + 1)
+        self._reference, self._started, self._stop_start = reference, self.grid, None
         self.supervisor.execute(Trigger.START)
 
     def stop(self) -> None:
@@ -206,7 +213,11 @@ class Loop:
         supervisor.tick = self.grid
         scheduled = self._origin + self.grid * self.period
         woke = self.clock.wait_until(scheduled)
-        arrived = good = self.device.read(self._state)
+        try:
+            arrived = good = self.device.read(self._state)
+        except DeviceError as error:
+            arrived = good = False
+            self._reading = f"failed: {error.problem}"
         if arrived:
             stamp = float(self._state.numbers[0])
             good = stamp > self._last_stamp and woke - stamp <= self._max_age
@@ -229,7 +240,10 @@ class Loop:
             tick.command[:] = 0.0  # no torque
             if self.servo.mode != "torque":
                 self._command.q[:] = self._state.q
-        self.device.write(self._command)
+        try:
+            self.device.write(self._command)
+        except DeviceError as error:  # without commands, there will be no good state either
+            self._reading = f"failed: {error.problem}"
         if supervisor.state is State.IDLE and good:
             self._readings += 1
         done = self.clock.now()

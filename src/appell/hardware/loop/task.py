@@ -17,6 +17,7 @@ from appell.hardware.loop.startup import homing_motion
 from appell.hardware.loop.supervisor import State
 
 SETTLING_TIME_S = 0.3  # for which the end of a search or a task is held
+MAX_IDLE_FACTOR = 10  # waiting time for states over the normal one
 IDLE_TICKS = 5  # after the states have been read
 
 
@@ -93,7 +94,10 @@ def run_task(
         run(stopping, State.SAFE_STOP)
         return loop.state is State.ARMED
 
-    finished = run(loop.supervisor.policy.readings + IDLE_TICKS, State.IDLE)
+    idle = loop.supervisor.policy.readings + IDLE_TICKS
+    finished = run(idle, State.IDLE)
+    for _ in range(MAX_IDLE_FACTOR * idle):  # a device that is slower than the loop, or that starts late
+        finished = finished and (loop.ready or run(1, State.IDLE))
     if finished:
         loop.arm()
         if calibrate and travel is not None and loop.servo.tracks:
