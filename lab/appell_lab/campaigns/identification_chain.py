@@ -17,11 +17,12 @@ import numpy as np
 from typer.testing import CliRunner
 
 import appell as ap
+from appell.motion.working_limits import reachable_poses, slow_torques
 from appell_lab.campaigns.control_robots import robot_files
 
 ROBOTS = ("ur3_robot", "ur5_robot", "kinova", "z1", "TwoDofs")
 SETTINGS = {"duration": 6.0, "starts": 1, "iterations": 5}  # of the excitation
-FRICTION_SHARE = 0.01  # dry and viscous friction of the real robot, over the torque of slow motions
+FRICTION_SHARE = 0.02  # dry and viscous friction of the real robot, over the torque of slow motions
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Chain:
 def run_chain(path: Path, folder: Path) -> Chain:
     """Run the chain on one file."""
     model = ap.load(path, physical=False)
-    level = FRICTION_SHARE * np.maximum(ap.motion.WorkingLimits.of(model).torque / 3.0, 1.0)
+    level = FRICTION_SHARE * np.maximum(slow_torques(model, reachable_poses(model)[0]), 1.0)
     frictions = {
         name: ap.Friction(viscous=float(x), coulomb=float(x), static=float(x), width=0.02)
         for name, x in zip(model.actuator_names, level, strict=True)
@@ -121,9 +122,9 @@ def _command(*arguments, codes: tuple[int, ...] = (0,)) -> str:
 
 
 def main() -> None:
-    """Run all chains and write the result to the file that is given."""
+    """Run the chains of all robots, or of those that are given, and write the result to the first argument."""
     chains = []
-    for path in robot_files(ROBOTS):
+    for path in robot_files(sys.argv[2:] or ROBOTS):
         with tempfile.TemporaryDirectory() as folder:
             chains.append(run_chain(path, Path(folder)))
         print(chains[-1], flush=True)
