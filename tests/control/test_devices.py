@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli.main import app
 from appell.errors import ArgumentError
-from appell.hardware.device import MODES, JointState, Status
+from appell.hardware.device import MODES, DeviceStatus, JointState
 from appell.hardware.loop.summary import summarize
 from appell.hardware.loop.supervisor import Fault, Policy, State
 from appell.motion.working_limits import WorkingLimits
@@ -105,13 +105,13 @@ class Old(Bad):
 
 class Hot(Bad):
     def after(self, state):
-        state.faults[1] = Status.HOT
+        state.faults[1] = DeviceStatus.HOT
         return True
 
 
 class Pressed(Bad):
     def after(self, state):
-        state.status = Status.EMERGENCY_STOP
+        state.status = DeviceStatus.EMERGENCY_STOP
         return True
 
 

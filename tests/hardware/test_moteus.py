@@ -13,7 +13,7 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import MonotonicClock
-from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import moteus_frames as frames
 from appell.hardware.devices.moteus import REVOLUTION, MoteusMotors, open_bus
 from appell.hardware.devices.moteus_frames import UdpBus
@@ -133,10 +133,10 @@ def test_motors_without_commands_have_no_torque_until_they_are_cleared(tmp_path)
         drive(motors, state, command, 0.1)
         time.sleep(0.25)
         drive(motors, state, command, 0.05)
-        assert state.status == Status.WATCHDOG
+        assert state.status == DeviceStatus.WATCHDOG
         motors.clear()
         drive(motors, state, command, 0.05)
-        assert state.status == Status.READY
+        assert state.status == DeviceStatus.READY
     log = Record.read(tmp_path / "plant.log")
     off = int(np.flatnonzero((log["enabled"][:-1] == 1) & (log["enabled"][1:] == 0))[0]) + 1
     assert 0.1 - 2e-3 <= log.t[off] - log["beat"][off - 1] <= 0.1 + 3 * 2e-3

@@ -8,7 +8,7 @@ import pytest
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, DescriptionError, DeviceError
 from appell.hardware.clock import VirtualClock
-from appell.hardware.device import JointCommand, JointState, Status
+from appell.hardware.device import DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import make_device
 from appell.hardware.devices.mujoco import MujocoArm
 from served_robots import START, ur5
@@ -80,10 +80,10 @@ def test_without_commands_the_drives_enter_their_safe_state_until_the_fault_is_c
         run(device, clock, command, state, 0.05)
         clock.wait_until(clock.now() + 0.018)
         device.read(state)
-        assert state.status == Status.READY
+        assert state.status == DeviceStatus.READY
         clock.wait_until(clock.now() + 0.004)
         device.read(state)
-        assert state.status == Status.WATCHDOG
+        assert state.status == DeviceStatus.WATCHDOG
         if safe_state == "zero torque":
             assert not state.tau.any()
         else:
@@ -100,7 +100,7 @@ def test_a_command_that_is_not_finite_is_a_fault_of_that_drive():
     command.tau[2] = np.nan
     command.q[:] = np.nan  # torque mode does not use positions
     run(device, clock, command, state, 0.01)
-    assert state.faults.tolist() == [0, 0, Status.DRIVE_FAULT, 0, 0, 0]
+    assert state.faults.tolist() == [0, 0, DeviceStatus.DRIVE_FAULT, 0, 0, 0]
     assert np.isfinite(state.q).all()
 
 

@@ -15,7 +15,7 @@ import pytest
 from appell.describe.load import load
 from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import MonotonicClock, VirtualClock
-from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import rtde_protocol as rtde
 from appell.hardware.devices.rtde import OUTPUTS, RtdeRobot, robot_program
 from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
@@ -58,7 +58,7 @@ def test_position_velocity_and_torque_commands_move_the_plant():
         command.q[:] = state.q + np.array([0.05, 0, 0, 0, 0.1, 0])
         drive(robot, state, command, 30.0, lambda: np.abs(state.q - command.q).max() < 1e-4)
         assert state.q == pytest.approx(command.q, abs=1e-4)
-        assert state.status == Status.READY
+        assert state.status == DeviceStatus.READY
         robot.enable("velocity")
         command.v[5] = 0.3
         drive(robot, state, command, 30.0, lambda: abs(state.v[5] - 0.3) < 1e-3)
@@ -78,7 +78,7 @@ def test_the_plant_holds_its_position_when_the_commands_stop_and_works_again_aft
         drive(robot, state, command, 30.0, lambda: state.v[0] > 0.19)
         time.sleep(0.2)
         robot.read(state)
-        assert state.status & Status.WATCHDOG
+        assert state.status & DeviceStatus.WATCHDOG
         assert abs(state.v[0]) < 1e-2
         robot.timeout = 0.1
         with pytest.raises(DeviceError, match="did not enable mode 'position'"):
@@ -88,7 +88,7 @@ def test_the_plant_holds_its_position_when_the_commands_stop_and_works_again_aft
         robot.enable("position")
         command.q[:] = state.q
         drive(robot, state, command, 0.05)
-        assert state.status == Status.READY
+        assert state.status == DeviceStatus.READY
 
 
 def test_a_client_that_disconnects_disables_the_robot(tmp_path):

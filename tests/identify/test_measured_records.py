@@ -109,7 +109,9 @@ def test_degrees_are_detected_with_a_warning_that_names_column_and_evidence():
     columns = table()
     for name in NAMES:
         columns[f"v_{name}"] = np.degrees(columns[f"v_{name}"])
-    with pytest.warns(ap.ModelWarning, match=r"v_shoulder, v_elbow are read as deg/s, because v_shoulder changes by 57.3"):
+    with pytest.warns(
+        ap.ModelWarning, match=r"v_shoulder, v_elbow are read as deg/s, because v_shoulder changes by 57.3"
+    ):
         np.testing.assert_allclose(make_log(columns)["v_elbow"], table()["v_elbow"])
     columns = table()
     columns["a_elbow"] = -columns["a_elbow"]

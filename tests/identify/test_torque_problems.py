@@ -159,7 +159,9 @@ def test_positions_in_degrees_beside_velocities_in_radians_are_named_with_their_
     robot, log = ur10_log()
     v = np.gradient(log.q, log.t, axis=0)
     record = Record.of(log.t, {"q": np.degrees(log.q), "v": v, "tau": log.tau}, robot.joint_names)
-    with pytest.warns(ap.ModelWarning, match=r"q_wrist_3_joint are read as deg, because q_shoulder_pan_joint changes by"):
+    with pytest.warns(
+        ap.ModelWarning, match=r"q_wrist_3_joint are read as deg, because q_shoulder_pan_joint changes by"
+    ):
         detected = measured(record, robot.coordinate_names, robot.actuator_names)
     right = measured(record, robot.coordinate_names, robot.actuator_names, units={"q": "deg"})
     np.testing.assert_allclose(right.q, log.q)

@@ -30,7 +30,7 @@ from appell.hardware.cabinet.simulated import (
 from appell.hardware.cabinet.standard_wirings import WIRINGS, generic_wiring, puma_600, wiring_of
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.hardware.clock import MonotonicClock, VirtualClock, real_time
-from appell.hardware.device import Device, DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import Device, DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import DEVICES, make_device
 from appell.hardware.devices.simulated import SimulatedArm
 from appell.hardware.loop.control_loop import Loop
@@ -53,6 +53,7 @@ __all__ = [
     "Channel",
     "Device",
     "DeviceInfo",
+    "DeviceStatus",
     "Fault",
     "Faults",
     "Guard",
@@ -73,7 +74,6 @@ __all__ = [
     "SimulatedArm",
     "SimulatedCabinet",
     "State",
-    "Status",
     "Trigger",
     "VirtualClock",
     "Wiring",

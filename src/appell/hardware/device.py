@@ -29,8 +29,8 @@ MODES = ("torque", "position", "velocity", "impedance")
 SAFE_STATES = ("zero torque", "hold", "brakes")
 
 
-class Status(IntFlag):
-    """Status of a device or of one of its actuators, one bit each; 0 if nothing is wrong."""
+class DeviceStatus(IntFlag):
+    """DeviceStatus of a device or of one of its actuators, one bit each; 0 if nothing is wrong."""
 
     READY = 0
     NO_POWER = 1
@@ -93,7 +93,7 @@ class JointState:
     """One measurement: named views of one array, so that it can be copied, logged and replayed as a whole.
 
     `stamp` is the time of the measurement on the clock of the loop, in s; `status` holds the bits of the device and
-    `faults` those of each actuator, both as numbers of `Status`.
+    `faults` those of each actuator, both as numbers of `DeviceStatus`.
     """
 
     def __init__(self, info: DeviceInfo):
@@ -116,7 +116,7 @@ class JointState:
 
     @property
     def status(self) -> int:
-        """Status bits of the device."""
+        """DeviceStatus bits of the device."""
         return int(self.numbers[1])
 
     @status.setter

@@ -25,7 +25,7 @@ from appell.compile.function import Function
 from appell.control.blocks import Blocks
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.wiring import Wiring
-from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 
 COMMON = ("time", "power", "hardware_fault")
 PER_ACTUATOR = ("counts", "index_counts", "index_seen", "volts", "hot")
@@ -130,10 +130,11 @@ class SignalConverter:
             rows = zip(wiring.channels, span, signals[at["volts"]], strict=True)
             other = [channel.lower + scale * volts for channel, scale, volts in rows]
             gap = [g + GAP_SMOOTHING * (x - y - g) for g, x, y in zip(gap, theta, other, strict=True)]
-            status = select(0.5 - power, float(Status.NO_POWER), 0.0)
-            status = status + select(tripped - 0.5, float(Status.WATCHDOG), 0.0)
+            status = select(0.5 - power, float(DeviceStatus.NO_POWER), 0.0)
+            status = status + select(tripped - 0.5, float(DeviceStatus.WATCHDOG), 0.0)
             faults = [
-                select(abs(g) - most, float(Status.SENSOR_FAULT), 0.0) + select(hot - 0.5, float(Status.HOT), 0.0)
+                select(abs(g) - most, float(DeviceStatus.SENSOR_FAULT), 0.0)
+                + select(hot - 0.5, float(DeviceStatus.HOT), 0.0)
                 for g, most, hot in zip(gap, limits, signals[at["hot"]], strict=True)
             ]
             return {"measured": [time, status, *theta], "gap_next": gap, "faults": faults}

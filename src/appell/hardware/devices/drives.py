@@ -19,7 +19,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, DeviceError, Hint, unknown_name
 from appell.hardware.clock import Clock, VirtualClock
-from appell.hardware.device import DeviceInfo, JointCommand, Status
+from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand
 
 SERVO_FREQUENCY = 100.0  # rad/s, bandwidth of the position and velocity modes
 SPEED_FILTER_S = 0.02  # time constant of the speed of positions
@@ -67,8 +67,8 @@ class SimulatedDrives:
 
     @property
     def status(self) -> int:
-        """Status bits of the device."""
-        return int(Status.WATCHDOG if self.watchdog else 0)
+        """DeviceStatus bits of the device."""
+        return int(DeviceStatus.WATCHDOG if self.watchdog else 0)
 
     def enable(self, mode: str, now: float) -> None:
         """Switch the drives on; they stay in the safe state until the first command."""
@@ -92,7 +92,7 @@ class SimulatedDrives:
         if not self.mode:
             return
         if (invalid := invalid_entries(command, self.mode)).any():
-            self.faults[invalid] = Status.DRIVE_FAULT
+            self.faults[invalid] = DeviceStatus.DRIVE_FAULT
             self.disable()
             return
         if self._first_pending:

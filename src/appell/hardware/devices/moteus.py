@@ -23,7 +23,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, DeviceError, needed_package
 from appell.hardware.clock import Clock
-from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import moteus_frames as frames
 from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
 from appell.hardware.devices.moteus_frames import Bus, UdpBus
@@ -177,8 +177,10 @@ class MoteusMotors:
         mode, q, v, tau, fault = self._registers
         state.stamp = self._sent
         state.q[:], state.v[:], state.tau[:] = REVOLUTION * q, REVOLUTION * v, tau
-        state.faults[:] = np.where((mode == frames.IN_FAULT) | (fault != 0.0), Status.DRIVE_FAULT, Status.READY)
-        state.status = int(Status.WATCHDOG if (mode == frames.TIMED_OUT).any() else Status.READY)
+        state.faults[:] = np.where(
+            (mode == frames.IN_FAULT) | (fault != 0.0), DeviceStatus.DRIVE_FAULT, DeviceStatus.READY
+        )
+        state.status = int(DeviceStatus.WATCHDOG if (mode == frames.TIMED_OUT).any() else DeviceStatus.READY)
         return True
 
     def write(self, command: JointCommand) -> None:

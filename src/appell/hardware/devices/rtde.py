@@ -19,7 +19,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
-from appell.hardware.device import DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import rtde_protocol as rtde
 from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
 from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
@@ -29,9 +29,9 @@ CLOCK_DRIFT = 1e-4  # s per s
 CB3_MAJOR_VERSION = 3
 DIRECT_TORQUE_VERSION = (5, 22)  # first PolyScope 5 with direct_torque
 SAFETY_STATUS = {  # safety_mode of the controller -> status of the device
-    **dict.fromkeys((1, 2), Status.READY),  # normal, reduced
-    **dict.fromkeys((3, 8, 9, 10, 11), Status.DRIVE_FAULT),  # protective stop, violation, fault
-    **dict.fromkeys((5, 6, 7), Status.EMERGENCY_STOP),
+    **dict.fromkeys((1, 2), DeviceStatus.READY),  # normal, reduced
+    **dict.fromkeys((3, 8, 9, 10, 11), DeviceStatus.DRIVE_FAULT),  # protective stop, violation, fault
+    **dict.fromkeys((5, 6, 7), DeviceStatus.EMERGENCY_STOP),
 }
 REPORTED = (rtde.ENABLED_MODE, rtde.LAST_NUMBER, rtde.ADDS_GRAVITY)
 OUTPUTS = (
@@ -283,11 +283,11 @@ class RtdeRobot:
         self._stamp = stamp
         state.stamp = stamp + self._offset
         state.q[:], state.v[:], state.tau[:] = values["actual_q"], values["actual_qd"], values["target_moment"]
-        status = SAFETY_STATUS.get(values["safety_mode"][0], Status.DRIVE_FAULT)
+        status = SAFETY_STATUS.get(values["safety_mode"][0], DeviceStatus.DRIVE_FAULT)
         if values["robot_mode"][0] != 7:  # not running
-            status |= Status.NO_POWER
+            status |= DeviceStatus.NO_POWER
         elif self._mode and self._register(rtde.ENABLED_MODE) != rtde.MODE_NUMBERS[self._mode]:
-            status |= Status.WATCHDOG
+            status |= DeviceStatus.WATCHDOG
         state.status = int(status)
         return True
 

@@ -21,7 +21,7 @@ from appell.control.axes import check_wirable
 from appell.errors import ArgumentError, check_number
 from appell.hardware.cabinet.plant import Plant, real_system
 from appell.hardware.clock import Clock
-from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState, Status
+from appell.hardware.device import MODES, DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.model.system import System
 from appell.motion.working_limits import WorkingLimits
 
@@ -193,7 +193,7 @@ class SimulatedArm:
         now = self.clock.now()
         self.advance(now)
         numbers = self._bound.state_next
-        state.numbers[0], state.numbers[1] = now, Status.WATCHDOG.value if self.watchdog else 0.0
+        state.numbers[0], state.numbers[1] = now, DeviceStatus.WATCHDOG.value if self.watchdog else 0.0
         state.q[:], state.v[:] = self._measured(numbers[self._blocks[0]], numbers[self._blocks[1]])
         state.tau[:] = self._torque
         return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.hardware.device import Status
+from appell.hardware.device import DeviceStatus
 from appell.hardware.loop.supervisor import SENTENCE, Fault, Guard, Policy
 
 
@@ -26,7 +26,7 @@ class Snapshot:
     v: np.ndarray
     reference: np.ndarray  # q_d
     measured: np.ndarray  # positions of the actuators
-    faults: np.ndarray  # of the actuators, numbers of `Status`
+    faults: np.ndarray  # of the actuators, numbers of `DeviceStatus`
     late: float = 0.0  # s from the scheduled time of the tick to its end
     reading: str = ""  # what was wrong with the last state
     kind: str = field(default="joint")
@@ -82,7 +82,7 @@ def _deadline(bit: Fault, at: Snapshot) -> str:
     )
 
 
-def _of_actuators(status: Status, problem: str, remedy: str) -> Callable[[Fault, Snapshot], str]:
+def _of_actuators(status: DeviceStatus, problem: str, remedy: str) -> Callable[[Fault, Snapshot], str]:
     def text(bit: Fault, at: Snapshot) -> str:
         names = [name for name, word in zip(at.actuators, at.faults, strict=True) if _has(word, status)]
         listed = ", ".join(f"'{name}'" for name in names)
@@ -91,7 +91,7 @@ def _of_actuators(status: Status, problem: str, remedy: str) -> Callable[[Fault,
     return text
 
 
-def _has(word: float, status: Status) -> bool:
+def _has(word: float, status: DeviceStatus) -> bool:
     return bool(np.isfinite(word) and int(word) & status.value)
 
 
@@ -123,11 +123,11 @@ EXPLANATIONS: dict[Fault, Callable[[Fault, Snapshot], str]] = {
     Fault.VELOCITY: _velocity,
     Fault.FOLLOWING: _following,
     Fault.DEADLINE: _deadline,
-    Fault.TEMPERATURE: _of_actuators(Status.HOT, "the motor is too hot", "let it cool down, and use less torque"),
+    Fault.TEMPERATURE: _of_actuators(DeviceStatus.HOT, "the motor is too hot", "let it cool down, and use less torque"),
     Fault.SENSOR: _of_actuators(
-        Status.SENSOR_FAULT, "two sensors of the position disagree", "one of them has failed; check its encoder"
+        DeviceStatus.SENSOR_FAULT, "two sensors of the position disagree", "one of them has failed; check its encoder"
     ),
-    Fault.DRIVE: _of_actuators(Status.DRIVE_FAULT, "the drive reports a fault", "read its error code"),
+    Fault.DRIVE: _of_actuators(DeviceStatus.DRIVE_FAULT, "the drive reports a fault", "read its error code"),
     Fault.STALE: _stale,
     Fault.NOT_A_NUMBER: _not_a_number,
     Fault.STOP_TIMEOUT: _stop_timeout,

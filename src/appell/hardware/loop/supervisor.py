@@ -22,7 +22,7 @@ import numpy as np
 
 from appell.control.axes import PerAxis, axis_word, per_axis
 from appell.errors import ArgumentError, check_number
-from appell.hardware.device import Status
+from appell.hardware.device import DeviceStatus
 from appell.model.system import System
 
 _AXES = {"velocity": "coordinate", "following": "coordinate", "torque": "actuator"}
@@ -101,12 +101,12 @@ SENTENCE = {
     Fault.CONTACT: "the arm touched something: clear its path, or pass higher thresholds of the contact observer",
 }
 DEVICE_FAULTS = {  # bit of a device's status -> fault of the loop
-    Status.NO_POWER: Fault.POWER,
-    Status.EMERGENCY_STOP: Fault.EMERGENCY_STOP,
-    Status.DRIVE_FAULT: Fault.DRIVE,
-    Status.HOT: Fault.TEMPERATURE,
-    Status.SENSOR_FAULT: Fault.SENSOR,
-    Status.WATCHDOG: Fault.WATCHDOG,
+    DeviceStatus.NO_POWER: Fault.POWER,
+    DeviceStatus.EMERGENCY_STOP: Fault.EMERGENCY_STOP,
+    DeviceStatus.DRIVE_FAULT: Fault.DRIVE,
+    DeviceStatus.HOT: Fault.TEMPERATURE,
+    DeviceStatus.SENSOR_FAULT: Fault.SENSOR,
+    DeviceStatus.WATCHDOG: Fault.WATCHDOG,
 }
 _OF_DEVICE = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG | Fault.DRIVE | Fault.EMERGENCY_STOP
 RELEVANT_ALARMS = {  # state -> faults that count in it
