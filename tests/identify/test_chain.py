@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli.main import app
 from appell.hardware.loop.summary import last_motion
+from appell_lab.campaigns.control_robots import robot_files
+from appell_lab.campaigns.identification_chain import run_chain
 
 
 def command(*arguments):
@@ -37,6 +39,15 @@ def test_a_planned_motion_is_run_identified_and_run_again_with_the_identified_mo
     runs = [record.part(last_motion(record)) for record in map(ap.Record.read, (log, again))]
     errors = [float(np.sqrt(np.mean((run["q"] - run["qd"]) ** 2))) for run in runs]
     assert errors[1] < 0.5 * errors[0]  # with the identified model, less is left to feedback
+
+
+def test_the_chain_on_a_urdf_of_others_gives_its_parameters_within_5_percent(tmp_path):
+    """`python -m appell_lab.campaigns.identification_chain` runs five robots."""
+    chain = run_chain(robot_files(["TwoDofs"])[0], tmp_path)
+    assert chain.body_error < 0.05
+    assert chain.friction_error < 0.05
+    assert chain.following[1] < 0.5 * chain.following[0]
+    assert chain.same_in_python  # the command line and Python write the same log
 
 
 def test_a_motion_planned_for_the_puma_can_be_run_on_its_cabinet(tmp_path):

@@ -79,8 +79,8 @@ def run_robot(path: Path, work: Path) -> Finding:
 
 
 def _last_sentence(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("warning")]
-    return " ".join(line for line in lines if not line.startswith("compiling"))
+    """Return the sentence that ends the output of a task that did not finish, or of an error."""
+    return text[max(text.rfind("task not finished: "), text.rfind("Error: "), 0) :].replace("\n", " ").strip()
 
 
 def run() -> Iterator[Finding]:
