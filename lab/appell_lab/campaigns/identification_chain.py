@@ -17,6 +17,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 import appell as ap
+from appell.model.system import System
 from appell.motion.working_limits import reachable_poses, slow_torques
 from appell_lab.campaigns.control_robots import robot_files
 
@@ -92,7 +93,7 @@ def run_chain(path: Path, folder: Path) -> Chain:
     )
 
 
-def _python_run(real: ap.Robot, model: ap.Robot, plan: Path, log: Path) -> bytes:
+def _python_run(real: System, model: System, plan: Path, log: Path) -> bytes:
     """Return the log of the first run, made in Python."""
     hw, clock = ap.hardware, ap.hardware.VirtualClock()
     arm = hw.make_device("simulated", real, clock)

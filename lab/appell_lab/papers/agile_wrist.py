@@ -52,7 +52,8 @@ def _trajectory(page: Page, wrist: Dynamics) -> None:
 
 def _formulations(page: Page, wrist: Dynamics, explicit: Dynamics) -> None:
     q, v, a = paper_trajectory(np.linspace(0.0, UNTIL, 401))
-    rows = []
+    rows: list[list[object]] = []
+    largest = 0.0
     for name, arguments in (
         ("mass_matrix", (q,)),
         ("gravity", (q,)),
@@ -61,9 +62,11 @@ def _formulations(page: Page, wrist: Dynamics, explicit: Dynamics) -> None:
         ("inverse_dynamics", (q, v, a)),
     ):
         one, other = getattr(wrist, name), getattr(explicit, name)
-        rows.append([name, float(np.abs(one(*arguments) - other(*arguments)).max()), _cost(one), _cost(other)])
+        difference = float(np.abs(one(*arguments) - other(*arguments)).max())
+        largest = max(largest, difference)
+        rows.append([name, difference, _cost(one), _cost(other)])
     lowest = float(np.linalg.eigvalsh(explicit.mass_matrix(q)).min())
-    page.measure("largest difference of the explicit equations", max(row[1] for row in rows))
+    page.measure("largest difference of the explicit equations", largest)
     page.measure("smallest eigenvalue of M [kg m²]", lowest)
     page.table(
         "The paper's explicit equations against differentiated poses, 401 instants",

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path as FilePath
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,11 @@ from appell.hardware.loop.task import run_task
 from appell.motion import Path, Ramp, Record, Spline
 
 FREQUENCY = {"point-to-point": 8.0}  # 1/s; a jump of half a radian with poles at -20/s would be too fast for the arm
-CABINET_SETTINGS = {"stop_damping": 25.0, "velocity": 3.0, "following": 0.05}  # of the PUMA's cabinet: 1/s, rad/s, rad
+CABINET_SETTINGS: dict[str, Any] = {
+    "stop_damping": 25.0,
+    "velocity": 3.0,
+    "following": 0.05,
+}  # of the PUMA's cabinet: 1/s, rad/s, rad
 HOLD = 3.0  # s at the end of a motion with a load
 FOLLOWING_LIMIT = 0.5  # rad: following error at which a printed law is stopped, ten times the standard limit
 DISPLACEMENT = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])  # rad

@@ -177,8 +177,8 @@ def _parts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndar
 
 def _differences(one: Cost, other: Cost, order: int) -> float:
     """Return the largest difference of the coefficients of this order in M and A."""
-    pairs = [(*p.coefficients, 0, 0)[order] - (*q.coefficients, 0, 0)[order] for p, q in zip(one, other, strict=True)]
-    return float(max(map(abs, pairs)))
+    pairs = [[float((*p.coefficients, 0, 0)[order]) for p in cost] for cost in (one, other)]
+    return max(abs(a - b) for a, b in zip(*pairs, strict=True))
 
 
 def _text(cost: Cost) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import SupportsFloat
 
 from rich import box
 from rich.console import Console
@@ -40,7 +41,7 @@ class Page:
         self.console.rule(f"[bold]{text}", align="left")
         self.console.print()
 
-    def measure(self, quantity: str, value: float) -> None:
+    def measure(self, quantity: str, value: SupportsFloat) -> None:
         """Record a quantity by which the ledgers judge items of the papers."""
         if quantity in self.measures:
             raise ArgumentError(f"the quantity '{quantity}' is measured twice.")

@@ -142,9 +142,10 @@ def _friction_gains(model: System, inertia: np.ndarray, guard: Guard, period: fl
 def logged_servo(log: Record, system: System, **options: Any) -> Servo:
     """Return the servo of a logged run, with its device, mode, period and limits; `options` are of `standard_servo`."""
     about = log.about
-    info = DeviceInfo(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in about["device"].items()}
-    )
+    declared: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in about["device"].items()
+    }
+    info = DeviceInfo(**declared)
     servo = standard_servo(
         system, info, period=about["period"], mode=about["mode"], stop_damping=about["stop_damping"], **options
     )
