@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 
 import numpy as np
 import pytest
@@ -11,22 +10,10 @@ import pytest
 import appell as ap
 from appell.compile.native.machine import host
 from appell.errors import ArgumentError
+from c_libraries import address, library
 from open_laws import arm, posture, two_arms
-from programs import find_program
 
 STEPS = 400
-
-
-def library(code, folder, optimization="-O2"):
-    gcc = find_program("gcc")
-    code.write(folder)
-    flags = [optimization, "-march=native", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([gcc, *flags, f"{code.name}.c", "-o", "law.so", "-lm"], cwd=folder, check=True)
-    return ctypes.CDLL(str(folder / "law.so"))
-
-
-def address(array: np.ndarray) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
 
 
 @pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add")

@@ -151,7 +151,7 @@ def test_a_device_that_misbehaves_is_stopped_and_the_log_names_the_reason(robot,
     assert loop.fault & fault
     assert words in outcome.sentence
     assert any(words in line for line in loop.history)
-    assert not loop.device.enabled
+    assert not loop.device.drives.mode
     log = ap.Record.read(tmp_path / "run.log")
     assert len(log) == outcome.ticks + 20
     assert (words in summarize(log).fault) == (fault is not Fault.STALE or arm is Silent)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_controller_in_c import address, library
 
 import appell as ap
 from appell.compile.native.machine import host
@@ -16,6 +15,7 @@ from appell.errors import ArgumentError
 from appell.hardware import Policy, State, Trigger
 from appell.hardware.loop.embedded import Embedded
 from appell.hardware.loop.servo import Servo
+from c_libraries import address, library
 from open_laws import PERIOD
 
 hw = ap.hardware

@@ -8,7 +8,7 @@ A drive turns the last command into a torque, from the measured q and v and the 
 where F(a) is the torque for an acceleration a, ω = `SERVO_FREQUENCY`, and v_d in position mode is the rate of the
 commands, filtered over `SPEED_FILTER_S`, so that commands which arrive late or together do not disturb it. Without a
 command for the heartbeat, after one that is not finite, and until the first command after `enable`, the drives are
-in their safe state: no torque, or the position at which it began, which is held.
+in their safe state: no torque (with brakes, if there are any), or the position at which it began, which is held.
 """
 
 from __future__ import annotations
@@ -67,8 +67,17 @@ class SimulatedDrives:
 
     @property
     def status(self) -> int:
-        """DeviceStatus bits of the device."""
+        """Status bits of the device."""
         return int(DeviceStatus.WATCHDOG if self.watchdog else 0)
+
+    @property
+    def safe(self) -> bool:
+        """Whether the drives are in their safe state."""
+        return not self.mode or self._first_pending
+
+    def remaining(self, now: float) -> float:
+        """Return the time until the heartbeat is over, in s."""
+        return self.info.heartbeat - (now - self._last_write)
 
     def enable(self, mode: str, now: float) -> None:
         """Switch the drives on; they stay in the safe state until the first command."""
@@ -105,11 +114,11 @@ class SimulatedDrives:
 
     def torque(self, now: float, q: np.ndarray, v: np.ndarray, forces: Callable[[np.ndarray], np.ndarray]):
         """Return the torques at time `now`, of shape (n,); `forces(a)` returns those for accelerations a."""
-        if self.mode and now - self._last_write > self.info.heartbeat:
+        if self.mode and self.remaining(now) < 0.0:
             self.watchdog = True
             self.disable()
-        if not self.mode or self._first_pending:
-            if self.info.safe_state == "zero torque":
+        if self.safe:
+            if self.info.safe_state != "hold":
                 return np.zeros(len(q))
             if self._held is None:
                 self._held = q.copy()

@@ -1,14 +1,8 @@
 """An ideal simulated arm: the plant with friction, rotors and payload, exact sensors and drives without delay.
 
 On every read, the system is simulated up to the present time with the last command. In torque mode the torques are
-held. In the other modes the drives control the actuators once per integration step:
-
-    impedance   τ = τ_c + kp (θ_c - θ) + kd (θ̇_c - θ̇)                                                          (1)
-    position    τ = inverse dynamics of θ̈ = ω²(θ_c - θ) + 2ω (θ̇_c - θ̇), θ̇_c from the last two commands          (2)
-    velocity    τ = inverse dynamics of θ̈ = ω (θ̇_c - θ̇)                                                         (3)
-
-Torques are limited to those of the actuators. Without drives, the brakes hold the arm: `heartbeat` seconds after the
-last command, when the device is disabled, or before it is enabled.
+held; in the other modes the drives (`SimulatedDrives`) control the actuators once per integration step. Torques are
+limited to those of the actuators. In its safe state, and until the first command after `enable`, brakes hold the arm.
 """
 
 from __future__ import annotations
@@ -18,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from appell.control.axes import check_wirable
-from appell.errors import ArgumentError, check_number
+from appell.errors import check_number
 from appell.hardware.cabinet.plant import Plant, real_system
 from appell.hardware.clock import Clock
-from appell.hardware.device import MODES, DeviceInfo, DeviceStatus, JointCommand, JointState
+from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState
+from appell.hardware.devices.drives import SimulatedDrives
 from appell.model.system import System
 from appell.motion.working_limits import WorkingLimits
 
-DRIVE_FREQUENCY = 0.2  # ω of the drives times the integration step
 BRAKE_FACTOR = 2.0  # torque of the brakes over that of the actuators
 STABLE_STEP = 1.0  # largest integration step times the largest rate of decay by friction
 
@@ -97,11 +91,8 @@ class SimulatedArm:
         self._step = min(period, self._stable_step(start))
         self.info = arm_info(system, limits, heartbeat, period)
         self._dyn, self._at_joints = plant.parts.smooth, system.is_tree and system.nu == nq
-        self._command, self._before = JointCommand(system.nu), np.zeros(system.nu)
-        self._commanded_at = np.zeros(2)
-        self._torque, self._mode = np.zeros(system.nu), "torque"
-        self.enabled, self.watchdog = False, False
-        self.time = self.last_write = clock.now()
+        self.drives, self._torque = SimulatedDrives(self.info), np.zeros(system.nu)
+        self.time = clock.now()
         self._brakes = BRAKE_FACTOR * limits.torque + self._holding(start)
 
     def _stable_step(self, q: np.ndarray) -> float:
@@ -136,45 +127,29 @@ class SimulatedArm:
 
     def advance(self, until: float) -> None:
         """Simulate the system up to a time, in s."""
-        bound = self._bound
+        bound, drives = self._bound, self.drives
         while (remaining := until - self.time) > 1e-9:
-            if self.enabled and self.time + 1e-9 - self.last_write > self.info.heartbeat:
-                self.watchdog = True
-                self.disable()
-            self._torque[:] = self._drive() if self.enabled else 0.0
-            steps = int(np.ceil(remaining / self._step - 1e-9)) if self._mode == "torque" or not self.enabled else 1
-            beat = self.info.heartbeat - (self.time - self.last_write)
-            if self.enabled:  # check the heartbeat again when it is due
-                steps = max(1, min(steps, int(beat / self._step) + 1))
+            q, v = self.q, self.v
+            self._torque[:] = drives.torque(
+                self.time + 1e-9, *self._measured(q, v), lambda a, q=q, v=v: self._forces(q, v, a)
+            )
+            steps = int(np.ceil(remaining / self._step - 1e-9)) if drives.mode in ("", "torque") else 1
+            if drives.mode:  # check the heartbeat again when it is due
+                steps = max(1, min(steps, int(drives.remaining(self.time) / self._step) + 1))
             dt = min(self._step, remaining / steps)
             bound.tau[:], bound.dt[...] = self._torque, dt
-            bound.brake[:] = 0.0 if self.enabled else self._brakes
+            bound.brake[:] = self._brakes if drives.safe else 0.0
             for _ in range(steps):
                 bound.state[:] = bound.state_next
                 bound()
             self.time += steps * dt
         self.time = until
 
-    def _drive(self) -> np.ndarray:
-        """Return the torques of the drives for the last command, (1) to (3)."""
-        command, limit = self._command, self.limits.torque
-        if self._mode == "torque":
-            return np.clip(command.tau, -limit, limit)
-        q, v = self.q, self.v
-        theta, rate = self._measured(q, v)
-        if self._mode == "impedance":
-            tau = command.tau + command.kp * (command.q - theta) + command.kd * (command.v - rate)
-            return np.clip(tau, -limit, limit)
-        w = DRIVE_FREQUENCY / self._step
-        if self._mode == "velocity":
-            wanted = w * (command.v - rate)
-        else:
-            span = self._commanded_at[1] - self._commanded_at[0]
-            speed = (command.q - self._before) / span if span > 0.0 else np.zeros(len(theta))
-            late = self.time - self._commanded_at[1]  # the command moves on until the next one
-            wanted = w * w * (command.q + late * speed - theta) + 2.0 * w * (speed - rate)
-        a = wanted if self._at_joints else np.linalg.lstsq(self._dyn.actuator_jacobian(q), wanted, rcond=None)[0]
-        return np.clip(self._dyn.inverse_dynamics(q, v, a), -limit, limit)
+    def _forces(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+        """Return the torques for accelerations of the actuators."""
+        if not self._at_joints:
+            acceleration = np.linalg.lstsq(self._dyn.actuator_jacobian(q), acceleration, rcond=None)[0]
+        return self._dyn.inverse_dynamics(q, v, acceleration)
 
     def _measured(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and speeds of the actuators."""
@@ -193,40 +168,27 @@ class SimulatedArm:
         now = self.clock.now()
         self.advance(now)
         numbers = self._bound.state_next
-        state.numbers[0], state.numbers[1] = now, DeviceStatus.WATCHDOG.value if self.watchdog else 0.0
+        state.numbers[0], state.numbers[1] = now, self.drives.status
         state.q[:], state.v[:] = self._measured(numbers[self._blocks[0]], numbers[self._blocks[1]])
-        state.tau[:] = self._torque
+        state.tau[:], state.faults[:] = self._torque, self.drives.faults
         return True
 
     def write(self, command: JointCommand) -> None:
         """Set the command of the drives, from now on."""
         now = self.clock.now()
-        if self._mode == "position":
-            self.advance(now)
-            self._before[:] = self._command.q
-            self._commanded_at[:] = self._commanded_at[1], now
-        self._command.numbers[:] = command.numbers
-        self.last_write = now
+        self.advance(now)
+        self.drives.write(command, now)
 
     def enable(self, mode: str) -> None:
-        """Release the brakes and switch the drives on, unless the watchdog has tripped."""
-        if mode not in MODES:
-            raise ArgumentError(f"{self.info.name} has no mode '{mode}'.", expected=", ".join(MODES))
-        self.enabled, self._mode = not self.watchdog, mode
-        self.last_write = self.clock.now()
-        self._commanded_at[:] = self.last_write
-        theta, _ = self._measured(self.q, self.v)
-        self._command.numbers[:] = 0.0
-        self._command.q[:] = theta
+        """Release the brakes and switch the drives on."""
+        self.drives.enable(mode, self.clock.now())
 
     def disable(self) -> None:
         """Engage the brakes."""
-        self.enabled = False
+        self.drives.disable()
 
     def clear(self) -> None:
-        """Reset the watchdog."""
-        self.watchdog = False
+        """Reset the watchdog and the faults of the drives."""
+        self.drives.clear()
 
-    def close(self) -> None:
-        """Engage the brakes."""
-        self.disable()
+    close = disable
