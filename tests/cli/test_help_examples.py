@@ -28,13 +28,14 @@ NOT_RUN = {  # need minutes, other programs, another process, or a terminal
     "appell campaign --schedules 200",
     "appell control run puma --attach appell-cabinet",
     "appell control cabinet puma",
+    "appell control serve ur5.urdf --protocol rtde",
     "appell control cabinet puma --payload 2",
     "appell excite panda --output motion.csv --friction",
     "appell rollout puma --members 10000 --steps 500 --spread 0.1 --plot fan.png",
     "appell export panda forward_dynamics --by q,v --to casadi",
 }
 EXIT_CODES = {
-    "appell control run puma --fault encoder-loss@3.9": 2
+    "appell control run puma --device cabinet --fault encoder-loss@3.9": 2
 }  # exit codes of examples that demonstrate a failure
 STUDY = "table = {'x': [1.0, 2.0]}\ndef study(x):\n    return {'y': x}\n"
 TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody>

@@ -17,6 +17,7 @@ NO_TABLE = {  # their output is a sentence, a page or a file
     "convert": "one line: the file and its robot",
     "view": "a page in the browser",
     "control cabinet": "serves until it is stopped",
+    "control serve": "serves until it is stopped",
     "control replay": "one line: whether all bits are identical",
 }
 

@@ -39,7 +39,7 @@ def test_blocks_columns_and_names_are_found_by_quantity():
     ("title", "meant"),
     [
         ("q_elbow", ("q", "elbow")),
-        ("index_counts_a_b", ("index_counts", "a_b")),
+        ("faults_a_b", ("faults", "a_b")),
         ("hardware_fault", ("hardware_fault", "")),
         ("q_", ("q_", "")),
         ("energy", ("energy", "")),

@@ -228,10 +228,10 @@ def test_columns_without_finite_values_have_no_panel():
 
 def test_a_log_of_other_quantities_is_plotted():
     t = np.linspace(0, 1, 101)
-    volts = {title: np.sin(t) for title in titles("volts", ("one", "two"))}
+    impulses = {title: np.sin(t) for title in titles("impulse", ("one", "two"))}
     events = [Event(0.2, "state", "RUNNING"), *(Event(x, "fault", "hot") for x in np.linspace(0.3, 0.9, 60))]
-    figure = ap.Record.of(t, volts | {"state": t > 0.2}, events=events).plot()
-    assert [axis.get_ylabel() for axis in figure.axes] == ["volts [V]", "state"]
+    figure = ap.Record.of(t, impulses | {"state": t > 0.2}, events=events).plot()
+    assert [axis.get_ylabel() for axis in figure.axes] == ["impulse [N s]", "state"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["state", "fault (60)"]
 
 
