@@ -182,8 +182,13 @@ MATA = Ledger(
             "4",
             "block diagram of the procedure",
             "puma",
-            "Table 6 of Mata 2002",
-            reason="A diagram of the procedure, which the section follows.",
+            "mata_figure_4",
+            (
+                drawn("mata_figure_4"),
+                equals("Mata, Figure 4, printed steps of 5 in the recorded order", 5.0),
+                equals("Mata, Figure 4, inverse dynamics per evaluation of the forward dynamics", 1.0),
+            ),
+            reason="Drawn from the recorded calls. The steps are those of the text; the copy lacks the drawing.",
         ),
         Item(
             ItemKind.CLAIM,
