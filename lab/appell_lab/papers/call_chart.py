@@ -36,10 +36,10 @@ class CallGraph:
 
     def steps_in_order(self, steps: Sequence[str]) -> int:
         """Return how many of the steps, from the first one on, were completed one after the other."""
-        found, rest = 0, iter(self.completed)
-        while found < len(steps) and steps[found] in rest:
-            found += 1
-        return found
+        number, rest = 0, iter(self.completed)
+        while number < len(steps) and steps[number] in rest:
+            number += 1
+        return number
 
 
 def record(functions: Mapping[str, str], procedure: Callable[[], T]) -> tuple[T, CallGraph]:

@@ -162,7 +162,15 @@ PROVENZANO = Ledger(
         ),
     ),
     errata=(
-        Erratum("eqs. (6), (7)", "must run downwards, from i = n - 1 to 1."),
-        Erratum("eq. (14)", "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}."),
+        Erratum(
+            "eqs. (6), (7)",
+            "must run downwards, from i = n - 1 to 1.",
+            "tests/formulate/test_formulations_agree.py::test_every_inertia_matrix_agrees_with_pinocchio",
+        ),
+        Erratum(
+            "eq. (14)",
+            "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}.",
+            "tests/formulate/test_formulations_agree.py::test_every_inertia_matrix_agrees_with_pinocchio",
+        ),
     ),
 )
