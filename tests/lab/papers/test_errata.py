@@ -28,10 +28,10 @@ def test_mata_7b_ends_in_the_rotation_from_link_j_to_its_child():
 
 def test_mata_7e_has_the_axis_of_the_prismatic_joint():
     arm = ap.Builder("arm")
-    place = {"xyz": (0.2, 0.1, 0.3), "rpy": (0.6, -0.4, 0.2), "mass": 1.0, "inertia": (0.01, 0.02, 0.02)}
-    arm.link("first", ap.Revolute(), **place)
-    arm.link("slide", ap.Prismatic(), parent="first", **place)
-    arm.link("last", ap.Revolute(), parent="slide", **place)
+    common = {"xyz": (0.2, 0.1, 0.3), "rpy": (0.6, -0.4, 0.2), "mass": 1.0, "inertia": (0.01, 0.02, 0.02)}
+    arm.link("first", ap.Revolute(), **common)
+    arm.link("slide", ap.Prismatic(), parent="first", **common)
+    arm.link("last", ap.Revolute(), parent="slide", **common)
     dyn, q = ap.Dynamics(arm.build()), np.array([0.4, 0.1, -0.9])
     slide, last = rotations(dyn, ("slide", "last"), q)
     partial = dyn.jacobian("last", "LOCAL")(q)[:, 1]
