@@ -6,16 +6,47 @@ import numpy as np
 
 from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
+from appell.model.mechanism import Mechanism
 from appell.progress import Bar
 from appell.show.plot.style import INK, label, legend_beside
+from appell_lab.papers.call_chart import draw_calls, record
 from appell_lab.papers.page import Page
 from appell_lab.papers.wrist_passivity import show_passivity
 from appell_lab.papers.wrist_platform import show_platform
 from appell_lab.papers.wrist_structure import draw_structure
+from appell_lab.references.agile_wrist_tree import platform_motion
+from appell_lab.references.closed_tree import ClosedTree
 from appell_lab.references.verification import Verification, paper_trajectory, verify
 
 RADIUS = 0.1  # m, of the arcs
 UNTIL = 4.0  # s, period of the trajectory
+RECORDED = 0.1  # s of the trajectory, for the block diagram; recording doubles the time of a simulation
+STEPS = {  # of the verification
+    name: f"{verify.__module__}.{function}"
+    for name, function in (
+        ("desired platform motion", "paper_trajectory"),
+        ("inverse kinematics", "verify.<locals>.desired"),
+        ("PD controller", "verify.<locals>.torque"),
+        ("controlled robot", "verify.<locals>.rate"),
+        ("closed form", "_closed_form"),
+        ("comparison of the joints", "Verification.kinematic_errors"),
+        ("comparison of the torques", "Verification.torque_error"),
+    )
+} | {
+    "robot with closed loops": f"{ClosedTree.__module__}.ClosedTree.forward_dynamics",
+    "integration": "scipy.integrate._ivp.ivp.solve_ivp",
+    "sensors": f"{platform_motion.__module__}.platform_motion",
+}
+PRINTED_STEPS = (
+    "desired platform motion",
+    "inverse kinematics",
+    "PD controller",
+    "robot with closed loops",
+    "sensors",
+    "closed form",
+    "comparison of the joints",
+    "comparison of the torques",
+)
 
 
 def run(page: Page) -> None:
@@ -28,9 +59,27 @@ def run(page: Page) -> None:
     with Bar("simulating the wrist with its loops closed by forces", UNTIL, "s") as bar:
         verification = verify(wrist, UNTIL, progress=bar)
     _errors(page, verification)
+    _block_diagram(page, wrist)
     page.figure("agile_wrist_trajectory", lambda figure: _draw_angles(figure, verification))
     page.figure("agile_wrist_torques", lambda figure: _draw_torques(figure, verification))
     page.figure("agile_wrist_errors", lambda figure: _draw_errors(figure, verification))
+
+
+def _block_diagram(page: Page, wrist: Mechanism) -> None:
+    def procedure() -> tuple[np.ndarray, float]:
+        verification = verify(wrist, RECORDED)
+        return verification.kinematic_errors, verification.torque_error
+
+    _, graph = record(STEPS, procedure)
+    page.measure("Figure 4, printed blocks of 8 in the recorded order", graph.steps_in_order(PRINTED_STEPS))
+    page.measure(
+        "Figure 4, calls of the controller per evaluation of the simulated robot",
+        graph.count("PD controller") / graph.count("robot with closed loops"),
+    )
+    page.figure(
+        "agile_wrist_figure_4",
+        lambda figure: draw_calls(figure, graph, f"Abedloo 2014, Figure 4: recorded calls, {RECORDED:g} s"),
+    )
 
 
 def _trajectory(page: Page, wrist: Dynamics) -> None:

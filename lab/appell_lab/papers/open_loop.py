@@ -183,13 +183,16 @@ def _torque(path: Path, inverse_dynamics: Callable, feed: str, interval: float |
     def piece(t: float) -> int:
         return int(np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2))
 
+    def continuous(t: float) -> np.ndarray:
+        return inverse_dynamics(*path(t))
+
     def interpolated(t: float) -> np.ndarray:
         k = piece(t)
         part = (t - times[k]) / (times[k + 1] - times[k])
         return (1.0 - part) * tau[k] + part * tau[k + 1]
 
     feeds = {
-        "continuous": lambda t: inverse_dynamics(*path(t)),
+        "continuous": continuous,
         "held": lambda t: tau[piece(t)],
         "interpolated": interpolated,
     }

@@ -23,7 +23,7 @@ from appell_lab.papers.puma_lines import (
     distance_from_line,
     draw_arm,
 )
-from appell_lab.papers.puma_open_loop import table_2, tables_6_and_7
+from appell_lab.papers.puma_open_loop import flow_chart, table_2, tables_6_and_7
 
 EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])  # N m, chosen here: no paper prints the torque limits
 
@@ -51,7 +51,9 @@ def run(page: Page) -> None:
             f"puma_line_{paper.paper.split()[0].lower()}", lambda figure, p=paper, x=line: _draw(figure, robot, p, x)
         )
     table_2(page, robot, lines[PROVENZANO_LINE])
+    flow_chart(page, robot, PROVENZANO_LINE, "2", "modulus_errors")
     tables_6_and_7(page, robot, lines[MATA_LINE])
+    flow_chart(page, robot, MATA_LINE, "4", "joint_errors")
     _fastest(page, robot, lines[VALERA_LINE])
 
 

@@ -19,8 +19,10 @@ from appell.motion import CartesianLine
 from appell.show.plot.style import INK, label, legend_beside
 from appell.simulation.options import Solver
 from appell.simulation.run import simulate
+from appell_lab.papers.call_chart import draw_calls, record
 from appell_lab.papers.open_loop import METHODS, Replay, frame_motion, replay
 from appell_lab.papers.page import Page
+from appell_lab.papers.puma_lines import PaperLine
 
 QUANTITIES = ("position, m", "velocity, m/s", "acceleration, m/s²")
 PRINTED = {  # largest and mean error of the moduli of the tool's position, velocity and acceleration
@@ -32,6 +34,15 @@ PRINTED_TIMES = {"CRBA": "0.57", "ABA": "0.65", "GA": "0.56"}
 SAMPLES = 51  # every 0.1 s, the printed interval
 Sizes = list[tuple[float, float]]  # largest and mean of position, velocity and acceleration
 INITIAL_ERROR = 1e-10  # rad; it stays small in 5 s
+STEPS = {  # of the open-loop simulation; machine code updates the inputs before it evaluates the forward dynamics
+    "inverse kinematics": "appell.kinematics.inverse.wrist_solver.SphericalWrist.rows",
+    "joint motion q, v, a": "appell.motion.path.Path.__call__",
+    "inverse dynamics": "appell_lab.papers.open_loop._torque.<locals>.continuous",
+    "forward dynamics": "appell.simulation.flow.FreeMotion._update_inputs",
+    "integration": "appell.simulation.run.simulate",
+    "motion of the end effector": "appell_lab.papers.open_loop.frame_motion",
+}
+PRINTED_STEPS = ("inverse kinematics", "inverse dynamics", "forward dynamics", "integration", "comparison")
 
 
 def table_2(page: Page, robot, line: CartesianLine) -> None:
@@ -61,6 +72,24 @@ def tables_6_and_7(page: Page, robot, line: CartesianLine) -> None:
         f"most {_largest_difference(replays):.1e} rad."
     )
     page.console.print()
+
+
+def flow_chart(page: Page, robot, line: PaperLine, number: str, errors: str) -> None:
+    """Draw the flow chart of a paper from the calls of its procedure; `errors` is the compared property of `Replay`."""
+    steps = STEPS | {"comparison": f"{Replay.__module__}.Replay.{errors}"}
+    _, graph = record(steps, lambda: getattr(replay(line.trajectory(robot), robot, samples=SAMPLES), errors))
+    author = line.paper.split()[0]
+    name = f"{author}, Figure {number}"
+    evaluations = graph.count("forward dynamics")
+    page.measure(f"{name}, printed steps of 5 in the recorded order", graph.steps_in_order(PRINTED_STEPS))
+    page.measure(
+        f"{name}, inverse dynamics per evaluation of the forward dynamics",
+        graph.calls["forward dynamics", "inverse dynamics"] / evaluations,
+    )
+    page.figure(
+        f"{author.lower()}_figure_{number}",
+        lambda figure: draw_calls(figure, graph, f"{line.paper}, Figure {number}: recorded calls of the simulation"),
+    )
 
 
 def _errors(page: Page, replays: Mapping[str, Replay]) -> None:

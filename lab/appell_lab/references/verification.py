@@ -119,14 +119,14 @@ def verify(
         torques.append(tau)
         gaps.append(np.abs(tree.terms(tree_q, tree_v)[-1]).max())
     motion = np.array(platform)
-    arguments = [motion[:, k] for k in range(3)]
+    joint_motion, closed_form = _closed_form(dyn, motion)
+    wanted = trajectory(t)[0]
     return Verification(
-        t,
-        trajectory(t)[0],
-        motion,
-        np.array(simulated),
-        np.stack(dyn.joint_motion(*arguments), axis=1),
-        np.array(torques),
-        dyn.inverse_dynamics(*arguments),
-        float(max(gaps)),
+        t, wanted, motion, np.array(simulated), joint_motion, np.array(torques), closed_form, float(max(gaps))
     )
+
+
+def _closed_form(dyn: Dynamics, platform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return joint motions (times, 3, 6) and motor torques (times, 3) of a platform motion (times, 3, 3)."""
+    arguments = [platform[:, k] for k in range(3)]
+    return np.stack(dyn.joint_motion(*arguments), axis=1), dyn.inverse_dynamics(*arguments)

@@ -12,6 +12,7 @@ from rich.console import Console
 from appell_lab.papers import PAPERS, SECTIONS
 from appell_lab.papers.closing import end_papers, end_section, unshown
 from appell_lab.papers.ledger import LEDGERS, ItemKind, Ruling
+from appell_lab.papers.ledger.classics import CLASSICS
 from appell_lab.papers.ledger.item import Item, at_least, near, rounds_to
 from appell_lab.papers.ledger.text import markdown
 from appell_lab.papers.page import Page
@@ -24,7 +25,8 @@ IN_PRINT = {
     "Abedloo 2014": (0, 7),
     "Shafei 2018": (3, 19),
 }
-DOCS = Path(__file__).parents[3] / "docs"
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
 MEASURES = json.loads((DOCS / "paper_measures.json").read_text(encoding="utf-8"))  # of a complete run
 BOOKS = pytest.mark.parametrize("book", LEDGERS, ids=lambda book: book.paper)
 
@@ -152,6 +154,20 @@ def test_an_item_missing_in_a_section_is_named(tmp_path):
     assert not any(item.title == "Energy of the robot" for _, item in unshown(page, "impacts"))
     end_section(page, "impacts")
     assert "Shafei 2018, Figure 19 is missing in this section" in page.console.file.getvalue()
+
+
+def test_the_evidence_of_every_erratum_exists():
+    """Titles of tables are checked by tests/lab/papers/test_sections.py as well, which runs the sections."""
+    titles = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "lab/appell_lab/papers").glob("*.py"))
+    for erratum in (*CLASSICS, *(erratum for book in LEDGERS for erratum in book.errata)):
+        file, _, test = erratum.evidence.partition("::")
+        section, _, title = erratum.evidence.partition(": ")
+        if test:
+            assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), erratum
+        else:
+            assert section in SECTIONS, erratum
+            assert title, erratum
+            assert title in titles, erratum
 
 
 def test_the_page_of_the_documentation_is_generated_from_the_ledgers():

@@ -14,6 +14,7 @@ from rich.console import Console
 from appell_lab.papers import SECTIONS
 from appell_lab.papers.closing import end_section, unmeasured, unshown
 from appell_lab.papers.ledger import LEDGERS
+from appell_lab.papers.ledger.classics import CLASSICS
 from appell_lab.papers.page import Page
 from appell_lab.papers.shown import Remark, ShownFigure
 
@@ -45,6 +46,9 @@ def test_a_section_shows_all_items_without_warnings_or_flaws(name, tmp_path):
         for item in book.items:
             if item.section == name and not any(check.quantity in MACHINE_DEPENDENT for check in item.checks):
                 assert item.verdict({name: page.measures}) is item.verdict(MEASURES), (book.paper, item.name)
+    errata = (*CLASSICS, *(erratum for book in LEDGERS for erratum in book.errata))
+    evidence = [one.evidence.removeprefix(f"{name}: ") for one in errata if one.evidence.startswith(f"{name}: ")]
+    assert [words for words in evidence if not any(words in title for title in page.titles)] == []
     end_section(page, name)
     text = " ".join(page.console.file.getvalue().split())
     assert [one.text for one in page.shown if isinstance(one, Remark) and "[red]" in one.text] == []

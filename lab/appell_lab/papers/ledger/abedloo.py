@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, at_least, at_most, drawn
+from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, at_least, at_most, drawn, equals
 
 ABEDLOO = Ledger(
     "Abedloo 2014",
@@ -39,8 +39,13 @@ ABEDLOO = Ledger(
             "4",
             "block diagram of simulator and controller",
             "agile-wrist",
-            "Closed form against the simulator",
-            reason="A diagram; the simulator of the section follows it.",
+            "agile_wrist_figure_4",
+            (
+                drawn("agile_wrist_figure_4"),
+                equals("Figure 4, printed blocks of 8 in the recorded order", 8.0),
+                equals("Figure 4, calls of the controller per evaluation of the simulated robot", 1.0),
+            ),
+            reason="Drawn from the recorded calls. The blocks are those of the text; the copy lacks the drawing.",
         ),
         Item(
             ItemKind.FIGURE,
@@ -155,14 +160,50 @@ ABEDLOO = Ledger(
         ),
     ),
     errata=(
-        Erratum("eq. (27)", "R_i2 is relative to the first arc; the rotation of the second arc is R_i1 R_i2."),
-        Erratum("eq. (31)", "must be a product."),
-        Erratum("eq. (36)", "must be n₁·n₂, with a sign."),
-        Erratum("eqs. (44), (45)", "must rotate with R_i2ᵀ; R_i1ᵀ is printed."),
-        Erratum("eq. (44)", "needs ⁱ²R_i1 ẑ, as in (45); ⁱ¹R_i2 ẑ is printed."),
-        Erratum("eq. (47)", "its last two terms must be one, (c × z) θ̇ ∂ψ̇/∂q̇, for Ṁ - 2C to be skew."),
-        Erratum("eq. (52)", "'con' means cos."),
-        Erratum("eq. (50)", "row i needs h_i; h₁ is printed three times."),
-        Erratum("eq. (51)", "is inverted: Q = J_actᵀ τ."),
+        Erratum(
+            "eq. (27)",
+            "R_i2 is relative to the first arc; the rotation of the second arc is R_i1 R_i2.",
+            "tests/formulate/closed_form/test_against_closed_loops.py::test_inverse_kinematics_closes_the_loops",
+        ),
+        Erratum(
+            "eq. (31)",
+            "must be a product.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_joint_angles_and_rates_agree_with_the_reference",
+        ),
+        Erratum(
+            "eq. (36)",
+            "must be n₁·n₂, with a sign.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_joint_angles_and_rates_agree_with_the_reference",
+        ),
+        Erratum(
+            "eqs. (44), (45)",
+            "must rotate with R_i2ᵀ; R_i1ᵀ is printed.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_both_formulations_agree_along_the_trajectory",
+        ),
+        Erratum(
+            "eq. (44)",
+            "needs ⁱ²R_i1 ẑ, as in (45); ⁱ¹R_i2 ẑ is printed.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_both_formulations_agree_along_the_trajectory",
+        ),
+        Erratum(
+            "eq. (47)",
+            "its last two terms must be one, (c × z) θ̇ ∂ψ̇/∂q̇, for Ṁ - 2C to be skew.",
+            "agile-wrist: The Coriolis matrix of (47) in halves",
+        ),
+        Erratum(
+            "eq. (52)",
+            "'con' means cos.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_the_trajectory_is_that_of_the_paper",
+        ),
+        Erratum(
+            "eq. (50)",
+            "row i needs h_i; h₁ is printed three times.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_both_formulations_agree_along_the_trajectory",
+        ),
+        Erratum(
+            "eq. (51)",
+            "is inverted: Q = J_actᵀ τ.",
+            "tests/formulate/closed_form/test_agile_wrist_reference.py::test_a_moment_on_the_platform_is_carried_by_the_motors",
+        ),
     ),
 )

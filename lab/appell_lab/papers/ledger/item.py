@@ -145,10 +145,14 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A misprint: its location in the paper, what is wrong, and the correction."""
+    """A misprint: its location in the paper, what is wrong with the correction, and the evidence.
+
+    `evidence` is a test, as "file::name", or words of the title of a table, as "section: title".
+    """
 
     location: str
     text: str
+    evidence: str
 
 
 @dataclass(frozen=True)

@@ -182,8 +182,13 @@ MATA = Ledger(
             "4",
             "block diagram of the procedure",
             "puma",
-            "Table 6 of Mata 2002",
-            reason="A diagram of the procedure, which the section follows.",
+            "mata_figure_4",
+            (
+                drawn("mata_figure_4"),
+                equals("Mata, Figure 4, printed steps of 5 in the recorded order", 5.0),
+                equals("Mata, Figure 4, inverse dynamics per evaluation of the forward dynamics", 1.0),
+            ),
+            reason="Drawn from the recorded calls. The steps are those of the text; the copy lacks the drawing.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -320,15 +325,45 @@ MATA = Ledger(
         ),
     ),
     errata=(
-        Erratum("eq. (7b)", "the last factor must be ʲ⁺¹R_j; ʲ⁻¹R_j is printed."),
-        Erratum("eq. (7e)", "the axis must be that of joint k."),
-        Erratum("eq. (9)", "must be m (r̈ - g), if g is the acceleration of gravity; m (r̈ + g) is printed."),
         Erratum(
-            "eqs. (17), (18)", "have the opposite sign of G: the bias is C + G in the text, C - G in the equations."
+            "eq. (7b)",
+            "the last factor must be ʲ⁺¹R_j; ʲ⁻¹R_j is printed.",
+            "tests/lab/papers/test_errata.py::test_mata_7b_ends_in_the_rotation_from_link_j_to_its_child",
         ),
-        Erratum("eq. (22)", "the last factor must be r̃_{j,i}."),
-        Erratum("§4.1, step 1", "the acceleration of the base is minus the gravity vector."),
-        Erratum("§4.2, step 3", "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}."),
-        Erratum("Table 2", "the additions of CRBA end in -56; Provenzano prints -53 for the same algorithm."),
+        Erratum(
+            "eq. (7e)",
+            "the axis must be that of joint k.",
+            "tests/lab/papers/test_errata.py::test_mata_7e_has_the_axis_of_the_prismatic_joint",
+        ),
+        Erratum(
+            "eq. (9)",
+            "must be m (r̈ - g), if g is the acceleration of gravity; m (r̈ + g) is printed.",
+            "tests/lab/papers/test_errata.py::test_mata_9_subtracts_gravity_and_the_bias_contains_it_with_a_positive_sign",
+        ),
+        Erratum(
+            "eqs. (17), (18)",
+            "have the opposite sign of G: the bias is C + G in the text, C - G in the equations.",
+            "tests/lab/papers/test_errata.py::test_mata_9_subtracts_gravity_and_the_bias_contains_it_with_a_positive_sign",
+        ),
+        Erratum(
+            "eq. (22)",
+            "the last factor must be r̃_{j,i}.",
+            "tests/formulate/test_formulations_agree.py::test_every_inertia_matrix_agrees_with_pinocchio",
+        ),
+        Erratum(
+            "§4.1, step 1",
+            "the acceleration of the base is minus the gravity vector.",
+            "tests/lab/papers/test_errata.py::test_mata_9_subtracts_gravity_and_the_bias_contains_it_with_a_positive_sign",
+        ),
+        Erratum(
+            "§4.2, step 3",
+            "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}.",
+            "tests/formulate/test_formulations_agree.py::test_every_inertia_matrix_agrees_with_pinocchio",
+        ),
+        Erratum(
+            "Table 2",
+            "the additions of CRBA end in -56; Provenzano prints -53 for the same algorithm.",
+            "counts: printed counts for six joints",
+        ),
     ),
 )

@@ -73,9 +73,13 @@ PROVENZANO = Ledger(
             "2",
             "flow chart of the simulation",
             "puma",
-            "Table 2 of Provenzano",
-            reason="A diagram of the procedure, which the section follows: inverse kinematics, inverse dynamics, "
-            "integration.",
+            "provenzano_figure_2",
+            (
+                drawn("provenzano_figure_2"),
+                equals("Provenzano, Figure 2, printed steps of 5 in the recorded order", 5.0),
+                equals("Provenzano, Figure 2, inverse dynamics per evaluation of the forward dynamics", 1.0),
+            ),
+            reason="Drawn from the recorded calls. The steps are those of the text; the copy lacks the drawing.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -158,7 +162,15 @@ PROVENZANO = Ledger(
         ),
     ),
     errata=(
-        Erratum("eqs. (6), (7)", "must run downwards, from i = n - 1 to 1."),
-        Erratum("eq. (14)", "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}."),
+        Erratum(
+            "eqs. (6), (7)",
+            "must run downwards, from i = n - 1 to 1.",
+            "tests/formulate/test_formulations_agree.py::test_every_inertia_matrix_agrees_with_pinocchio",
+        ),
+        Erratum(
+            "eq. (14)",
+            "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}.",
+            "tests/formulate/test_formulations_agree.py::test_every_inertia_matrix_agrees_with_pinocchio",
+        ),
     ),
 )

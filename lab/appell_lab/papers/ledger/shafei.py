@@ -422,27 +422,42 @@ SHAFEI = Ledger(
         ),
     ),
     errata=(
-        Erratum("eqs. (7), (8)", "are derivatives with respect to q."),
-        Erratum("eqs. (13), (14), (17), (41)", "miss ω × B₂ω; planar motion is not affected."),
         Erratum(
-            "eqs. (I), (II)", "in the available copy the factors U₁ₖ T^ₖ₋₁ and U₃ T₀ of A, B and C lack transposes."
+            "eqs. (7), (8)",
+            "are derivatives with respect to q.",
+            "tests/formulate/test_shafei.py::test_derivatives_of_a_joint_are_the_time_derivatives_of_its_matrix",
         ),
         Erratum(
-            "Appendix, steps 1 and 2", "compute T and R of all pairs; later steps use Tᵢ, T^ᵢ and neighbours only."
+            "eqs. (13), (14), (17), (41)",
+            "miss ω × B₂ω; planar motion is not affected.",
+            "branch-by-branch: What equation (13) leaves out",
+        ),
+        Erratum(
+            "eqs. (I), (II)",
+            "in the available copy the factors U₁ₖ T^ₖ₋₁ and U₃ T₀ of A, B and C lack transposes.",
+            "tests/formulate/test_shafei.py::test_the_appendix_agrees_with_every_other_formulation_on_random_trees",
+        ),
+        Erratum(
+            "Appendix, steps 1 and 2",
+            "compute T and R of all pairs; later steps use Tᵢ, T^ᵢ and neighbours only.",
+            "branch-by-branch: The Appendix step by step",
         ),
         Erratum(
             "Table 2",
             "5.89 is not 2 · 2.94: J' alone violates the triangle inequality by 0.2 %; with the line mass the rods are "
             "possible bodies.",
+            "tests/formulate/test_shafei.py::test_a_rod_of_the_paper_is_split_as_in_the_paper",
         ),
         Erratum(
             "Table 3",
             "|ṙ⁺ - ṙ⁻| is that of the normal velocities: 6.32 m/s at the first impact; the full vector has 9.19 m/s.",
+            "impacts: Table 3 of Shafei 2018",
         ),
         Erratum(
             "§6",
             "the second impact is at 0.5695 s in the text and at 0.5698 s in Table 3; the computed time is 0.56973 s.",
+            "impacts: Table 3 of Shafei 2018",
         ),
-        Erratum("§6", "1.08 s for the impact of O2 and O4 must be 0.5698 s."),
+        Erratum("§6", "1.08 s for the impact of O2 and O4 must be 0.5698 s.", "impacts: Table 3 of Shafei 2018"),
     ),
 )

@@ -59,8 +59,16 @@ def _ending(assumptions: Iterable[Assumption], errata: Iterable[Erratum]) -> Ite
     yield from ("**Assumed**", "")
     yield from (f"- {a.section}: {a.text}. {a.reason}" for a in assumptions)
     yield from ("", "**Errata**", "")
-    yield from (f"- {erratum.location}: {erratum.text}" for erratum in errata)
+    yield from (f"- {erratum.location}: {erratum.text} Evidence: {_evidence(erratum)}." for erratum in errata)
     yield ""
+
+
+def _evidence(erratum: Erratum) -> str:
+    file, _, test = erratum.evidence.partition("::")
+    if test:
+        return f"`{test}` in `{file}`"
+    section, _, title = erratum.evidence.partition(": ")
+    return f"section {section}, table '{title}'"
 
 
 def _table(columns: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:

@@ -295,12 +295,26 @@ VALERA = Ledger(
         ),
     ),
     errata=(
-        Erratum("eqs. (9), (10)", "need a factor ρ in the term of the joint itself."),
-        Erratum("eqs. (22) to (25)", "need vectors from O_j, not O_{j-1}."),
         Erratum(
-            "§2, translation", "s = [a, d sin α, -d cos α] has d with the opposite sign of Craig's; Table 5 fits it."
+            "eqs. (9), (10)",
+            "need a factor ρ in the term of the joint itself.",
+            "tests/formulate/test_formulations_agree.py::test_every_inverse_dynamics_agrees_with_pinocchio",
         ),
-        Erratum("Table 4", "the tracking laws damp with K_d q̇; K_d (q̇ - q̇_d) is meant."),
-        Erratum("§4", "M follows from A_j and B_j at q̈ = e_k minus the bias, not from A_j alone."),
+        Erratum(
+            "eqs. (22) to (25)",
+            "need vectors from O_j, not O_{j-1}.",
+            "tests/formulate/test_formulations_agree.py::test_every_inverse_dynamics_agrees_with_pinocchio",
+        ),
+        Erratum(
+            "§2, translation",
+            "s = [a, d sin α, -d cos α] has d with the opposite sign of Craig's; Table 5 fits it.",
+            "puma: Tables 5 to 7 of Valera 2003",
+        ),
+        Erratum("Table 4", "the tracking laws damp with K_d q̇; K_d (q̇ - q̇_d) is meant.", "control: Table 4 as printed"),
+        Erratum(
+            "§4",
+            "M follows from A_j and B_j at q̈ = e_k minus the bias, not from A_j alone.",
+            "counts: Valera 2003, A_j and B_j",
+        ),
     ),
 )
