@@ -182,6 +182,7 @@ def _explained(residual: np.ndarray, columns: np.ndarray) -> float:
         return 0.0
     size = np.linalg.norm(columns, axis=0)
     scaled = columns / np.where(size > 0.0, size, 1.0)
-    rest = residual - scaled @ np.linalg.lstsq(scaled, residual, rcond=1e-8)[0]
+    along = scaled.T @ residual  # normal equations: a share needs few digits
+    rest = max(power - along @ np.linalg.pinv(scaled.T @ scaled, rcond=1e-10, hermitian=True) @ along, 0.0)
     free = max(len(residual) - columns.shape[1], 1)
-    return float(1.0 - (rest @ rest) / power * (len(residual) / free))
+    return float(1.0 - rest / power * (len(residual) / free))
