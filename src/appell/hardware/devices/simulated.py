@@ -13,10 +13,10 @@ import numpy as np
 
 from appell.control.axes import check_wirable
 from appell.errors import check_number
-from appell.hardware.cabinet.plant import Plant, real_system
 from appell.hardware.clock import Clock
 from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState
 from appell.hardware.devices.drives import SimulatedDrives
+from appell.hardware.plant import Plant, real_system
 from appell.model.system import System
 from appell.motion.working_limits import WorkingLimits
 
