@@ -249,7 +249,8 @@ def test_limits_that_are_not_described_follow_rules_and_are_named(robot):
     limits = WorkingLimits.of(robot)
     assert limits.speed.tolist() == [1.5, 1.5]
     assert (limits.torque > 0.0).all()
-    assert any("no torque limit of shoulder, elbow" in remark for remark in limits.remarks)
+    with pytest.warns(ap.LimitWarning, match="no torque limit of shoulder, elbow"):
+        hw.make_device("simulated", robot, hw.VirtualClock())
     described = robot.with_actuators(lambda name, _: ap.Actuator(torque=7.0, speed=2.0))
     assert WorkingLimits.of(described).torque.tolist() == [7.0, 7.0]
     assert np.allclose(hw.standard_servo(described).guard.velocity, 2.2)

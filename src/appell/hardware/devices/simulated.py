@@ -81,6 +81,7 @@ class SimulatedArm:
         check_number("the period of a simulated arm, in s,", period, least=0.0, above=True)
         check_number("the payload, in kg,", payload, least=0.0)
         self.limits = limits = WorkingLimits.of(system)
+        limits.warn()
         self.system, self.clock = real_system(system, payload), clock
         plant = Plant(self.system)
         self._parts, self._bound = plant.parts, plant.bound

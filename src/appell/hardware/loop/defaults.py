@@ -35,7 +35,7 @@ from appell.model.system import System
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
 from appell.motion.record import Record
-from appell.motion.working_limits import WorkingLimits, reachable_poses
+from appell.motion.working_limits import TORQUE_SHARE, WorkingLimits, reachable_poses
 
 RANGE_MARGIN, MAX_RANGE_MARGIN = 0.01, 0.02  # fraction of the range; rad or m, (1)
 VELOCITY_MARGIN, UNKNOWN_VELOCITY = 1.1, 3.0  # over the described speed; rad/s or m/s, (2)
@@ -45,7 +45,7 @@ FRICTION_SHARE, UNKNOWN_FRICTION = 0.5, 0.02  # of the dry friction that feedbac
 MAX_ERROR = 0.5  # rad or m at which the law commands the full torque, (5)
 STOP_TORQUE, MIN_STOP_DAMPING, MAX_STOP_DAMPING = 0.9, 4.0, 25.0  # fraction of the torque; 1/s, (6)
 STOP_POSES = 50
-SPEED_SHARE, TORQUE_SHARE = 0.5, 0.8  # of the limits, used by the default motion, (7)
+SPEED_SHARE = 0.5  # of the limits, used by the default motion, (7)
 MOTION_SAMPLES, SLOWER, MAX_SLOWING = 61, 1.25, 10.0
 REFERENCES = ("ramp", "spline", "target")
 
