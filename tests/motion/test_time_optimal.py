@@ -111,7 +111,7 @@ def test_the_limits_of_the_description_are_the_default():
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
     fast = time_optimal(slow, robot)
     torques = 0.8 * np.array([actuator.torque for actuator in robot.actuators])  # the rest is left to feedback
-    speeds = 0.95 * np.array([actuator.speed for actuator in robot.actuators])
+    speeds = 0.8 * np.array([actuator.speed for actuator in robot.actuators])
     assert excess(fast, Dynamics(robot, friction=True, rotors=True), velocity=speeds, torque=torques) < 1e-6
     assert fast.duration < 0.5 * slow.duration
 
@@ -126,7 +126,7 @@ def test_limits_that_are_not_described_are_those_of_a_control_loop_and_are_named
         f"robot 'planar-2r' describes no {kind}" for kind in ("speed", "torque")
     ]
     torque = 0.8 * ap.motion.WorkingLimits.of(robot).torque
-    assert excess(fast, Dynamics(robot), velocity=0.95 * 1.5, torque=torque) < 1e-6
+    assert excess(fast, Dynamics(robot), velocity=0.8 * 1.5, torque=torque) < 1e-6
 
 
 def test_velocity_is_the_derivative_of_position_along_the_scaled_motion():
@@ -171,9 +171,9 @@ def test_a_mechanism_is_as_fast_as_its_actuators_permit():
     q, v, a = fast(fast.times(2001))
     speed = np.abs(np.einsum("tij,tj->ti", dyn.actuator_jacobian(q), v)).max()
     torque = np.abs(dyn.inverse_dynamics(q, v, a)).max()
-    assert speed < 0.95 * 3.0 * (1 + 1e-6)
+    assert speed < 0.8 * 3.0 * (1 + 1e-6)
     assert torque < 20.0 * (1 + 1e-6)
-    assert max(speed / (0.95 * 3.0), torque / 20.0) > 0.99
+    assert max(speed / (0.8 * 3.0), torque / 20.0) > 0.99
 
 
 def rubbing(**friction):
@@ -243,7 +243,7 @@ def loads(motion, robot, instants=20_001):
     tau = Dynamics(robot, friction=True, rotors=True).inverse_dynamics(q, v, a)
     limits = robot.limits
     return (
-        float((np.abs(v) / (0.95 * limits.speed)).max()),
+        float((np.abs(v) / (0.8 * limits.speed)).max()),
         float((np.abs(tau) / (0.8 * limits.torque)).max()),
         float(np.abs(np.diff(a, axis=0)).max() / t[1]),
     )

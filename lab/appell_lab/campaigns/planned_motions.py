@@ -24,7 +24,7 @@ PLANS = {"fastest": (), "excite": ("--duration", "5", "--starts", "1", "--iterat
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one planned motion; shares are of the limits of the device."""
+    """The result of one planned motion."""
 
     robot: str
     plan: str

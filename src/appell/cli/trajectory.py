@@ -127,7 +127,7 @@ def fastest(
     path: Annotated[Path, argument("Record whose path is followed.")],
     velocity: Annotated[
         str | None,
-        option("Velocity limit in rad/s or m/s, one number or one per joint; by default 95 % of the robot's."),
+        option("Velocity limit in rad/s or m/s, one number or one per joint; by default 80 % of the robot's."),
     ] = None,
     acceleration: Annotated[str | None, option("Acceleration limit in rad/s² or m/s²; none by default.")] = None,
     torque: Annotated[

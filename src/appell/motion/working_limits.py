@@ -7,8 +7,9 @@ torque      of the actuator; without one, or with zero, three times the torque o
 
 Coordinates of a tree move with the speeds of its actuators; a coordinate of a mechanism can at most cross its range in
 one second. Excitation, time-optimal motions, control loops and simulated devices use these limits. Planned motions keep
-5 % of speed and torque free for feedback, and 20 % of the torque if their accelerations may jump. Assumed limits are
-reported as a `LimitWarning`.
+5 % of speed and torque free for feedback, and 20 % if their accelerations may jump: when a joint with static friction
+changes its direction, it falls behind, and needs speed and torque to catch up. Assumed limits are reported as a
+`LimitWarning`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DEFAULT_SPEED = 1.5  # rad/s or m/s, (2)
 TORQUE_FACTOR = 3.0  # torque of an unknown motor relative to that of slow motions, (3)
 TORQUE_RESERVE = {"rad": 5.0, "m": 20.0}  # N m or N that are added to it, (3)
 PLANNING_MARGIN = 0.05  # of speed and torque, which a planned motion leaves to feedback; of a range, at both ends
-TORQUE_SHARE = 0.8  # of the torque, used by planned motions whose accelerations may jump
+JUMP_SHARE = 0.8  # of speed and torque, used by planned motions whose accelerations may jump
 SLOW_SPEED, SLOW_ACCELERATION = 0.5, 2.0  # rad/s or m/s, rad/s² or m/s²
 RANDOM_POSES = 400
 

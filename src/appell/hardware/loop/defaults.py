@@ -35,7 +35,7 @@ from appell.model.system import System
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
 from appell.motion.record import Record
-from appell.motion.working_limits import TORQUE_SHARE, WorkingLimits, reachable_poses
+from appell.motion.working_limits import JUMP_SHARE, WorkingLimits, reachable_poses
 
 RANGE_MARGIN, MAX_RANGE_MARGIN = 0.01, 0.02  # fraction of the range; rad or m, (1)
 VELOCITY_MARGIN, UNKNOWN_VELOCITY = 1.1, 3.0  # over the described speed; rad/s or m/s, (2)
@@ -232,7 +232,7 @@ def _excess(servo: Servo, path: Any) -> float:
     q, v, a = path(np.linspace(0.0, path.duration, MOTION_SAMPLES))
     tau = servo.design.parts.smooth.inverse_dynamics(q, v, a)
     speed = np.abs(v).max(axis=0) / (SPEED_SHARE * np.array(servo.guard.velocity))
-    torque = np.abs(tau).max(axis=0) / (TORQUE_SHARE * np.array(servo.guard.torque))
+    torque = np.abs(tau).max(axis=0) / (JUMP_SHARE * np.array(servo.guard.torque))
     return float(max(speed.max(), torque.max()))
 
 

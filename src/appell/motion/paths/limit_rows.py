@@ -32,7 +32,7 @@ from appell.dynamics import Dynamics
 from appell.dynamics.moving import without_friction
 from appell.errors import ArgumentError, SimulationError
 from appell.motion.path import Path, numeric
-from appell.motion.working_limits import PLANNING_MARGIN, TORQUE_SHARE, WorkingLimits
+from appell.motion.working_limits import JUMP_SHARE, WorkingLimits
 
 MIN_SPEED = 1e-9  # relative to the path's own speed ṡ = 1: friction at lower speeds is that at the start of a motion
 DIFFERENCE_STEP = 1e-4  # relative to ṡ: step of the difference quotient in φ'
@@ -185,8 +185,8 @@ def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, tor
         Limits of the coordinates: a number, or one per coordinate. None: no limit on coordinates; the speeds of
         `WorkingLimits` apply to the actuators if `velocity` is None.
     torque
-        Limits of the actuators: a number, or one per actuator. None: those of `WorkingLimits`. Its speeds are
-        reduced by `PLANNING_MARGIN`, its torques to `TORQUE_SHARE`.
+        Limits of the actuators: a number, or one per actuator. None: those of `WorkingLimits`. Its speeds and
+        torques are multiplied by `JUMP_SHARE`.
     """
     system = dyn.system
     if not system.is_flat or len(path.names) != system.nv:
@@ -195,9 +195,9 @@ def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, tor
         )
     none, working = np.inf, WorkingLimits.of(system)
     working.warn([kind for kind, given in (("speed", velocity), ("torque", torque)) if given is None], stacklevel=4)
-    actuator_speed = none if velocity is not None else (1.0 - PLANNING_MARGIN) * working.speed
+    actuator_speed = none if velocity is not None else JUMP_SHARE * working.speed
     if torque is None:
-        torque = TORQUE_SHARE * working.torque
+        torque = JUMP_SHARE * working.torque
     limits = (
         _limit("velocity", none if velocity is None else velocity, system.coordinate_names),
         _limit("acceleration", none if acceleration is None else acceleration, system.coordinate_names),
