@@ -189,7 +189,8 @@ def run(
         velocity=velocity,
         following=following,
     )
-    motion = _reference(reference, period, servo)
+    with warnings_printed():
+        motion = _reference(reference, period, servo)
     with (
         hw.real_time() if in_real_time else nullcontext(),
         Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,
