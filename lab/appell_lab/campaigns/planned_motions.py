@@ -18,7 +18,10 @@ from typer.testing import CliRunner
 import appell as ap
 from appell_lab.campaigns.control_robots import robot_files
 
-ROBOTS = ("ur5_robot", "ur10_robot", "panda", "kinova", "z1", "so101", "double_pendulum")
+ROBOTS = (
+    *("ur5_robot", "ur10_robot", "panda", "kinova", "z1", "so101", "double_pendulum"),  # seen when reserves were chosen
+    *("ur3_robot", "xarm7", "so100", "TwoDofs", "ur10_joint_limited_robot", "talos_left_arm"),
+)
 PLANS = {"fastest": (), "excite": ("--duration", "5", "--starts", "1", "--iterations", "3")}
 
 
@@ -50,7 +53,8 @@ def run_plan(path: Path, plan: str, work: Path, *options: str) -> Finding:
         command = ["excite", path]
     result = _command(*command, "--no-physical", "--output", motion, "--force", *PLANS[plan], *options)
     if result.exit_code:
-        return Finding(path.stem, plan, False, result.output.strip(), 0.0)
+        text = result.output[max(result.output.rfind("Error: "), 0) :].strip()
+        return Finding(path.stem, plan, False, text, 0.0)
     files = ("--log", work / "run.log", "--plot", work / "run.png", "--force")
     result = _command("control", "run", path, "--no-physical", "--reference", motion, *files)
     text = "" if result.exit_code == 0 else result.output[result.output.find("task not finished") :].strip()
