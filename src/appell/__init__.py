@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.errors import CacheWarning as CacheWarning
     from appell.errors import CompileError as CompileError
     from appell.errors import DescriptionError as DescriptionError
+    from appell.errors import LimitWarning as LimitWarning
     from appell.errors import ModelError as ModelError
     from appell.errors import ModelWarning as ModelWarning
     from appell.errors import SimulationError as SimulationError
@@ -158,7 +159,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.describe.write": "to_mjcf to_toml to_urdf",
     "appell.dynamics": "Dynamics",
     "appell.errors": (
-        "AppellError ArgumentError CacheWarning CompileError DescriptionError ModelError ModelWarning "
+        "AppellError ArgumentError CacheWarning CompileError DescriptionError LimitWarning ModelError ModelWarning "
         "SimulationError StepWarning SweepError TraceError"
     ),
     "appell.learning": "gym_env",

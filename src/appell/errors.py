@@ -127,6 +127,10 @@ class ModelWarning(UserWarning):
     """A description that was read although it contains something that no real robot has."""
 
 
+class LimitWarning(UserWarning):
+    """Limits that a description lacks, for which a motion or a simulated robot uses assumed ones."""
+
+
 class StepWarning(UserWarning):
     """An integration step that is too long for the motion it has to resolve."""
 

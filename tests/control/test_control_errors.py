@@ -12,7 +12,6 @@ from appell.control.design import Design
 from appell.control.gains import Gains, critical, placed
 from appell.describe.load import load
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.plant import Plant
 from appell.hardware.cabinet.simulated import CabinetModel, Injection, SimulatedCabinet
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.hardware.clock import VirtualClock
@@ -21,6 +20,7 @@ from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.response import closed_loop
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.supervisor import Guard, Policy, State
+from appell.hardware.plant import Plant
 from appell.model.actuator import IDEAL, Actuator
 from control_motion import START, WIRING, Swing
 

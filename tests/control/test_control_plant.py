@@ -9,7 +9,7 @@ import appell as ap
 from appell.control.friction_parts import FrictionParts
 from appell.describe.dh import DH, from_dh
 from appell.errors import ModelError
-from appell.hardware.cabinet.plant import Plant, plant_function
+from appell.hardware.plant import Plant, plant_function
 from control_motion import START, driven, ideal
 
 
@@ -73,6 +73,30 @@ def test_viscous_friction_leads_to_a_constant_speed(wheel):
     plant.set_state(0.0)
     plant([10.0], 0.4)
     np.testing.assert_allclose(plant.v[0], 2.0 * (1.0 - np.exp(-0.4 * 5.0 / 2.0)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("width", [0.1, 1e-3])  # with time constants of 50 and 0.5 ms
+def test_friction_with_a_width_follows_the_smooth_law_and_does_not_hold(wheel, width):
+    """Until issue 30 the plant had the friction of width zero, so that identification with the width was wrong."""
+    plant = Plant(driven(wheel, coulomb=4.0, width=width))
+    plant.set_state(0.0)
+    plant([2.0], 2.0)
+    np.testing.assert_allclose(plant.v, width * 0.5 / np.sqrt(0.75), rtol=1e-6)  # 4 v / √(v² + width²) = 2
+    plant.bound.brake[:] = 1.0
+    plant([0.9], 2.0)
+    assert abs(plant.v[0]) < 1e-12  # the brake holds
+
+
+def test_with_smooth_friction_the_plant_agrees_with_the_simulator():
+    friction = ap.Friction(viscous=0.1, coulomb=1.0, static=1.5, width=0.05)
+    robot = ap.load("planar-2r").with_actuators(lambda *_: ap.Actuator(friction=friction))
+    plant = Plant(robot, longest_step=1e-4)
+    plant.set_state([0.3, 0.4])
+    plant([2.0, -1.2], 0.3)
+    dyn = ap.Dynamics(robot, friction=True, rotors=True)
+    motion = ap.simulate(dyn, [0.3, 0.4], None, 0.3, [2.0, -1.2], solver=ap.Solver(rtol=1e-9, atol=1e-11))
+    np.testing.assert_allclose(plant.q, motion.q[-1], atol=2e-4)
+    np.testing.assert_allclose(plant.v, motion.v[-1], rtol=2e-3)
 
 
 def test_friction_never_increases_the_energy(puma):

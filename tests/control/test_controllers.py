@@ -12,9 +12,9 @@ from appell.control.controller import Controller
 from appell.control.design import Design
 from appell.control.gains import Gains, critical, placed
 from appell.control.linear import linearize_closed_loop
-from appell.hardware.cabinet.plant import Plant
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.response import closed_loop
+from appell.hardware.plant import Plant
 from appell.model.variations import with_masses, without_friction
 from control_motion import START, Swing, ideal
 

@@ -245,11 +245,23 @@ def test_robots_of_others_finish_with_default_settings(name, tmp_path, monkeypat
     assert result.exit_code == 0, result.output
 
 
+def test_a_joint_whose_motor_cannot_overcome_its_friction_is_named_and_not_moved(robot):
+    """The gripper of talos_left_arm has 1 N m of torque and 1 N m of dry friction."""
+    weak = {"torque": 100.0}, {"torque": 10.0, "friction": ap.Friction(coulomb=9.0)}
+    arm = robot.with_actuators(dict(zip(robot.actuator_names, weak, strict=True)))
+    with pytest.warns(ap.LimitWarning, match="'elbow' is not moved: its torque limit of 10 N m or N leaves too little"):
+        motion = hw.standard_motion(hw.standard_servo(arm))
+    moved = np.ptp(motion(robot.start).q, axis=0)
+    assert moved[0] > 0.1
+    assert moved[1] < 1e-12
+
+
 def test_limits_that_are_not_described_follow_rules_and_are_named(robot):
     limits = WorkingLimits.of(robot)
     assert limits.speed.tolist() == [1.5, 1.5]
     assert (limits.torque > 0.0).all()
-    assert any("no torque limit of shoulder, elbow" in remark for remark in limits.remarks)
+    with pytest.warns(ap.LimitWarning, match="no torque limit of shoulder, elbow"):
+        hw.make_device("simulated", robot, hw.VirtualClock())
     described = robot.with_actuators(lambda name, _: ap.Actuator(torque=7.0, speed=2.0))
     assert WorkingLimits.of(described).torque.tolist() == [7.0, 7.0]
     assert np.allclose(hw.standard_servo(described).guard.velocity, 2.2)

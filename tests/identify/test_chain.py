@@ -6,9 +6,10 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
-from appell.hardware.loop.summary import last_motion
+from appell.hardware.loop.summary import last_motion, summarize
 from appell_lab.campaigns.control_robots import robot_files
 from appell_lab.campaigns.identification_chain import run_chain
+from appell_lab.campaigns.planned_motions import run_plan
 
 
 def command(*arguments):
@@ -48,6 +49,14 @@ def test_the_chain_on_a_urdf_of_others_gives_its_parameters_within_5_percent(tmp
     assert chain.friction_error < 0.05
     assert chain.following[1] < 0.5 * chain.following[0]
     assert chain.same_in_python  # the command line and Python write the same log
+
+
+def test_the_fastest_motion_of_a_robot_without_limits_is_followed_by_its_control_loop(tmp_path):
+    """`python -m appell_lab.campaigns.planned_motions` runs more robots."""
+    finding = run_plan(robot_files(["double_pendulum"])[0], "fastest", tmp_path)
+    assert finding.finished, finding.sentence
+    errors = summarize(ap.Record.read(tmp_path / "run.log")).largest_error
+    assert errors.max() < 5e-3  # 0.02 without a reserve of torque, and a fault with a record of 201 samples
 
 
 def test_a_motion_planned_for_the_puma_can_be_run_on_its_cabinet(tmp_path):

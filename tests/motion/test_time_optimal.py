@@ -71,10 +71,10 @@ def excess(fast, dyn, velocity=np.inf, acceleration=np.inf, torque=np.inf):
 
 
 CASES = {
-    "line, torques": (valera_line, {"torque": EFFORT}),
+    "line, torques": (valera_line, {"velocity": np.inf, "torque": EFFORT}),
     "line, all": (valera_line, {"torque": EFFORT, "velocity": 1.0, "acceleration": 3.0}),
     "spline, torques and velocity": (random_spline, {"torque": STRONG, "velocity": 2.0}),
-    "spline, velocity and acceleration": (random_spline, {"velocity": 2.0, "acceleration": 8.0}),
+    "spline, velocity and acceleration": (random_spline, {"velocity": 2.0, "acceleration": 8.0, "torque": np.inf}),
 }
 
 
@@ -110,10 +110,23 @@ def test_the_limits_of_the_description_are_the_default():
     robot = load("panda")
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
     fast = time_optimal(slow, robot)
-    torques = np.array([actuator.torque for actuator in robot.actuators])
-    speeds = np.array([actuator.speed for actuator in robot.actuators])
+    torques = 0.8 * np.array([actuator.torque for actuator in robot.actuators])  # the rest is left to feedback
+    speeds = 0.8 * np.array([actuator.speed for actuator in robot.actuators])
     assert excess(fast, Dynamics(robot, friction=True, rotors=True), velocity=speeds, torque=torques) < 1e-6
     assert fast.duration < 0.5 * slow.duration
+
+
+def test_limits_that_are_not_described_are_those_of_a_control_loop_and_are_named():
+    """Before issue 30 was solved, planning failed, or the plan was faster than the control loop permits."""
+    robot = load("planar-2r")
+    slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5, names=robot.coordinate_names)
+    with pytest.warns(ap.LimitWarning) as caught:
+        fast = time_optimal(slow, robot)
+    assert [str(w.message).split(" limit")[0] for w in caught] == [
+        f"robot 'planar-2r' describes no {kind}" for kind in ("speed", "torque")
+    ]
+    torque = 0.8 * ap.motion.WorkingLimits.of(robot).torque
+    assert excess(fast, Dynamics(robot), velocity=0.8 * 1.5, torque=torque) < 1e-6
 
 
 def test_velocity_is_the_derivative_of_position_along_the_scaled_motion():
@@ -129,23 +142,23 @@ def test_limits_that_exclude_the_path_name_the_joint_and_the_time():
         SimulationError,
         match=r"torque limit of 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
     ):
-        time_optimal(line, robot, torque=[60, 50, 40, 3, 2, 1])
+        time_optimal(line, robot, velocity=np.inf, torque=[60, 50, 40, 3, 2, 1])
     with pytest.raises(SimulationError, match=r"'joint2' excludes the path at t = 7\.\d+ s"):
-        time_optimal(line, robot, torque=[60, 75, 40, 3, 2, 1])
+        time_optimal(line, robot, velocity=np.inf, torque=[60, 75, 40, 3, 2, 1])
 
 
 def test_wrong_limits_are_named_before_anything_is_computed():
     robot, line = load("puma"), valera_line()
     for problem, limits in {
-        "torque limit of 'joint3' is 0": {"torque": [1, 1, 0, 1, 1, 1]},
+        "torque limit of 'joint3' is 0": {"velocity": 1.0, "torque": [1, 1, 0, 1, 1, 1]},
         r"velocity limit has shape \(2,\)": {"velocity": [1.0, 2.0]},
         "intervals is 3": {"velocity": 1.0, "intervals": 3},
     }.items():
         with pytest.raises(ArgumentError, match=problem):
             time_optimal(line, robot, **limits)
     planar = load("planar-2r")
-    with pytest.raises(ArgumentError, match="no limit is given, and robot 'planar-2r' has none"):
-        time_optimal(Ramp(planar.start, planar.start + 0.5, 0.3, 0.5), planar)
+    with pytest.raises(ArgumentError, match="all limits of robot 'planar-2r' are infinite"):
+        time_optimal(Ramp(planar.start, planar.start + 0.5, 0.3, 0.5), planar, velocity=np.inf, torque=np.inf)
     with pytest.raises(ArgumentError, match="path has 6 coordinates; robot 'panda'"):
         time_optimal(line, load("panda"))
 
@@ -154,13 +167,13 @@ def test_a_mechanism_is_as_fast_as_its_actuators_permit():
     delta = load("delta").with_actuators(lambda name, actuator: ap.Actuator(torque=20.0, speed=3.0))
     dyn = ap.Dynamics(delta, friction=True, rotors=True)
     slow = Ramp(delta.start, delta.start + np.array([0.1, -0.05, 0.05]), 0.05, 0.2, names=delta.coordinate_names)
-    fast = time_optimal(slow, delta)
+    fast = time_optimal(slow, delta, torque=20.0)
     q, v, a = fast(fast.times(2001))
     speed = np.abs(np.einsum("tij,tj->ti", dyn.actuator_jacobian(q), v)).max()
     torque = np.abs(dyn.inverse_dynamics(q, v, a)).max()
-    assert speed < 3.0 * (1 + 1e-6)
+    assert speed < 0.8 * 3.0 * (1 + 1e-6)
     assert torque < 20.0 * (1 + 1e-6)
-    assert max(speed / 3.0, torque / 20.0) > 0.99
+    assert max(speed / (0.8 * 3.0), torque / 20.0) > 0.99
 
 
 def rubbing(**friction):
@@ -186,7 +199,7 @@ FRICTIONS = {
 def test_a_robot_keeps_its_torque_limits_with_its_friction_and_touches_them(case):
     robot = FRICTIONS[case]
     dyn = Dynamics(robot, friction=True, rotors=True)
-    fast = time_optimal(random_spline(), robot, torque=STRONG, intervals=500)
+    fast = time_optimal(random_spline(), robot, velocity=np.inf, torque=STRONG, intervals=500)
     assert excess(fast, dyn, torque=STRONG) < 1e-6
     q, v, a = fast(np.linspace(0.0, fast.duration, 5001))
     load = (np.abs(dyn.inverse_dynamics(q, v, a)) / STRONG).max(axis=1)
@@ -194,7 +207,7 @@ def test_a_robot_keeps_its_torque_limits_with_its_friction_and_touches_them(case
 
 
 def test_friction_and_rotors_make_the_fastest_motion_slower_and_can_be_switched_off():
-    robot, path, limits = load("puma"), random_spline(), {"torque": STRONG, "intervals": 300}
+    robot, path, limits = load("puma"), random_spline(), {"velocity": np.inf, "torque": STRONG, "intervals": 300}
     bare = time_optimal(path, robot, friction=False, rotors=False, **limits)
     assert bare.duration == time_optimal(path, Dynamics(robot), **limits).duration
     rotors = time_optimal(path, robot, friction=False, **limits)
@@ -206,7 +219,7 @@ def test_friction_and_rotors_make_the_fastest_motion_slower_and_can_be_switched_
 def test_a_path_on_which_friction_exceeds_the_torque_limit_is_refused():
     robot = rubbing(coulomb=lambda described: 200.0)
     with pytest.raises(SimulationError, match=r"torque limit of 'joint\d' excludes the path at .*: moving slowly"):
-        time_optimal(random_spline(), robot, torque=STRONG)
+        time_optimal(random_spline(), robot, velocity=np.inf, torque=STRONG)
 
 
 # ---- robots of example-robot-data, with friction
@@ -230,8 +243,8 @@ def loads(motion, robot, instants=20_001):
     tau = Dynamics(robot, friction=True, rotors=True).inverse_dynamics(q, v, a)
     limits = robot.limits
     return (
-        float((np.abs(v) / limits.speed).max()),
-        float((np.abs(tau) / limits.torque).max()),
+        float((np.abs(v) / (0.8 * limits.speed)).max()),
+        float((np.abs(tau) / (0.8 * limits.torque)).max()),
         float(np.abs(np.diff(a, axis=0)).max() / t[1]),
     )
 
@@ -251,7 +264,7 @@ def test_jerk_limits_hold_with_all_others_and_vanish_if_they_are_large(name):
         speed, torque, jerk = loads(smooth, robot)
         assert max(speed, torque, jerk / most) < 1.0 + 1e-6
         durations.append(smooth.duration)
-    assert durations[0] > 1.1 * free.duration
+    assert durations[0] > 1.05 * free.duration
     assert free.duration < durations[1] < 1.004 * free.duration
     q, v, a = smooth(np.array([0.0, smooth.duration]))
     np.testing.assert_allclose(q, path(np.array([0.0, path.duration]))[0], atol=1e-12)
@@ -359,11 +372,15 @@ def test_planned_torques_fall_with_the_speed_and_are_those_that_a_saturated_simu
     q, v, a = fast(np.linspace(0.0, fast.duration, 10_001))
     tau = dyn.inverse_dynamics(q, v, a)
     no_load = np.array([actuator.no_load_speed for actuator in robot.actuators])
-    available = robot.limits.torque * (1.0 - np.maximum(np.sign(tau) * v, 0.0) / no_load)
+    planned = 0.8 * robot.limits.torque
+    available = planned * (1.0 - np.maximum(np.sign(tau) * v, 0.0) / no_load)
     assert (np.abs(tau) / available).max() < 1.0 + 1e-6
     assert (np.abs(tau) / available).max() > 0.99
     provided = [
-        [actuator.limited(*row) for actuator, *row in zip(robot.actuators, *rows, robot.limits.torque, strict=True)]
+        [
+            actuator.limited(*row)
+            for actuator, *row in zip(robot.actuators, *rows, 0.8 * robot.limits.torque, strict=True)
+        ]
         for rows in zip(tau[::100], v[::100], strict=True)
     ]
     np.testing.assert_allclose(provided, tau[::100], rtol=1e-6, atol=1e-6)

@@ -162,7 +162,7 @@ def _configurations(page: Page, robot: Robot) -> None:
 
 
 def _fastest(page: Page, robot: Robot, line: CartesianLine) -> None:
-    fast = time_optimal(line, Dynamics(robot), torque=EFFORT)
+    fast = time_optimal(line, Dynamics(robot), velocity=np.inf, torque=EFFORT)
     t = fast.times(20001)
     tau = Dynamics(robot).inverse_dynamics(*fast(t))
     excess = (np.abs(tau) - EFFORT).max()

@@ -14,11 +14,10 @@ from rich.console import Console
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, pairs, read_record, read_system
+from appell.cli.input import PICTURES, RECORDS, check_target, pairs, read_record, read_system, warnings_printed
 from appell.cli.options import CONTROL, OUTPUT, argument, complete_robot, entries_of, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, unknown_name
-from appell.motion.working_limits import WorkingLimits
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -176,10 +175,8 @@ def run(
     else:
         settings |= {"payload": payload} if payload else {}
         settings |= {"seed": seed, "faults": faults} if name == "cabinet" else {}
-        robot_device = hw.make_device(name, system, clock, **settings)
-    if name == "simulated":
-        for remark in WorkingLimits.of(system).remarks:
-            typer.echo(f"warning {remark}", err=True)
+        with warnings_printed():
+            robot_device = hw.make_device(name, system, clock, **settings)
     servo = hw.standard_servo(
         system,
         robot_device.info,
@@ -192,7 +189,8 @@ def run(
         velocity=velocity,
         following=following,
     )
-    motion = _reference(reference, period, servo)
+    with warnings_printed():
+        motion = _reference(reference, period, servo)
     with (
         hw.real_time() if in_real_time else nullcontext(),
         Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import RECORDS, check_target, pairs, read_system
+from appell.cli.input import RECORDS, check_target, pairs, read_system, warnings_printed
 from appell.cli.options import IDENTIFY, SOLVER, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, check_number, unknown_name
+from appell.model.system import System
 from appell.progress import Bar
 
 MAX_ROWS = 1e7  # of a record
-CABINET_MARGIN = 0.05  # fraction of a range that is kept free at both ends, and of a speed
-MAX_CABINET_SPEED = 1.5  # rad/s
 LIMITS = "Limits of the motion"
 
 app = new_app()
@@ -81,6 +81,7 @@ def excite(
         problem = f"{duration:g} s at {rate:g} Hz are {duration * rate:g} rows, which is too many."
         raise ArgumentError(problem, expected=f"at most {MAX_ROWS:g} rows")
     system = read_system(robot, base, physical)
+    working = None
     limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
     if range_ is not None:
         limits |= {"lower": system.start - range_, "upper": system.start + range_}
@@ -88,8 +89,9 @@ def excite(
         known = ap.hardware.WIRINGS
         if system.name not in known:
             raise ArgumentError(unknown_name("cabinet", system.name, known, "appell excite"))
-        given = {key: value for key, value in limits.items() if value is not None}
-        limits = _limits_of_cabinet(known[system.name](system)) | given
+        working = _limits_of_cabinet(system, known[system.name](system))
+    with warnings_printed():
+        bounds = ap.identify.MotionBounds.of(system, working=working, workspace=_boxes(workspace), **limits)
     with Bar("deriving", 2 * iterations * starts, "iterations", delay=0.0) as bar:
 
         def show_progress(step: int, steps: int, condition: float) -> None:
@@ -98,7 +100,7 @@ def excite(
 
         plan = ap.identify.excite(
             ap.identify.select_parameters(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
-            bounds=ap.identify.MotionBounds.of(system, workspace=_boxes(workspace), **limits),
+            bounds=bounds,
             duration=duration,
             harmonics=harmonics,
             criterion=criterion,
@@ -147,9 +149,8 @@ def _boxes(entries: list[str] | None) -> dict[str, tuple]:
     return boxes
 
 
-def _limits_of_cabinet(wiring: ap.hardware.Wiring) -> dict[str, Any]:
-    """Return the ranges of a cabinet, and the speeds up to which its motors have their full torque, with a margin."""
-    lower, upper = wiring.column("lower"), wiring.column("upper")
-    margin = CABINET_MARGIN * (upper - lower)
-    speed = (1.0 - CABINET_MARGIN) * np.minimum(wiring.column("full_torque_speed"), MAX_CABINET_SPEED)
-    return {"lower": lower + margin, "upper": upper - margin, "velocity": speed}
+def _limits_of_cabinet(system: System, wiring: ap.hardware.Wiring) -> ap.motion.WorkingLimits:
+    """Return the limits of a system with the ranges of a cabinet, and with full torque at all speeds."""
+    limits = ap.motion.WorkingLimits.of(system)
+    velocity = np.minimum(wiring.column("full_torque_speed"), limits.velocity)
+    return replace(limits, lower=wiring.column("lower"), upper=wiring.column("upper"), velocity=velocity)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 import appell as ap
 from appell import files
-from appell.errors import ArgumentError, ModelWarning, unknown_name
+from appell.errors import ArgumentError, LimitWarning, ModelWarning, unknown_name
 from appell.progress import paused
 
 if TYPE_CHECKING:
@@ -37,17 +37,19 @@ WALLS = {  # kind -> names of its numbers
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Yield a list that contains the model warnings of the block after its end."""
+    """Yield a list that contains the warnings on the model and its limits of the block after its end."""
     remarks: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
+        warnings.simplefilter("always", LimitWarning)
         yield remarks
-    remarks += [str(warning.message) for warning in caught if issubclass(warning.category, ModelWarning)]
+    kinds = ModelWarning, LimitWarning
+    remarks += [str(warning.message) for warning in caught if issubclass(warning.category, kinds)]
 
 
 @contextmanager
 def warnings_printed() -> Iterator[None]:
-    """Print the model warnings of the block to stderr, one per line."""
+    """Print the warnings on the model and its limits of the block to stderr, one per line."""
     with collected() as remarks:
         yield
     for remark in remarks:

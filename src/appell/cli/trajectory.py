@@ -10,12 +10,22 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, numbers, read_record, read_system, read_tree
+from appell.cli.input import (
+    PICTURES,
+    RECORDS,
+    check_target,
+    numbers,
+    read_record,
+    read_system,
+    read_tree,
+    warnings_printed,
+)
 from appell.cli.options import SIMULATE, argument, complete_frame, new_app, option
 from appell.cli.output import Printer, table
 from appell.progress import Bar
 
 POSITIONS = ("start", "end", "lowest", "highest")
+SAMPLE_PERIOD_S = 1e-3  # of a time-optimal motion
 Samples = Annotated[int, option("Number of samples in the record.", min=2)]
 
 app = new_app(
@@ -117,12 +127,12 @@ def fastest(
     path: Annotated[Path, argument("Record whose path is followed.")],
     velocity: Annotated[
         str | None,
-        option("Velocity limit in rad/s or m/s, one number or one per joint; by default the robot's limits."),
+        option("Velocity limit in rad/s or m/s, one number or one per joint; by default 80 % of the robot's."),
     ] = None,
     acceleration: Annotated[str | None, option("Acceleration limit in rad/s² or m/s²; none by default.")] = None,
     torque: Annotated[
         str | None,
-        option("Torque or force limit in N m or N, one number or one per actuator; by default the robot's limits."),
+        option("Torque or force limit in N m or N, one number or one per actuator; by default 80 % of the robot's."),
     ] = None,
     jerk: Annotated[
         str | None, option("Jerk limit in rad/s³ or m/s³, one number or one per joint; none by default.")
@@ -130,7 +140,10 @@ def fastest(
     intervals: Annotated[int, option("Number of intervals into which the path is divided.", min=10)] = 1000,
     base: options.Base = "fixed",
     physical: options.Physical = True,
-    samples: Samples = 201,
+    samples: Annotated[
+        int | None,
+        option("Number of samples in the record; by default one per ms, as accelerations may jump in between.", min=2),
+    ] = None,
     output: options.Output = None,
     plot: options.Plot = None,
     json: options.Json = False,
@@ -149,8 +162,9 @@ def fastest(
     }
     limits: Any = {key: numbers(text, f"--{key}", size) for key, (text, size) in given.items() if text is not None}
     followed = read_record(path, system).path(record_names(system)["q"])
-    with Bar(f"time-optimal motion, {intervals:,} intervals", delay=0.0):
+    with Bar(f"time-optimal motion, {intervals:,} intervals", delay=0.0), warnings_printed():
         motion = ap.motion.time_optimal(followed, system, intervals=intervals, **limits)
+    samples = max(2, round(motion.duration / SAMPLE_PERIOD_S) + 1) if samples is None else samples
     _show(motion, record_units(system), samples, output, plot, json)
 
 

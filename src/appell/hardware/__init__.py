@@ -15,7 +15,6 @@ loop/     reference, servo, startup              reference, control step and hom
           recording                              records of a path, for identification
 """
 
-from appell.hardware.cabinet.plant import Plant
 from appell.hardware.cabinet.shared import RemoteCabinet
 from appell.hardware.cabinet.simulated import (
     PERFECT,
@@ -43,6 +42,7 @@ from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.startup import homing_motion
 from appell.hardware.loop.supervisor import Fault, Guard, Policy, State, Trigger
 from appell.hardware.loop.task import run_task
+from appell.hardware.plant import Plant
 
 __all__ = [
     "DEVICES",

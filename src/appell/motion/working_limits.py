@@ -6,24 +6,31 @@ torque      of the actuator; without one, or with zero, three times the torque o
             plus 5 N m or 20 N                                                                                       (3)
 
 Coordinates of a tree move with the speeds of its actuators; a coordinate of a mechanism can at most cross its range in
-one second. Excitation, control loops and simulated devices use these limits.
+one second. Excitation, time-optimal motions, control loops and simulated devices use these limits. Planned motions keep
+5 % of speed and torque free for feedback, and 20 % if their accelerations may jump: when a joint with static friction
+changes its direction, it falls behind, and needs speed and torque to catch up. Assumed limits are reported as a
+`LimitWarning`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.errors import LimitWarning
 from appell.model.system import System
 
 UNLIMITED_RANGE = np.pi  # rad or m on both sides, (1)
 DEFAULT_SPEED = 1.5  # rad/s or m/s, (2)
 TORQUE_FACTOR = 3.0  # torque of an unknown motor relative to that of slow motions, (3)
 TORQUE_RESERVE = {"rad": 5.0, "m": 20.0}  # N m or N that are added to it, (3)
+PLANNING_MARGIN = 0.05  # of speed and torque, which a planned motion leaves to feedback; of a range, at both ends
+JUMP_SHARE = 0.8  # of speed and torque, used by planned motions whose accelerations may jump
 SLOW_SPEED, SLOW_ACCELERATION = 0.5, 2.0  # rad/s or m/s, rad/s² or m/s²
 RANDOM_POSES = 400
 
@@ -66,19 +73,17 @@ class WorkingLimits:
         reserve = np.array([TORQUE_RESERVE[unit] for unit in self.system.actuator_units])
         return np.where(known, self.system.limits.torque, TORQUE_FACTOR * factor + reserve)
 
-    @property
-    def remarks(self) -> list[str]:
-        """Sentences that name the joints for which limits are assumed."""
+    def warn(self, kinds: Collection[str] = ("range", "speed", "torque"), stacklevel: int = 3) -> None:
+        """Issue one `LimitWarning` per kind of limit that is used and assumed; it names the joints."""
         rules = {
             "range": f"±{UNLIMITED_RANGE:.3g} rad or m",
             "speed": f"{DEFAULT_SPEED:g} rad/s or m/s",
             "torque": f"{TORQUE_FACTOR:g} times the torque of slow motions",
         }
-        return [
-            f"{self.system.owner} describes no {kind} limit of {_listed(names)}; assumed: {rules[kind]}."
-            for kind, names in self.assumed.items()
-            if names
-        ]
+        for kind in kinds:
+            if names := self.assumed[kind]:
+                text = f"{self.system.owner} describes no {kind} limit of {_listed(names)}; assumed: {rules[kind]}."
+                warnings.warn(text, LimitWarning, stacklevel=stacklevel)
 
 
 def coordinate_ranges(system: System) -> np.ndarray:

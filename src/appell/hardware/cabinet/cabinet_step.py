@@ -11,8 +11,8 @@ from appell.algebra.scalar import Scalar, clamp, floor, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
-from appell.hardware.cabinet.plant import plant_blocks, plant_step
 from appell.hardware.cabinet.wiring import Channel, Wiring
+from appell.hardware.plant import plant_blocks, plant_step
 
 AMPLIFIERS, BRAKES, DURATION = range(3)  # indices of the input `switches`
 AMBIENT_TEMPERATURE = 25.0  # °C

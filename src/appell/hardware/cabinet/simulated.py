@@ -29,12 +29,12 @@ from appell.hardware.cabinet.cabinet_step import (
     quirk_blocks,
     state_blocks,
 )
-from appell.hardware.cabinet.plant import real_system
 from appell.hardware.cabinet.signals import SignalConverter, cabinet_info
 from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.clock import Clock
 from appell.hardware.device import JointCommand, JointState
+from appell.hardware.plant import real_system
 from appell.model.system import System
 
 CABINET_FAULTS = (

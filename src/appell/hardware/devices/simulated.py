@@ -13,10 +13,10 @@ import numpy as np
 
 from appell.control.axes import check_wirable
 from appell.errors import check_number
-from appell.hardware.cabinet.plant import Plant, real_system
 from appell.hardware.clock import Clock
 from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState
 from appell.hardware.devices.drives import SimulatedDrives
+from appell.hardware.plant import Plant, real_system
 from appell.model.system import System
 from appell.motion.working_limits import WorkingLimits
 
@@ -81,6 +81,7 @@ class SimulatedArm:
         check_number("the period of a simulated arm, in s,", period, least=0.0, above=True)
         check_number("the payload, in kg,", payload, least=0.0)
         self.limits = limits = WorkingLimits.of(system)
+        limits.warn()
         self.system, self.clock = real_system(system, payload), clock
         plant = Plant(self.system)
         self._parts, self._bound = plant.parts, plant.bound

@@ -10,11 +10,13 @@ gains       all poles of the error at -20/s; on joints with little inertia, fast
 stop        damping Ks at which 90 % of the torque suffices to brake all joints from half of their speed in half of
             all poses, between 4/s and 25/s                                                                         (6)
 motion      towards the middle of the range by at most 0.5 rad or m, and at most 20 % of the range, in 3 s; slower
-            if otherwise a joint would exceed half of its speed, or an actuator 80 % of its torque                  (7)
+            if otherwise a joint would exceed half of its speed, or an actuator 80 % of its torque. Joints whose dry
+            friction is at least 80 % of the torque are not moved, with a `LimitWarning`                            (7)
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +27,7 @@ from appell.control.design import Design
 from appell.control.gains import Gains, critical
 from appell.control.laws import find_law
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, LimitWarning
 from appell.hardware.device import DeviceInfo
 from appell.hardware.devices.simulated import arm_info
 from appell.hardware.loop.reference import Reference
@@ -35,7 +37,7 @@ from appell.model.system import System
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
 from appell.motion.record import Record
-from appell.motion.working_limits import WorkingLimits, reachable_poses
+from appell.motion.working_limits import JUMP_SHARE, WorkingLimits, reachable_poses
 
 RANGE_MARGIN, MAX_RANGE_MARGIN = 0.01, 0.02  # fraction of the range; rad or m, (1)
 VELOCITY_MARGIN, UNKNOWN_VELOCITY = 1.1, 3.0  # over the described speed; rad/s or m/s, (2)
@@ -45,7 +47,7 @@ FRICTION_SHARE, UNKNOWN_FRICTION = 0.5, 0.02  # of the dry friction that feedbac
 MAX_ERROR = 0.5  # rad or m at which the law commands the full torque, (5)
 STOP_TORQUE, MIN_STOP_DAMPING, MAX_STOP_DAMPING = 0.9, 4.0, 25.0  # fraction of the torque; 1/s, (6)
 STOP_POSES = 50
-SPEED_SHARE, TORQUE_SHARE = 0.5, 0.8  # of the limits, used by the default motion, (7)
+SPEED_SHARE = 0.5  # of the limits, used by the default motion, (7)
 MOTION_SAMPLES, SLOWER, MAX_SLOWING = 61, 1.25, 10.0
 REFERENCES = ("ramp", "spline", "target")
 
@@ -201,6 +203,13 @@ def standard_motion(servo: Servo, kind: str = "spline") -> Callable[[np.ndarray]
     system, guard, period = servo.system, servo.guard, servo.design.period
     names, lower, upper = system.coordinate_names, np.array(guard.lower), np.array(guard.upper)
     size = np.minimum(0.5 / (1.0 + np.arange(len(names)) // 3), 0.2 * (upper - lower))
+    if system.actuator_names == system.velocity_names:
+        dry = np.array([actuator.friction.level(0.0) for actuator in system.actuators])
+        for k in np.flatnonzero((dry > 0.0) & (dry >= JUMP_SHARE * np.array(guard.torque))):
+            size[k] = 0.0
+            text = f"{axis_word(system, 'actuator')} '{names[k]}' is not moved: its torque limit of {guard.torque[k]:g}"
+            text += f" N m or N leaves too little beyond its dry friction of {dry[k]:g}. Correct one of them."
+            warnings.warn(text, LimitWarning, stacklevel=2)
 
     def motion(q: np.ndarray) -> Reference:
         displacement = np.where(0.5 * (lower + upper) > q, size, -size)
@@ -232,7 +241,7 @@ def _excess(servo: Servo, path: Any) -> float:
     q, v, a = path(np.linspace(0.0, path.duration, MOTION_SAMPLES))
     tau = servo.design.parts.smooth.inverse_dynamics(q, v, a)
     speed = np.abs(v).max(axis=0) / (SPEED_SHARE * np.array(servo.guard.velocity))
-    torque = np.abs(tau).max(axis=0) / (TORQUE_SHARE * np.array(servo.guard.torque))
+    torque = np.abs(tau).max(axis=0) / (JUMP_SHARE * np.array(servo.guard.torque))
     return float(max(speed.max(), torque.max()))
 
 

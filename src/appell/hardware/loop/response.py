@@ -11,8 +11,8 @@ import numpy as np
 from appell.control.axes import axis_word, controlled_indices, names_of
 from appell.control.controller import Controller
 from appell.errors import ArgumentError, SimulationError
-from appell.hardware.cabinet.plant import Plant
 from appell.hardware.loop.reference import Reference
+from appell.hardware.plant import Plant
 
 
 @dataclass(frozen=True)

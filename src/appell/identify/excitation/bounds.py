@@ -17,12 +17,13 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.model.system import System
-from appell.motion.working_limits import WorkingLimits
+from appell.motion.working_limits import PLANNING_MARGIN, WorkingLimits
 
 SHARPNESS = 60.0  # ρ, for quantities divided by their limit
 RISE_TIME_S = 0.4  # in which a coordinate may reach its maximum speed, if no acceleration limit is given
 COORDINATE = ("lower", "upper", "velocity", "acceleration")
 ACTUATOR = ("speed", "torque")
+LIMITS = (*COORDINATE, *ACTUATOR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,15 @@ class MotionBounds:
     clearance: float = 0.1
 
     @staticmethod
-    def of(system: System, *, margin: float = 0.05, workspace=None, clearance: float = 0.1, **given) -> MotionBounds:
+    def of(
+        system: System,
+        *,
+        margin: float = PLANNING_MARGIN,
+        working: WorkingLimits | None = None,
+        workspace=None,
+        clearance: float = 0.1,
+        **given,
+    ) -> MotionBounds:
         """Return the limits of a system, with given ones replaced.
 
         Parameters
@@ -53,15 +62,15 @@ class MotionBounds:
         system : System
             A tree whose joints have one axis each, or a mechanism in closed form.
         margin : float
-            Fraction of a range that is kept free at both ends, and by which described limits are reduced.
+            Fraction of a range that is kept free at both ends, and by which limits of speed and torque are reduced.
+        working : WorkingLimits, optional
+            Limits of the system; by default those of its description, and assumed ones with a `LimitWarning`.
         workspace, clearance
             As described for the class.
         **given
             `lower`, `upper`, `velocity`, `acceleration` (one number, or one per coordinate), `speed`, `torque` (one
-            number, or one per actuator). None and missing limits follow from the description; without a described
-            limit they are ±π for positions, 1.5 rad/s or m/s for velocities, and velocity / 0.4 s for accelerations.
-            In a tree, `velocity` is by default the speed of the actuators; in a mechanism, a coordinate without a limit
-            can cross its range in one second.
+            number, or one per actuator); np.inf removes a limit. None and missing limits are those of `working`, and
+            velocity / 0.4 s for accelerations.
 
         Examples
         --------
@@ -81,23 +90,23 @@ class MotionBounds:
                 f"{system.owner} has joints with several axes, whose motion is not a Fourier series.",
                 expected="a robot whose joints are revolute, continuous or prismatic, or a mechanism",
             )
-        working = WorkingLimits.of(system)
-        free = margin * (working.upper - working.lower)
         at_joints = system.actuator_names == system.velocity_names
-        torque = system.limits.torque if system.limits.torque.all() else working.torque
+        if working is None:
+            working, missing = WorkingLimits.of(system), [name for name in LIMITS if given.get(name) is None]
+            used = {"range": ("lower", "upper"), "speed": ("velocity",) if at_joints else (), "torque": ("torque",)}
+            working.warn([kind for kind, names in used.items() if any(name in missing for name in names)])
+        free = margin * (working.upper - working.lower)
         limits = {
             "lower": working.lower + free,
             "upper": working.upper - free,
             "velocity": working.velocity * (1.0 - margin) if at_joints else working.velocity,
             "speed": (1.0 - margin) * np.where(system.limits.speed > 0.0, system.limits.speed, working.speed),
-            "torque": (1.0 - margin) * torque,
+            "torque": (1.0 - margin) * (working.torque if given.get("torque") is None else np.inf),
             "no_load_speed": np.array([x.no_load_speed or np.inf for x in system.actuators]),
         }
         for name, value in given.items():
-            if name not in (*COORDINATE, *ACTUATOR):
-                raise ArgumentError(
-                    f"'{name}' is not a limit of a motion.", expected=", ".join((*COORDINATE, *ACTUATOR))
-                )
+            if name not in LIMITS:
+                raise ArgumentError(f"'{name}' is not a limit of a motion.", expected=", ".join(LIMITS))
             if value is not None:
                 limits[name] = _each(name, value, system.nu if name in ACTUATOR else system.nv)
         limits.setdefault("acceleration", limits["velocity"] / RISE_TIME_S)

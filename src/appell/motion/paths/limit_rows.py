@@ -32,6 +32,7 @@ from appell.dynamics import Dynamics
 from appell.dynamics.moving import without_friction
 from appell.errors import ArgumentError, SimulationError
 from appell.motion.path import Path, numeric
+from appell.motion.working_limits import JUMP_SHARE, WorkingLimits
 
 MIN_SPEED = 1e-9  # relative to the path's own speed ṡ = 1: friction at lower speeds is that at the start of a motion
 DIFFERENCE_STEP = 1e-4  # relative to ṡ: step of the difference quotient in φ'
@@ -181,31 +182,34 @@ def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, tor
     dyn
         Dynamics of the system.
     velocity, acceleration, jerk
-        Limits of the coordinates: a number, or one per coordinate. None: no limit on coordinates; the speed limits of
-        the actuators apply if `velocity` is None.
+        Limits of the coordinates: a number, or one per coordinate. None: no limit on coordinates; the speeds of
+        `WorkingLimits` apply to the actuators if `velocity` is None.
     torque
-        Limits of the actuators: a number, or one per actuator. None: those of the description.
+        Limits of the actuators: a number, or one per actuator. None: those of `WorkingLimits`. Its speeds and
+        torques are multiplied by `JUMP_SHARE`.
     """
     system = dyn.system
     if not system.is_flat or len(path.names) != system.nv:
         raise ArgumentError(
             f"the path has {len(path.names)} coordinates; {system.owner} has nq={system.nq}, nv={system.nv}."
         )
-    none = np.inf
-    actuator_speed = none if velocity is not None else [none if x.speed is None else x.speed for x in system.actuators]
-    actuator_torque = [actuator.torque_limit for actuator in system.actuators]
+    none, working = np.inf, WorkingLimits.of(system)
+    working.warn([kind for kind, given in (("speed", velocity), ("torque", torque)) if given is None], stacklevel=4)
+    actuator_speed = none if velocity is not None else JUMP_SHARE * working.speed
+    if torque is None:
+        torque = JUMP_SHARE * working.torque
     limits = (
         _limit("velocity", none if velocity is None else velocity, system.coordinate_names),
         _limit("acceleration", none if acceleration is None else acceleration, system.coordinate_names),
-        _limit("torque", actuator_torque if torque is None else torque, system.actuator_names),
+        _limit("torque", torque, system.actuator_names),
         _limit("speed", actuator_speed, system.actuator_names),
         _limit("jerk", none if jerk is None else jerk, system.coordinate_names),
     )
     falling = [none if x.no_load_speed is None else x.no_load_speed for x in system.actuators]
     if not any(np.isfinite(limit).any() for limit in limits):
         raise ArgumentError(
-            f"no limit is given, and {system.owner} has none in its description: the fastest motion has no bound.",
-            expected="velocity, acceleration, torque or jerk",
+            f"all limits of {system.owner} are infinite: the fastest motion has no bound.",
+            expected="a finite limit of velocity, acceleration, torque or jerk",
         )
     return PathLimits(path, dyn, *limits[:4], np.where(np.isfinite(limits[2]), falling, none), limits[4])
 

@@ -90,9 +90,10 @@ def time_optimal(
     velocity, acceleration
         Limits of the coordinates (rad/s or m/s, rad/s² or m/s²): a number, or one per coordinate.
     torque
-        Limits of the actuators (N m or N): a number, or one per actuator. Limits of speed and torque that are not given
-        are those of the description; np.inf removes them. With the `no_load_speed` of an actuator, its limit falls with
-        its speed.
+        Limits of the actuators (N m or N): a number, or one per actuator. With the `no_load_speed` of an actuator, its
+        limit falls with its speed. Limits of speed and torque that are not given are 80 % of those of `WorkingLimits`,
+        so that a controller has a reserve: limits of the description, or assumed ones with a `LimitWarning`. np.inf
+        removes a limit.
     jerk
         Limits of the third derivatives of the coordinates (rad/s³ or m/s³): a number, or one per coordinate. None: no
         limit, and accelerations may jump. With a jerk limit, accelerations are zero at both ends; the motion is a
@@ -110,7 +111,7 @@ def time_optimal(
     Raises
     ------
     ArgumentError
-        If there is no limit, or if an argument is not valid.
+        If all limits are infinite, or if an argument is not valid.
     SimulationError
         If the limits exclude the path.
 

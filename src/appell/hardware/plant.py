@@ -13,6 +13,11 @@ the drive to rest if its bound allows:
 solved by Gauss-Seidel sweeps over the drives, starting from the λ of the previous step. A drive at rest stays at rest,
 up to rounding, as long as the bound can hold it: it does not creep, and brakes do not require smaller steps. On a tree
 without mimic joints J = 1. For systems with loops, every step ends with one Newton step that closes them.
+
+Dry friction with a width changes its sign smoothly and cannot hold a drive; only brakes contribute to its Fₖ. It acts
+as a damping c = F / √(θ̇² + width²) on θ̇⁺, with θ̇ of the sweep before:
+
+    λₖ = βₖ - cₖ θ̇⁺ₖ                           |βₖ| ≤ Fₖ,   θ̇⁺ₖ = 0 or βₖ = -Fₖ sign(θ̇⁺ₖ)                    (3)
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, clamp, dot
+from appell.algebra.scalar import Scalar, clamp, dot, sqrt
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
 from appell.control.axes import per_axis
@@ -69,12 +74,14 @@ def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, da
 
     J = equations.drive_jacobian(q)
     brakes = dict(zip(parts.system.actuator_names, brake, strict=True))
-    rows = zip(equations.drives, parts.dry, J, strict=True)
-    bounds = [dry.level(dot(row, v)) + brakes.get(drive.name, 0.0) for drive, dry, row in rows]
+    levels = [dry.level(dot(row, v)) for dry, row in zip(parts.dry, J, strict=True)]
+    rows = zip(equations.drives, parts.dry, levels, strict=True)
+    bounds = [(0.0 if dry.width else level) + brakes.get(drive.name, 0.0) for drive, dry, level in rows]
+    smooth = [(level, dry.width) for level, dry in zip(levels, parts.dry, strict=True)]
     q, free = _runge_kutta(q, v, dt, acceleration, equations.rate, first)
-    if all(isinstance(bound, float) and bound == 0.0 for bound in bounds):
+    if all(isinstance(x, float) and x == 0.0 for x in (*bounds, *levels)):
         return equations.closed(q), free, list(hold)
-    hold, slowed = _friction(free, hold, bounds, J, [first.solve(row) for row in J], dt)
+    hold, slowed = _friction(free, hold, bounds, smooth, J, [first.solve(row) for row in J], dt)
     correction = equations.rate(q, [after - before for after, before in zip(slowed, free, strict=True)])
     return equations.closed([x + 0.5 * dt * rate for x, rate in zip(q, correction, strict=True)]), slowed, hold
 
@@ -99,14 +106,20 @@ def _moved(x, rate, dt: Scalar) -> list[Scalar]:
     return [a + dt * b for a, b in zip(x, rate, strict=True)]
 
 
-def _friction(free, hold, bounds, J, response, dt: Scalar):
-    """Return λ and v⁺ of (2); `response` has the columns of A Jᵀ."""
-    hold = [clamp(before, -bound, bound) for before, bound in zip(hold, bounds, strict=True)]
+def _friction(free, hold, bounds, smooth, J, response, dt: Scalar):
+    """Return λ and v⁺ of (2) and (3); `smooth` has levels and widths, `response` the columns of A Jᵀ."""
+    most = [bound + level if width else bound for bound, (level, width) in zip(bounds, smooth, strict=True)]
+    hold = [clamp(before, -bound, bound) for before, bound in zip(hold, most, strict=True)]
     v = [rate + dt * dot(column, hold) for rate, column in zip(free, zip(*response, strict=True), strict=True)]
     stiffness = [1.0 / (dt * dot(row, column) + MIN_DENOMINATOR) for row, column in zip(J, response, strict=True)]
     for _ in range(FRICTION_SWEEPS):
         for k, row in enumerate(J):
-            new = clamp(hold[k] - dot(row, v) * stiffness[k], -bounds[k], bounds[k])
+            rate, (level, width) = dot(row, v), smooth[k]
+            resting = hold[k] - rate * stiffness[k]  # force that brings the drive to rest
+            new = clamp(resting, -bounds[k], bounds[k])
+            if width:
+                damping = level / sqrt(rate * rate + width * width)  # (3)
+                new = resting + (new - resting) * (stiffness[k] / (stiffness[k] + damping))
             change = dt * (new - hold[k])
             v = [rate + change * entry for rate, entry in zip(v, response[k], strict=True)]
             hold[k] = new
