@@ -25,7 +25,14 @@ from appell.motion.titles import record_names
 URDF = example("ur5_robot")
 ROBOTS = ["puma", *([str(URDF)] if URDF else [])]
 CHECKED: dict[str, object] = {}  # command -> its check
-NO_NUMBERS = {"robots", "formulations", "view", "control cabinet", "control replay", "control serve"}  # lists, pages, servers
+NO_NUMBERS = {
+    "robots",
+    "formulations",
+    "view",
+    "control cabinet",
+    "control replay",
+    "control serve",
+}  # lists, pages, servers
 
 
 def checks(command: str):

@@ -7,6 +7,7 @@ limited to those of the actuators. In its safe state, and until the first comman
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,9 +132,7 @@ class SimulatedArm:
         bound, drives = self._bound, self.drives
         while (remaining := until - self.time) > 1e-9:
             q, v = self.q, self.v
-            self._torque[:] = drives.torque(
-                self.time + 1e-9, *self._measured(q, v), lambda a, q=q, v=v: self._forces(q, v, a)
-            )
+            self._torque[:] = drives.torque(self.time + 1e-9, *self._measured(q, v), partial(self._forces, q, v))
             steps = int(np.ceil(remaining / self._step - 1e-9)) if drives.mode in ("", "torque") else 1
             if drives.mode:  # check the heartbeat again when it is due
                 steps = max(1, min(steps, int(drives.remaining(self.time) / self._step) + 1))
