@@ -27,7 +27,7 @@ from scipy.interpolate import CubicSpline
 from appell.errors import ArgumentError, SimulationError
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.estimator import Estimate, Estimator, SolvingEstimator, iteration_range
-from appell.identify.estimators.task import FitTask, WeightedTask, solve_least_squares, variance_inflation
+from appell.identify.estimators.task import FitTask, WeightedTask, solve_least_squares
 from appell.identify.processing import STEP_TOLERANCE
 from appell.identify.samples import FitSamples, samples_of
 from appell.identify.simulated_loop import ParameterMotion
@@ -40,6 +40,8 @@ MAX_STEP_RATE = 1.0  # step times the fastest decay rate; the Runge-Kutta method
 MAX_SUBSTEPS = 16  # per sample
 DAMPING = 10.0 ** np.arange(-6, 5)  # of Levenberg-Marquardt steps, relative to the diagonal
 TOLERANCE = 1e-2  # change of the log-likelihood at which the iteration ends
+COMMON_TOLERANCE = 1e-3  # the same per residual, while all joints have a common weight
+NONE = np.zeros(())
 
 
 class OutputError(SolvingEstimator):
@@ -57,7 +59,7 @@ class OutputError(SolvingEstimator):
     start : Estimator, optional
         Estimator whose result is refined, fitted or not; by default weighted least squares.
     iterations : int
-        Largest number of Levenberg-Marquardt steps.
+        Largest number of Levenberg-Marquardt steps, first with a common weight of all joints and then with their own.
     **options
         Options of `Estimator`.
 
@@ -95,27 +97,30 @@ class OutputError(SolvingEstimator):
     def fit_record(self, record: Record) -> Self:
         """Estimate the parameters from a record with columns q, v, a and tau for the names of the system."""
         samples = samples_of(record, self.described.system)
-        return self.fit(*samples.motion, samples.tau, record.t)
+        noise = record.about.get("noise", {}).get("q", 0.0)
+        return self._run(*samples.motion, samples.tau, partial(self._solve, t=record.t, noise=np.asarray(noise)))
 
-    def _solve(self, weighted: WeightedTask, t: np.ndarray | None = None) -> Estimate:
-        assert t is not None
+    def _solve(self, weighted: WeightedTask, t: np.ndarray = NONE, noise: np.ndarray = NONE) -> Estimate:
         task, count = weighted.task, weighted.task.base.count
         segments = Segments(task.base, task.samples, t, self.segment)
         x, states = self._first(weighted, segments)
         residuals, logs = segments.residuals(x, states), []
-        for _ in iteration_range(self.iterations):
-            logs.append(_log_likelihood(residuals))
-            normal = segments.linearise(x, states, residuals, bool(self.delay))
-            for damping in DAMPING:
-                dx, dstates = normal.step(damping)
-                tried = x + dx, states + dstates
-                after = segments.residuals(*tried)
-                if (better := _log_likelihood(after)) > logs[-1]:
-                    (x, states), residuals = tried, after
+        # far from the solution, weights from the residuals would favour joints that happen to fit
+        for spread, tolerance in ((segments.spread, COMMON_TOLERANCE * residuals.size), (None, TOLERANCE)):
+            for _ in iteration_range(self.iterations):
+                logs.append(_log_likelihood(residuals))
+                before = _log_likelihood(residuals, spread)
+                normal = segments.linearise(x, states, residuals, bool(self.delay), spread)
+                for damping in DAMPING:
+                    dx, dstates = normal.step(damping)
+                    tried = x + dx, states + dstates
+                    after = segments.residuals(*tried)
+                    if (better := _log_likelihood(after, spread)) > before:
+                        (x, states), residuals = tried, after
+                        break
+                if not better > before + tolerance:
                     break
-            if not better > logs[-1] + TOLERANCE:
-                break
-        covariance = normal.covariance(residuals)
+        covariance = normal.covariance(residuals, noise)
         about = {
             "delay": float(x[-1]),
             "delay_std": float(np.sqrt(covariance[-1, -1])) if self.delay else 0.0,
@@ -175,6 +180,7 @@ class Segments:
         rows = np.array(first)[used, None] + np.arange(size)
         self.t, self.q, self.v, self.tau = t[rows], samples.q[rows], samples.v[rows], samples.tau[rows]
         self.states = np.concatenate([self.q[:, 0], self.v[:, 0]], axis=-1)
+        self.spread = np.maximum(np.std(samples.q, axis=0), 1e-9)
         self.torque = CubicSpline(t, samples.tau)
         self.substeps = 1
 
@@ -188,7 +194,7 @@ class Segments:
         """Return simulated minus measured positions for β and delay x and initial states (segments, 2 nv)."""
         return self._run(x, states[..., None])[..., 0] - self.q
 
-    def linearise(self, x: np.ndarray, states: np.ndarray, residuals: np.ndarray, delay: bool) -> NormalEquations:
+    def linearise(self, x: np.ndarray, states: np.ndarray, residuals: np.ndarray, delay: bool, spread=None) -> NormalEquations:
         """Return the normal equations at x and the states, without the delay if it is not estimated."""
         count, size = len(x), states.shape[-1]
         unit = np.zeros((len(states), size, count + size))
@@ -196,8 +202,8 @@ class Segments:
         J = self._run(x, np.concatenate([states[..., None], unit], axis=-1))[..., 1:]
         if not delay:
             J[..., count - 1] = 0.0
-        scaled = J / _scales(residuals)[:, None]
-        return NormalEquations(scaled, residuals / _scales(residuals), count)
+        sigma = _scales(residuals, spread)
+        return NormalEquations(J / sigma[:, None], residuals / sigma, count)
 
     def _run(self, x: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the rows of q of all samples; `columns` are the initial states and, if any, their derivatives by x₀.
@@ -246,17 +252,25 @@ class NormalEquations:
         dx = -(inverse @ (g / scale)) / scale
         return dx, -(back[..., -1] + back[..., :-1] @ dx)
 
-    def covariance(self, residuals: np.ndarray) -> np.ndarray:
-        """Return the covariance of x, with the long-run variance of every joint's residuals."""
-        reduced = self._eliminated(0.0)[0]
+    def covariance(self, residuals: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Return the covariance of x.
+
+        The variance of a joint is at least that of the white noise that its positions had before they were filtered.
+        Correlated errors, such as those that noise of the torques causes, increase the gradients g of the segments:
+        the variance is multiplied by Σ gᵀ B g relative to its value for independent errors, B their covariance of x.
+        """
+        reduced, sigma, count = self._eliminated(0.0)[0], _scales(residuals), len(residuals)
         scale = np.sqrt(np.einsum("skx,skx->x", reduced, reduced))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        reduced = reduced / scale
-        bread = np.linalg.pinv(np.einsum("skx,sky->xy", reduced, reduced), rcond=1e-13, hermitian=True)
-        inflation = np.array([variance_inflation(column.ravel()) for column in np.moveaxis(residuals, -1, 0)])
-        noisy = (reduced.reshape(*self.shape, -1) * np.sqrt(inflation)[:, None]).reshape(-1, len(scale))
-        free = max(1, residuals.size - self.count - self.of_states.shape[-1] * len(residuals))
-        return bread @ (noisy.T @ noisy) @ bread / np.outer(scale, scale) * (residuals.size / free)
+        inverse = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
+        J = (reduced * inverse).reshape(*self.shape, -1)
+        information = np.einsum("slnx,slny->nxy", J, J, optimize=True)
+        bread = np.linalg.pinv(information.sum(axis=0), rcond=1e-13, hermitian=True)
+        g = np.einsum("slnx,sln->snx", J, residuals / sigma, optimize=True)
+        spread = np.einsum("snx,xy,sny->n", g, bread, g, optimize=True) * count / max(1, count - 1)
+        variance = np.maximum(spread / np.einsum("nxy,xy->n", information, bread), (noise / sigma) ** 2)
+        free = max(1, residuals.size - self.count - self.of_states.shape[-1] * count)
+        meat = np.einsum("nxy,n->xy", information, np.maximum(variance, 1.0)) * (residuals.size / free)
+        return bread @ meat @ bread * np.outer(inverse, inverse)
 
     def _eliminated(self, damping: float) -> tuple[np.ndarray, np.ndarray]:
         """Return J by x without its part in the columns of the states, and the states' coefficients of (J, errors)."""
@@ -267,13 +281,15 @@ class NormalEquations:
         return self.of_x - self.of_states @ back[..., :-1], back
 
 
-def _scales(residuals: np.ndarray) -> np.ndarray:
-    """Return the root mean square of every joint's residuals, at least that of rounding."""
+def _scales(residuals: np.ndarray, spread: np.ndarray | None = None) -> np.ndarray:
+    """Return the root mean square of every joint's residuals, or one multiple of `spread` for all joints."""
+    if spread is not None:
+        return spread * np.sqrt(np.mean((residuals / spread) ** 2))
     return np.maximum(np.sqrt(np.mean(residuals**2, axis=(0, 1))), 1e-13)
 
 
-def _log_likelihood(residuals: np.ndarray) -> float:
+def _log_likelihood(residuals: np.ndarray, spread: np.ndarray | None = None) -> float:
     """Return the logarithm of the likelihood with the noise that the residuals show; -inf for a diverged motion."""
     with np.errstate(all="ignore"):
-        value = -residuals[..., 0].size * np.sum(np.log(_scales(residuals)))
+        value = -residuals[..., 0].size * np.sum(np.log(_scales(residuals, spread)))
     return float(value) if np.isfinite(value) else -np.inf
