@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -34,7 +35,7 @@ PERIOD_S, INNER_STEPS, DURATION_S, SEGMENT_S, NOISE_RAD = 4e-3, 8, 10.0, 0.3, 2e
 DESCRIPTION_ERROR, MAX_ITERATIONS = 0.2, 30
 FREQUENCIES_HZ = 0.2 * np.arange(1, 6)
 VISCOUS = np.array([3.0, 3.0, 2.0, 1.0, 1.0, 0.6])
-KP, KD = np.array([2000.0, 2000.0, 1000.0, 300.0, 200.0, 30.0]), np.array([200.0, 200.0, 100.0, 25.0, 12.0, 1.5])
+KP, KD = np.array([600.0, 600.0, 300.0, 80.0, 60.0, 4.0]), np.array([60.0, 60.0, 30.0, 8.0, 6.0, 0.4])
 
 
 def main() -> None:
@@ -154,11 +155,12 @@ def by_mujoco(described, log: ap.Record, data: ap.Record, new, errors) -> dict[s
                         objname=joint)  # fmt: skip
     model, params = spec.compile(), sysid.ParameterDict()
     for link in described.links:
-        params.add(sysid.body_inertia_param(spec, model, link.name, inertia_type=sysid.InertiaType.Pseudo))
+        kind, modifier = sysid.InertiaType.Pseudo, partial(write_inertia, name=link.name)
+        params.add(sysid.body_inertia_param(spec, model, link.name, inertia_type=kind, modifier=modifier))
     for joint, value in zip(described.joint_names, 0.5 * VISCOUS, strict=True):
 
         def damping(spec, parameter, joint=joint):
-            spec.joint(joint).damping = parameter.value[0]
+            spec.joint(joint).damping[0] = parameter.value[0]
 
         params.add(sysid.Parameter(f"{joint}_damping", value, 0.01 * value, 10.0 * value, modifier=damping))
     size, offset = int(SEGMENT_S / PERIOD_S), round((data.t[0] - log.t[0]) / PERIOD_S)
@@ -183,6 +185,21 @@ def by_mujoco(described, log: ap.Record, data: ap.Record, new, errors) -> dict[s
         tau.append(state.qfrc_inverse.copy())
     estimated = np.array([float(model.joint(joint).damping[0]) for joint in described.joint_names])
     return summary(errors(np.array(tau)), estimated) | used
+
+
+def write_inertia(spec, parameter, name: str) -> None:
+    """Set the inertia of a body from pseudo-inertia parameters.
+
+    The default modifier of mujoco.sysid 3.17 gives models that MuJoCo 3.17 does not compile for this arm.
+    """
+    mass, *rest = sysid.model_modifier.pi_from_theta(parameter.value)
+    body, com = spec.body(name), np.array(rest[:3]) / mass
+    about_com = np.reshape(rest[3:], (3, 3)) - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    moments, axes = np.linalg.eigh(about_com)
+    axes[:, 2] *= np.linalg.det(axes)
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, axes.ravel())
+    body.mass, body.ipos, body.inertia, body.iquat = mass, com, moments, quaternion
 
 
 if __name__ == "__main__":

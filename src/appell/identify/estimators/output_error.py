@@ -194,7 +194,9 @@ class Segments:
         """Return simulated minus measured positions for β and delay x and initial states (segments, 2 nv)."""
         return self._run(x, states[..., None])[..., 0] - self.q
 
-    def linearise(self, x: np.ndarray, states: np.ndarray, residuals: np.ndarray, delay: bool, spread=None) -> NormalEquations:
+    def linearise(
+        self, x: np.ndarray, states: np.ndarray, residuals: np.ndarray, delay: bool, spread=None
+    ) -> NormalEquations:
         """Return the normal equations at x and the states, without the delay if it is not estimated."""
         count, size = len(x), states.shape[-1]
         unit = np.zeros((len(states), size, count + size))
