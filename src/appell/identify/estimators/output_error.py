@@ -197,7 +197,7 @@ class Segments:
     def linearise(
         self, x: np.ndarray, states: np.ndarray, residuals: np.ndarray, delay: bool, spread=None
     ) -> NormalEquations:
-        """Return the normal equations at x and the states, without the delay if it is not estimated."""
+        """Return the normal equations with the weights of `_scales`, without the delay if it is not estimated."""
         count, size = len(x), states.shape[-1]
         unit = np.zeros((len(states), size, count + size))
         unit[..., count:] = np.eye(size)
