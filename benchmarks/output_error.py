@@ -69,7 +69,7 @@ def main() -> None:
     figures["description"] = {"torque_errors": errors(start.predict(*new)), "largest_viscous_error": 0.5}
     plain = LeastSquares(parameters).fit_record(data)
     figures["appell, least squares"] = summary(errors(plain.predict(*new)), viscous(plain))
-    for name in ("appell, first call with compilation", "appell"):
+    for name in ("appell, first call with filled cache", "appell"):
         clock = Clock()
         fit = OutputError(parameters, start=start, segment=SEGMENT_S, iterations=MAX_ITERATIONS).fit_record(data)
         used = clock.read() | {"iterations": len(fit.log_likelihoods_) - 1}
