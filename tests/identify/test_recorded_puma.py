@@ -8,12 +8,10 @@ import appell as ap
 from appell.identify import (
     InstrumentalVariables,
     LeastSquares,
-    OutputError,
     ParameterMotion,
     PhysicallyConsistent,
     Robust,
     SimulatedLoop,
-    TrackingLaw,
     flaws,
     process,
     select_parameters,
@@ -73,43 +71,12 @@ def test_the_intervals_contain_the_truth_nine_times_in_ten():
 
 
 @pytest.mark.slow
-def test_a_simulated_loop_gives_instruments_and_refines_by_output_error():
+def test_a_simulated_loop_gives_instruments():
     law, base, beta, data = under_a_known_law()
     loop = SimulatedLoop(law, np.round(data.t / PERIOD).astype(int), hold=True)
     options = {"dead_zone": 0.05}
-    start = LeastSquares(base.parameter_set, **options).fit_record(data)
-    fits = [
-        InstrumentalVariables(base.parameter_set, simulate=loop.motion, iterations=2, **options),
-        OutputError(base.parameter_set, loop=loop, start=start, iterations=1),
-    ]
-    for fit in fits:
-        fit.fit_record(data)
-        assert np.linalg.norm(fit.base_parameters_ - beta) < 0.02 * np.linalg.norm(beta)
-    assert fits[1].costs_[-1] < fits[1].costs_[0]
-
-
-def test_output_error_identifies_a_pendulum_from_a_wrong_start():
-    robot = ap.load("pendulum")
-    model = select_parameters(robot, friction=("viscous",))
-    base = model.base
-    t = np.arange(0.0, 4.0, 0.01)
-    reference, rate = np.sin(2.0 * t)[:, None], 2.0 * np.cos(2.0 * t)[:, None]
-    control = TrackingLaw(reference, rate, 0.0 * reference, np.array([[5.0]]), np.array([[0.5]]), 0.01)
-    loop = SimulatedLoop(control)
-    truth = base.values() + np.where(np.array(base.names) == "fv1", 0.3, 0.0)
-    q, v, a, tau = loop.run(base, truth)
-    rng = np.random.default_rng(0)
-    measured = q + 1e-4 * rng.normal(size=q.shape), v, a + 2.0 * rng.normal(size=a.shape), tau
-    plain = LeastSquares(model).fit(*measured)
-    refined = OutputError(model, loop=loop, start=plain, iterations=10).fit(*measured)
-    assert np.abs(plain.base_parameters_ - truth).max() > 0.01
-    assert np.abs(refined.base_parameters_ - truth).max() < 1e-3
-    with pytest.raises(ap.ArgumentError, match="rows for"):
-        OutputError(model, loop=SimulatedLoop(control, np.arange(5)), start=plain).fit(*measured)
-    with pytest.raises(ap.ArgumentError, match="iterations is 0"):
-        OutputError(model, loop=loop, start=plain, iterations=0).fit(*measured)
-    with pytest.raises(ap.ArgumentError, match="no loop to simulate"):
-        OutputError(model).fit(*measured)
+    fit = InstrumentalVariables(base.parameter_set, simulate=loop.motion, iterations=2, **options).fit_record(data)
+    assert np.linalg.norm(fit.base_parameters_ - beta) < 0.02 * np.linalg.norm(beta)
 
 
 def test_data_simulated_with_pinocchio_identify_the_robot():

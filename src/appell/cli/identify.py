@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from appell.model.system import System
 
 KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
+KINDS |= {"output-error": "OutputError"}
 METHODS = ("qr", "svd", "pinv", *KINDS)
 NEGATIVE = ("refuse", "zero")
 EXIT_CODE_FAIL = 3  # if the verdict is FAIL

@@ -1,12 +1,13 @@
 """Simulation of a control loop from base parameters: the motion that β gives under the controller of a recorded run.
 
-Actuator forces are affine in the accelerations, τ = A a + h, and both terms follow from the regressor:
+Actuator forces f = Y(q, v, a) β are affine in the accelerations, τ = A a + h:
 
-    h = Y(q, v, 0) β          A eₖ = Y(q, v, eₖ) β - h                                                             (1)
+    h = f(q, v, 0)          A = ∂f/∂a                                                                              (1)
 
 This holds whatever β contains: friction, rotors, a mechanism with loops. All states of a batch are computed together,
 so that a sweep over parameters or noise costs little more than one run. The integrator is the classical Runge-Kutta
-method with the torque held over each step. The estimators `InstrumentalVariables` and `OutputError` use these motions.
+method with the torque held over each step. The estimator `InstrumentalVariables` uses these motions, and `OutputError`
+the accelerations and their derivatives.
 """
 
 from __future__ import annotations
@@ -38,16 +39,40 @@ class ParameterMotion:
                 f"{system.owner} has {system.nq} coordinates, {system.nv} velocities and {system.nu} actuators.",
                 expected="equal numbers of each, to simulate the system from its regressor",
             )
-        self.regressor = base.regressor
+        self.base = base
         self.beta = np.asarray(beta, float)
-        self.units = np.vstack([np.zeros(system.nv), np.eye(system.nv)])
+        self.rest = np.zeros(system.nv)
 
     def __call__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        Y = self.regressor(q[..., None, :], v[..., None, :], self.units)
-        force = (Y @ self.beta[..., None, :, None])[..., 0]
-        h = force[..., 0, :]
-        A = np.swapaxes(force[..., 1:, :] - h[..., None, :], -1, -2)
-        return np.linalg.solve(A, (tau - h)[..., None])[..., 0]
+        bias = self.base.forces(q, v, self.rest, self.beta)
+        return np.linalg.solve(self.inertia(q, v), (tau - bias)[..., None])[..., 0]
+
+    def inertia(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return A of (1)."""
+        return self.base.forces.jacobian("a")(q, v, self.rest, self.beta)
+
+    def partials(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivatives of the accelerations by q and v, at the accelerations a."""
+        by_q, by_v = self.base.forces.jacobian("q", "v")(q, v, a, self.beta)
+        inertia = self.inertia(q, v)
+        return -np.linalg.solve(inertia, by_q), -np.linalg.solve(inertia, by_v)
+
+    def slope(self, X: np.ndarray, tau: np.ndarray, tau_rate: np.ndarray) -> np.ndarray:
+        """Return the derivative by time of a state and of its derivatives by β, a delay of tau and the initial state.
+
+        X has the shape (..., 2 nv, 1 or 2 + len(β) + 2 nv): the state (q, v), then its derivatives.
+        """
+        n = len(self.rest)
+        q, v = X[..., :n, 0], X[..., n:, 0]
+        a = self(q, v, tau)
+        below = a[..., None]
+        if X.shape[-1] > 1:
+            by_q, by_v = self.base.forces.jacobian("q", "v")(q, v, a, self.beta)
+            change = -(by_q @ X[..., :n, 1:] + by_v @ X[..., n:, 1:])
+            change[..., : len(self.beta)] -= self.base.regressor(q, v, a)
+            change[..., len(self.beta)] += tau_rate
+            below = np.concatenate([below, np.linalg.solve(self.inertia(q, v), change)], axis=-1)
+        return np.concatenate([X[..., n:, :], below], axis=-2)
 
     def step(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> QVA:
         """Return q and v after a step of h seconds, and the acceleration at its start."""

@@ -50,6 +50,17 @@ class BaseParameters:
         """The kept columns of Y: tau = regressor(q, v, a) @ β."""
         return self.parameter_set.regressor.columns(self.columns)
 
+    @cached_property
+    def forces(self) -> Function:
+        """The actuator forces as a function of q, v, a and β, for derivatives."""
+        system, regressor = self.parameter_set.system, self.regressor
+        inputs = {"q": system.nq, "v": system.nv, "a": system.nv, "beta": self.count}
+
+        def body(q, v, a, beta):
+            return {"tau": regressor(q, v, a) @ beta}
+
+        return Function.of("base_forces", inputs, body, "Actuator forces for base parameters.", system.owner)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Name of the kept parameter of every base parameter; `describe` gives the complete combinations."""
