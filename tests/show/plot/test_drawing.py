@@ -35,4 +35,4 @@ def test_the_section_prints_tables_and_writes_figures(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["reproduce", "agile-wrist", "--output", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "motor torques, N m" in result.output
-    assert len(list(tmp_path.glob("agile_wrist_*.png"))) == 5
+    assert len(list(tmp_path.glob("agile_wrist_*.png"))) == 6
