@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -65,10 +66,15 @@ class Bar:
         self.label, self.total, self.unit, self.start = label, total, unit, start
         self.done = done
         self.enabled, self.delay = enabled, DELAY_S if delay is None else delay
-        self.console = console or Console(stderr=True)
+        self._console = console
         self.start_time = time.monotonic()
         self.progress: Progress | None = None
         self.task = TaskID(0)
+
+    @cached_property
+    def console(self) -> Console:
+        """Where the bar is drawn."""
+        return self._console or Console(stderr=True)
 
     def __enter__(self) -> Self:
         if self.delay <= 0.0:
@@ -91,9 +97,11 @@ class Bar:
 
     def _draw(self) -> None:
         if self.progress is None:
+            if self.enabled is False or time.monotonic() - self.start_time < self.delay:
+                return
             if self.enabled is None:
                 self.enabled = self.console.is_terminal and not self.console.is_dumb_terminal
-            if not self.enabled or time.monotonic() - self.start_time < self.delay:
+            if not self.enabled:
                 return
             self._create()
         assert self.progress is not None

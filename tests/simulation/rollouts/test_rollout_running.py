@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_the_rows_computed_so_far(arm, starts, monkeypatch):
 
     def interrupted(self, *arguments, **options):
         calls.append(1)
-        if len(calls) == 4:  # the torques of the first row, and two rows
+        if len(calls) == 3:  # after two rows
             raise KeyboardInterrupt
         return call(self, *arguments, **options)
 
@@ -222,6 +222,26 @@ def test_ctrl_c_keeps_the_rows_computed_so_far(arm, starts, monkeypatch):
         arm(starts, steps=10, check=False)
     assert caught.value.records.q.shape == (101, 3, 2)
     assert "3 rows were computed" in caught.value.__notes__[0]
+    assert np.array_equal(caught.value.records.tau[:, 0], caught.value.records.tau[:, 1])
+
+
+def test_a_repeated_rollout_traces_nothing_and_costs_no_second_check(starts, monkeypatch):
+    robot = ap.load("planar-2r")
+    first = ap.rollout(robot, starts, steps=4)
+    monkeypatch.setattr(ap.simulation.rollouts.plan, "Rollout", None)
+    monkeypatch.setattr(ap.simulation.rollouts.plan, "check_damping", None)
+    assert np.array_equal(ap.rollout(robot, starts, steps=4).q, first.q)
+
+
+def test_a_law_is_traced_again_in_every_call(starts):
+    robot, gain = ap.load("planar-2r"), [1.0]
+
+    def law(t, q, v):
+        return [-gain[0] * x for x in v]
+
+    first = ap.rollout(robot, starts, 0.1 * starts, steps=4, law=law)
+    gain[0] = 5.0
+    assert not np.array_equal(ap.rollout(robot, starts, 0.1 * starts, steps=4, law=law).v, first.v)
 
 
 def test_a_rollout_reports_its_progress(arm, starts, monkeypatch):

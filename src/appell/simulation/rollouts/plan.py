@@ -11,6 +11,7 @@ between calls.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from math import prod
@@ -50,6 +51,7 @@ from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
 RESERVED = frozenset(("q", "v", "memory", "held", "cost", "dt", "parameters", "t", "torque", "wrenches", "prescribed"))
 RESERVED |= frozenset(("tick", "signal", "tau", "residual", "impulse", "q0", "v0"))
+_KEPT_PLANS: deque[tuple[Any, dict[str, Any], Rollout]] = deque(maxlen=16)  # of `rollout`: systems, options, plans
 
 
 class Rollout:
@@ -113,6 +115,7 @@ class Rollout:
         self.arguments = _checked_arguments(arguments, self.law, cost, final_cost)
         self.formula = StepFormula(dyn, method, self.law, cost, saturate, contact, self.arguments)
         self.scan: Scan = self.formula.scan()
+        self._stable_steps: set[float] = set()  # lengths, s, for which damping was checked
 
     def __repr__(self) -> str:
         law = f", law '{self.law.name}'" if self.law else ""
@@ -263,9 +266,14 @@ class Rollout:
         return tangent_scan(self)
 
     def check_step(self, task: RolloutTask) -> None:
-        """Warn if damping or contact springs are too stiff for the step; contacts as impulses never are."""
+        """Warn if damping or contact springs are too stiff for the step; contacts as impulses never are.
+
+        A step length that was found stable is not checked again, unless damping may depend on data of the call.
+        """
         contact = self.formula.contact
-        if isinstance(contact, Impulses) and self._has_contacts:
+        if isinstance(contact, Penalty):
+            check_springs(contact.max_frequency, self.method, task.dt)
+        if task.dt in self._stable_steps or (isinstance(contact, Impulses) and self._has_contacts):
             return
         finite = np.ones(task.members, bool)
         for array in task.carried.values():
@@ -279,9 +287,10 @@ class Rollout:
                 return self.scan(*given, *(array[:, :1] for array in first.driven.values()))[1][:, 0]
 
             period = self.law.period if self.law else None
-            check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, self.dyn.system.velocity_names)
-        if isinstance(contact, Penalty):
-            check_springs(contact.max_frequency, self.method, task.dt)
+            names = self.dyn.system.velocity_names
+            stable = check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, names)
+            if stable and list(task.held) == ["dt"] and not (contact and contact.walls.pairs):
+                self._stable_steps.add(task.dt)
 
 
 def _checked_arguments(
@@ -312,6 +321,16 @@ def _checked_arguments(
 
 def _rebuilt(arguments: dict[str, Any]) -> Rollout:
     return Rollout(**arguments)
+
+
+def _kept_plan(dyn: Dynamics | System, **options: Any) -> Rollout:
+    """Return a plan without functions of the user, whose results may change between calls, and without contacts."""
+    for system, others, plan in _KEPT_PLANS:
+        if system is dyn and others == options:
+            return plan
+    plan = Rollout(dyn, **options)
+    _KEPT_PLANS.append((dyn, options, plan))
+    return plan
 
 
 def _method(name: Any) -> str:
@@ -467,22 +486,20 @@ def rollout(
     >>> print(records.q[:, -1, 0].round(4))
     [-0.077  -0.155  -0.2349]
     """
-    plan = Rollout(
-        dyn,
-        method=method,
-        law=law,
-        reference=reference,
-        cost=cost,
-        final_cost=final_cost,
-        saturate=saturate,
-        contacts=contacts,
-        stops=stops,
-        contact_model=contact_model,
-        wrenches=wrenches,
-        arguments={name: np.shape(value) for name, value in arguments.items()},
-        friction=friction,
-        rotors=rotors,
-    )
+    options: dict[str, Any] = {"method": method, "saturate": saturate, "friction": friction, "rotors": rotors}
+    others = {
+        "law": law,
+        "reference": reference,
+        "cost": cost,
+        "final_cost": final_cost,
+        "contacts": contacts,
+        "stops": stops,
+        "contact_model": contact_model,
+        "wrenches": wrenches,
+        "arguments": {name: np.shape(value) for name, value in arguments.items()} or None,
+    }
+    others = {name: value for name, value in others.items() if value is not None}
+    plan = Rollout(dyn, **options, **others) if others else _kept_plan(dyn, **options)
     return plan(
         q0,
         v0,

@@ -59,14 +59,18 @@ class Results:
         task, scan = self.task, self.plan.scan
         carried = [np.broadcast_to(array, self.arrays[name][:, 0].shape) for name, array in task.carried.items()]
         noted = [array.name for array in scan.outputs if array.name not in task.carried]
-        first = {name: array[:, :1] for name, array in task.driven.items()}
-        with np.errstate(all="ignore"):
-            results = scan(*carried, *task.held.values(), *first.values(), threads=threads)
-        for array, result in zip(scan.outputs, results, strict=True):
-            if array.name in noted:
-                self.arrays[array.name][:, :1] = result
+        if task.every > 1:  # otherwise row 1 contains the results of the first step
+            first = {name: array[:, :1] for name, array in task.driven.items()}
+            with np.errstate(all="ignore"):
+                results = scan(*carried, *task.held.values(), *first.values(), threads=threads)
+            for array, result in zip(scan.outputs, results, strict=True):
+                if array.name in noted:
+                    self.arrays[array.name][:, :1] = result
 
         def report(rows: int) -> None:
+            if not self.rows and task.every == 1:
+                for name in noted:
+                    self.arrays[name][:, 0] = self.arrays[name][:, 1]
             self.rows = rows + 1
             bar(rows * task.every * task.dt)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from math import isfinite
 
 import numpy as np
 
@@ -34,8 +35,8 @@ def check_damping(
     dt: float,
     period: float | None,
     names: Sequence[str],
-) -> None:
-    """Warn if (2) is violated.
+) -> bool:
+    """Warn if (2) is violated; return whether it is satisfied.
 
     Parameters
     ----------
@@ -54,26 +55,30 @@ def check_damping(
     """
     n = len(v)
     if n == 0:
-        return
+        return True
     h = PROBE_STEP * dt
     width = PROBE_CHANGE * np.maximum(1.0, np.abs(v))
     starts = np.vstack([v, v + np.diag(width)])
     with np.errstate(all="ignore"):
         rates = (velocity(starts, h) - starts) / h
     A = ((rates[1:] - rates[0]) / width[:, None]).T
-    if not np.isfinite(A).all():
-        return
+    span, limit = (period, HELD_LIMIT) if period is not None and period > dt else (dt, STABILITY_LIMIT[method])
+    bound = float(np.abs(A).sum(axis=1).max())  # of all |λ|
+    if not isfinite(bound):
+        return False
+    if bound * span <= limit:
+        return True
     values, vectors = np.linalg.eig(A)
     k = int(np.argmin(values.real))
-    span, limit = (period, HELD_LIMIT) if period is not None and period > dt else (dt, STABILITY_LIMIT[method])
     if -values[k].real * span <= limit:
-        return
+        return True
     joint = names[int(np.argmax(np.abs(vectors[:, k])))]
     _warn(
         f"damping is too strong for the step: velocities decay with {-values[k].real:.4g}/s, mostly that of '{joint}', "
         f"but {'a law that is held for' if span != dt else method + ' with a step of'} {span:g} s is stable only up to "
         f"{limit / span:.4g}/s. Results will diverge. Use a shorter step, or less damping."
     )
+    return False
 
 
 def check_springs(frequency: float, method: str, dt: float) -> None:
