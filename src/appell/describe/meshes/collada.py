@@ -18,7 +18,7 @@ from xml.parsers import expat
 import numpy as np
 
 from appell.errors import DescriptionError
-from appell.show.scene.scene import Color
+from appell.model.visual import Color
 
 MAX_DEPTH = 100  # of nested tags, and of nested nodes
 MAX_NODES = 10_000  # of a scene, counting repeated instances
