@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.algebra.mesh import Mesh
 from appell.compile.cache.content_hash import content_hash
 from appell.errors import ArgumentError
-from appell.model.visual import Mesh, Visual
+from appell.model.visual import Visual
 from link_poses import visual_poses
 
 UNIT = (1.0, 1.0, 1.0)

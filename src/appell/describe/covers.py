@@ -9,8 +9,8 @@ so that a capsule is conservative by construction. Direction, offset and r of th
 Nelder-Mead from the best of many directions. A capsule of two points contains their segment, so that it contains the
 convex hull of the points. A mesh may be open: its convex hull is covered.
 
-`excess` of a cover is its volume relative to that of the covered shape, less 1. A hull cut into `parts` along its
-longest axis fits more tightly: each part is convex and covered by its own capsule.
+`excess` of a cover is the part of its volume beyond that of the covered shape, relative to the shape. Capsules around
+`parts` of a hull, cut across its longest axis, fit more tightly: each part is convex and has its own capsule.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from scipy.optimize import minimize
 from scipy.spatial import ConvexHull, QhullError
 
 from appell.algebra.matrix import Mat3
+from appell.algebra.mesh import Mesh
 from appell.algebra.rotation import Pose, rotation_of_z_to
 from appell.algebra.vector import Vec3
 from appell.describe.meshes.mesh_file import read_mesh
 from appell.errors import DescriptionError, Hint
 from appell.model.collision import Collision
-from appell.model.visual import Mesh
 
 COVERED = ("mesh", "cylinder", "ellipsoid", "arc")
 START_DIRECTIONS = 60

@@ -13,12 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from appell.algebra.mesh import Mesh
 from appell.algebra.rotation import Pose
 from appell.describe.values import numbers
 from appell.errors import AppellError, DescriptionError, unknown_name
 from appell.model.collision import COLLISION_SIZES, Collision
 from appell.model.frame import IDENTITY_POSE
-from appell.model.visual import SIZES, Mesh, Visual
+from appell.model.visual import SIZES, Visual
 
 T = TypeVar("T")
 SCHEMES = ("package://", "model://")  # followed by the name of a ROS package or Gazebo model, and a path in it

@@ -417,7 +417,7 @@ class Dynamics:
         Examples
         --------
         >>> import appell as ap
-        >>> ball = ap.Collision("link2", "sphere", (0.1,), name="ball")
+        >>> ball = ap.Collision("lower", "sphere", (0.1,), name="ball")
         >>> wall = ap.Collision(None, "plane", name="wall")
         >>> dyn = ap.Dynamics(ap.load("planar-2r").with_collisions(ball, wall))
         >>> dyn.distance("ball", "wall", witnesses=False, gradient=False)([0.3, -0.2]).item()

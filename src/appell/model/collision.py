@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from appell.algebra.mesh import Mesh
 from appell.algebra.rotation import Pose, as_pose
 from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.model.frame import IDENTITY_POSE
-from appell.model.visual import SIZES, Mesh
+from appell.model.visual import SIZES
 
 # Meaning of a shape's `size`, in metres, as for visuals. A mesh stands for its convex hull.
 COLLISION_SIZES: dict[str, tuple[str, ...]] = {
@@ -105,13 +107,18 @@ class CollisionPairs(NamedTuple):
 
 
 def uniquely_named(shapes: Iterable[Collision]) -> tuple[Collision, ...]:
-    """Number the shapes that have the name of an earlier one: arm, arm 2, arm 3."""
+    """Number equal names, and all shapes with the name of a link that has several: arm 1, arm 2.
+
+    The name of a link then stands for all of its shapes.
+    """
+    shapes = tuple(shapes)
+    counts = Counter(shape.link for shape in shapes)
     named: dict[str, Collision] = {}
     for shape in shapes:
-        number, name = 1, shape.name
-        while name in named:
-            number += 1
-            name = f"{shape.name} {number}"
+        name, number = shape.name, 1
+        numbered = name == shape.link and counts[name] > 1
+        while numbered or name in named:
+            name, number, numbered = f"{shape.name} {number}", number + 1, False
         named[name] = shape if name == shape.name else replace(shape, name=name)
     return tuple(named.values())
 

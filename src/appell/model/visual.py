@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
+from appell.algebra.mesh import Color, Mesh
 from appell.algebra.rotation import Pose
 from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.model.frame import IDENTITY_POSE
@@ -21,18 +20,6 @@ SIZES = {
     "ellipsoid": ("x", "y", "z"),  # half axes
     "mesh": ("x", "y", "z"),  # scale factors of the coordinates in the file
 }
-
-
-Color = tuple[float, float, float, float]  # red, green, blue, opacity, 0 to 1
-
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """A triangle mesh in memory. Several shapes may share one."""
-
-    vertices: np.ndarray  # (vertices, 3), metres
-    faces: np.ndarray  # (triangles, 3), indices of vertices, counterclockwise seen from outside
-    smooth: bool = False  # shade smoothly across edges, as for a sphere
 
 
 @dataclass(frozen=True)

@@ -122,10 +122,9 @@ def collisions(
     Examples
     --------
     >>> import appell as ap
-    >>> ball = ap.Collision("link2", "sphere", (0.1,), name="ball")
+    >>> ball = ap.Collision("lower", "sphere", (0.1,), name="ball")
     >>> post = ap.Collision(None, "sphere", (0.3,), name="post", pose=[1.0, 0.5, 0.0])
     >>> robot = ap.load("planar-2r").with_collisions(ball, post)
-    >>> ramp = ap.motion.Ramp([[0.0, 0.0], [1.2, 0.0]], limits=[1.0, 1.0], names=robot.coordinate_names)
     >>> len(ap.collisions(robot, [[0.0, 0.0], [0.5, 0.0], [1.2, 0.0]]).rows)
     1
     """
@@ -193,12 +192,12 @@ def _compare(
     request = coal.CollisionRequest()
     request.security_margin = margin
     for k in numbers:
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if touching[row, k]:
                 touching[row, k] = any(
                     coal.collide(
-                        *(geometry[one.name], _transform(coal, poses[one.name][place])),
-                        *(geometry[other.name], _transform(coal, poses[other.name][place])),
+                        *(geometry[one.name], _transform(coal, poses[one.name][index])),
+                        *(geometry[other.name], _transform(coal, poses[other.name][index])),
                         request,
                         coal.CollisionResult(),
                     )

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.model.visual import Mesh, Visual
+from appell.algebra.mesh import Mesh
+from appell.model.visual import Visual
 from appell.show.scene.poses import rotations
 from appell.show.scene.scene import LAYERS, WORLD, Actor, ScenePart
 from appell.show.stage.appearance import Appearance

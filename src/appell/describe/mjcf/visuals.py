@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.mesh import Mesh
 from appell.describe.build import Builder
 from appell.describe.mjcf.compiler import enum_name
 from appell.describe.mjcf.context import ReadContext
 from appell.describe.mjcf.tree import ModelTree, quaternion_pose
 from appell.describe.visuals import SIZE_FACTORS, clipped
 from appell.model.collision import Collision
-from appell.model.visual import Mesh, Visual
+from appell.model.visual import Visual
 
 LAST_VISIBLE_GROUP = 2
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)  # of a geom without a colour
@@ -54,7 +55,7 @@ def read_collisions(context: ReadContext, tree: ModelTree, builder: Builder) -> 
     """Add the shapes of all bodies that can collide, and the excluded pairs, to the builder."""
     model = context.model
     triangles = cache(lambda mesh: _triangles(model, mesh))
-    for k in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+    for k in np.flatnonzero(model.geom_contype | model.geom_conaffinity).tolist():
         body, shape = int(model.geom_bodyid[k]), _shape(model, k)
         name = context.given_name("geom", k) or tree.body_names[body]
         if shape not in (*SIZE_FACTORS, "mesh", "plane"):

@@ -25,9 +25,10 @@ def with_srdf(robot: Robot, path: str | Path) -> Robot:
     >>> panda = ap.with_srdf(ap.load("panda.urdf"), "panda.srdf")  # doctest: +SKIP
     """
     document = parse(read_text(Path(path)), str(path))
+    what = "disable_collisions"
     pairs = (
-        IgnoredPair(*(tag.text(key, "disable_collisions") for key in ("link1", "link2")), f"SRDF: {_reason(tag)}")
-        for tag in document.all("disable_collisions")
+        IgnoredPair(tag.text("link1", what), tag.text("link2", what), f"SRDF: {_reason(tag)}")
+        for tag in document.all(what)
     )
     robot = replace(robot, ignored_pairs=(*robot.ignored_pairs, *pairs))
     state = next(document.all("group_state"), None)

@@ -46,8 +46,8 @@ from appell.algebra.vector import UNITS, Vec3, total
 TOUCHING_M = 1e-12  # distance of cores below which their difference has no direction
 TIE = 1e-12  # sine of an angle below which an edge counts as parallel to a plane
 PARALLEL_EDGES = 1e-10  # sine of an angle below which two edges have no common normal
-TINY = 1e-300
-FAR = 1e300
+MIN_DIVISOR = 1e-300
+MAX_LENGTH_M = 1e300  # beyond every length
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _segments(one: Solid, other: Solid, smooth: float) -> Closest:
     else:
         b, c, f, across = u.dot(v), u.dot(w), v.dot(w), u.cross(v)
         sine2 = across.dot(across)
-        divisor = sine2 + more * (2.0 + more) if smooth else maximum(sine2, TINY)
+        divisor = sine2 + more * (2.0 + more) if smooth else maximum(sine2, MIN_DIVISOR)
         s = _limit((across.dot(v.cross(w)) - more * c) / divisor, h1)  # (2)
         t = _limit((b * s + f) / (1.0 + more), h2)
         s = _limit((b * t - c) / (1.0 + more), h1)
@@ -232,7 +232,7 @@ def _in_world(solid: Solid, distance: Scalar, normal: Vec3, point1: Vec3) -> Clo
 def _point_to_box(one: Solid, box: Solid, smooth: float) -> Closest:
     y = _in_axes_of(box, one)
     r = y - _clamped(y, box.size)
-    depth, normal = -FAR, UNITS[2]
+    depth, normal = -MAX_LENGTH_M, UNITS[2]
     for x, h, unit in zip(y, box.size, UNITS, strict=True):
         deeper = (abs(x) - h) - depth
         depth, normal = select(deeper, abs(x) - h, depth), _choose(deeper, _side(x) * unit, normal)
@@ -254,7 +254,7 @@ def _along_segment(c: Vec3, u: Vec3, length: float, half: Sequence[float]) -> Sc
         y = c + t * u
         return u.dot(y - _clamped(y, half))
 
-    inverses = [1.0 / select(abs(x) - TINY, x, TINY) for x in u]
+    inverses = [1.0 / select(abs(x) - MIN_DIVISOR, x, MIN_DIVISOR) for x in u]
     kinks = [
         _limit((h * side - x) * inverse, length)
         for x, h, inverse in zip(c, half, inverses, strict=True)
@@ -262,13 +262,16 @@ def _along_segment(c: Vec3, u: Vec3, length: float, half: Sequence[float]) -> Sc
     ]
     first, last = slope(-length), slope(length)
     low, low_slope, high, high_slope = -length, minimum(first, 0.0), length, maximum(last, 0.0)
-    zero_from, zero_to = FAR, -FAR
+    zero_from, zero_to = MAX_LENGTH_M, -MAX_LENGTH_M
     for t, g in [(-length, first), *((t, slope(t)) for t in kinks), (length, last)]:
         later, earlier = select(-g, t - low, -1.0), select(g, high - t, -1.0)
         low, low_slope = select(later, t, low), select(later, g, low_slope)
         high, high_slope = select(earlier, t, high), select(earlier, g, high_slope)
-        zero_from, zero_to = minimum(zero_from, select(abs(g), FAR, t)), maximum(zero_to, select(abs(g), -FAR, t))
-    secant = low - (high - low) * (low_slope / maximum(high_slope - low_slope, TINY))
+        zero_from, zero_to = (
+            minimum(zero_from, select(abs(g), MAX_LENGTH_M, t)),
+            maximum(zero_to, select(abs(g), -MAX_LENGTH_M, t)),
+        )
+    secant = low - (high - low) * (low_slope / maximum(high_slope - low_slope, MIN_DIVISOR))
     return select(zero_to + length + 1.0, 0.5 * (zero_from + zero_to), _limit(secant, length))
 
 
@@ -276,7 +279,7 @@ def _segment_to_box(one: Solid, box: Solid, smooth: float) -> Closest:
     (length,), half = one.size, box.size
     c, u = _in_axes_of(box, one), box.pose.rotation.T @ one.axis
     y = c + _along_segment(c, u, length, half) * u
-    deepest = Overlap(FAR, UNITS[2], 0.0, 0.0, UNITS[2], UNITS[2])
+    deepest = Overlap(MAX_LENGTH_M, UNITS[2], 0.0, 0.0, UNITS[2], UNITS[2])
     for i, unit in enumerate(UNITS):
         deepest = deepest.or_face(half[i] + length * abs(u[i]) - abs(c[i]), _side(c[i]) * unit, 0.0)
     for unit in UNITS:
@@ -326,7 +329,7 @@ class Overlap(NamedTuple):
     def point1(self, corner1: Vec3, corner2: Vec3) -> Vec3:
         """The closest point of body 1, from the corners of both bodies that overlap most along the normal."""
         across = self.edge1.cross(self.edge2)
-        along = across.dot(self.edge2.cross(corner1 - corner2)) / maximum(across.dot(across), TINY)
+        along = across.dot(self.edge2.cross(corner1 - corner2)) / maximum(across.dot(across), MIN_DIVISOR)
         on_face = _choose(self.is_face1, corner2 - self.size * self.normal, corner1)
         return _choose(self.is_edge, corner1 + along * self.edge1, on_face)
 
@@ -345,7 +348,7 @@ def _boxes(one: Solid, other: Solid, smooth: float) -> Closest:
     axes = other.pose.rotation.T @ one.pose.rotation
     edges = axes.T.rows
     point, r = c, c - _clamped(c, h2)  # the centre, which is never nearer than the boundary outside
-    square: Scalar = FAR
+    square: Scalar = MAX_LENGTH_M
     for i, edge in enumerate(edges):
         j, k = (i + 1) % 3, (i + 2) % 3
         for side_j, side_k in ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)):
@@ -363,7 +366,7 @@ def _boxes(one: Solid, other: Solid, smooth: float) -> Closest:
         nearer = square - difference.dot(difference)
         square = select(nearer, difference.dot(difference), square)
         point, r = _choose(nearer, c + axes @ clamped, point), _choose(nearer, axes @ difference, r)
-    deepest = Overlap(FAR, UNITS[2], 0.0, 0.0, UNITS[2], UNITS[2])
+    deepest = Overlap(MAX_LENGTH_M, UNITS[2], 0.0, 0.0, UNITS[2], UNITS[2])
     for i, unit in enumerate(UNITS):
         deepest = deepest.or_face(h2[i] + _extent(unit, edges, h1) - abs(c[i]), _side(c[i]) * unit, 0.0)
     for i, edge in enumerate(edges):
@@ -402,7 +405,7 @@ def _to_arc(one: Solid, arc: Solid, smooth: float) -> Closest:
 def _nearest_on_arc(size: Sequence[float], y: Vec3) -> Vec3:
     radius, angle = size
     level = sqrt(y.x * y.x + y.y * y.y)
-    scale = radius / maximum(level, TINY)
+    scale = radius / maximum(level, MIN_DIVISOR)
     end = Vec3(radius * cos(angle), radius * sin(angle) * _side(y.y), 0.0)
     within = y.x - level * cos(angle)
     return _choose(select(level - TOUCHING_M, within, -1.0), Vec3(scale * y.x, scale * y.y, 0.0), end)

@@ -10,7 +10,7 @@ moves a point p along n by
 
     n·(l + a × (p - x)) = a·(p × n) + (l + x × a)·n                                                           (2)
 
-where l + x × a is computed once for all pairs.
+where l + x × a is computed once for all pairs, and p₁ × n = p₂ × n once for both sides.
 """
 
 from __future__ import annotations
@@ -55,14 +55,13 @@ def distances(tree: Tree, pairs: Sequence[SolidPair], q: Vector, *, smooth: floa
         if side not in solids:
             pose = poses[side.body]
             solids[side] = [replace(solid, pose=pose @ solid.pose) for solid in side.solids]
-    results = [_nearest(solids[one], solids[other], smooth) for one, other in pairs]
-    if not gradients:
-        return Distances(results, [])
-    lines = {link.name: [_line(poses[link.name], p) for p in link.partials] for link in tree.links}
-    rows = [
-        _gradient(tree, lines, (one.body, other.body), result)
-        for (one, other), result in zip(pairs, results, strict=True)
-    ]
+    lines = {link.name: [_line(poses[link.name], p) for p in link.partials] for link in tree.links if gradients}
+    results, rows = [], []
+    for one, other in pairs:
+        result = _nearest(solids[one], solids[other], smooth)
+        results.append(result)
+        if gradients:
+            rows.append(_gradient(tree, lines, (one.body, other.body), result))
     return Distances(results, rows)
 
 
@@ -93,9 +92,8 @@ def _gradient(
     paths: list[list[TreeLink]] = [list(tree.path(body)) for body in bodies]
     common = {link.name for link in paths[0]} & {link.name for link in paths[1]}
     forces: dict[str, Vector] = {link.name: [0.0] * len(link.partials) for link in tree.links}
-    n = result.normal
-    for path, point, sign in zip(paths, (result.point1, result.point2), (1.0, -1.0), strict=True):
-        moment = point.cross(n)
+    n, moment = result.normal, result.point1.cross(result.normal)
+    for path, sign in zip(paths, (1.0, -1.0), strict=True):
         for link in path:
             if link.name not in common:
                 forces[link.name] = [sign * (a.dot(moment) + b.dot(n)) for a, b in lines[link.name]]

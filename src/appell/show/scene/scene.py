@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.model.visual import Color as Color
-from appell.model.visual import Mesh as Mesh
+from appell.algebra.mesh import Color as Color
+from appell.algebra.mesh import Mesh as Mesh
 
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 WORLD = -1  # body index of parts that are fixed to the world
