@@ -65,7 +65,7 @@ def cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
     >>> import appell as ap
     >>> (capsule,) = ap.cover(ap.Collision("arm", "cylinder", (0.05, 0.5)))
     >>> capsule.shape, [round(x, 4) for x in capsule.size], round(capsule.excess, 3)
-    ('capsule', [0.052, 0.4712], 0.169)
+    ('capsule', [0.0502, 0.4909], 0.125)
     """
     if shape.shape in ("sphere", "capsule"):
         return (shape,)
