@@ -7,7 +7,7 @@ lift(robot, path)                              path of the independent joints ->
 """
 
 from appell.motion.clock import ClockReport
-from appell.motion.collisions import collisions
+from appell.motion.collision_check import collisions
 from appell.motion.event import Event
 from appell.motion.journal import JournalWriter, open_journal
 from appell.motion.measurement import measured

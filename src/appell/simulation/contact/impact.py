@@ -17,8 +17,8 @@ Without friction this is the impact for every law. With friction the laws differ
                   one point: friction opposes the slip at every instant of the impact: `impact_path`
                   several points, solved together: compression to v⁺ₙ = 0, then restitution: `restituted_impulses`
 
-No law adds energy: where one would (Kane's paradox), the restitution is reduced, and `ImpactSolution.restitution` is what
-was applied.
+No law adds energy: where one would (Kane's paradox), the restitution is reduced, and `ImpactSolution.restitution` is
+what was applied.
 
 For a point that slides with large friction there may be no contact force that keeps it out of its wall, because
 friction drives it further in (Painlevé 1895). It then catches: an impulse at zero normal speed stops it, if the impulse
