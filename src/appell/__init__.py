@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.compile.tape.trace import trace as trace
     from appell.describe import legs as legs
     from appell.describe.build import Builder as Builder
+    from appell.describe.covers import cover as cover
     from appell.describe.dh import DH as DH
     from appell.describe.dh import from_dh as from_dh
     from appell.describe.load import load as load
@@ -61,6 +62,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.describe.mjcf.read import from_mujoco as from_mujoco
     from appell.describe.mjcf.states import MujocoStates as MujocoStates
     from appell.describe.pinocchio.read import from_pinocchio as from_pinocchio
+    from appell.describe.urdf.srdf import with_srdf as with_srdf
     from appell.describe.write import to_mjcf as to_mjcf
     from appell.describe.write import to_toml as to_toml
     from appell.describe.write import to_urdf as to_urdf
@@ -84,6 +86,8 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.model.actuator import Friction as Friction
     from appell.model.body import Body as Body
     from appell.model.body import Inertia as Inertia
+    from appell.model.collision import Collision as Collision
+    from appell.model.collision import IgnoredPair as IgnoredPair
     from appell.model.constraint import Constraint as Constraint
     from appell.model.constraint import Cylindrical as Cylindrical
     from appell.model.constraint import Distance as Distance
@@ -123,6 +127,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.motion import Path as Path
     from appell.motion import Record as Record
     from appell.motion import Records as Records
+    from appell.motion import collisions as collisions
     from appell.show import draw as draw
     from appell.show import to_html as to_html
     from appell.show import view as view
@@ -151,11 +156,13 @@ _NAMES = {  # module -> the public names that it defines
     "appell.compile.tape.tape": "Array Tape",
     "appell.compile.tape.trace": "trace",
     "appell.describe.build": "Builder",
+    "appell.describe.covers": "cover",
     "appell.describe.dh": "DH from_dh",
     "appell.describe.load": "load load_text load_tree tree_names zoo_names",
     "appell.describe.mjcf.read": "from_mujoco",
     "appell.describe.mjcf.states": "MujocoStates",
     "appell.describe.pinocchio.read": "from_pinocchio",
+    "appell.describe.urdf.srdf": "with_srdf",
     "appell.describe.write": "to_mjcf to_toml to_urdf",
     "appell.dynamics": "Dynamics",
     "appell.errors": (
@@ -165,6 +172,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.learning": "gym_env",
     "appell.model.actuator": "Actuator Friction",
     "appell.model.body": "Body Inertia",
+    "appell.model.collision": "Collision IgnoredPair",
     "appell.model.constraint": (
         "Constraint Cylindrical Distance Flat Gear Hinge OnLine OnPlane Orientation Point Prescribed Rolling "
         "Skate Slider Universal Velocities Weld"
@@ -175,7 +183,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.model.limits": "Limits",
     "appell.model.mechanism": "LegJoint Mechanism MovingBody Pin Reach",
     "appell.model.robot": "Joint Link Mimic Robot",
-    "appell.motion": "Path Record Records",
+    "appell.motion": "Path Record Records collisions",
     "appell.show": "draw to_html view",
     "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere rollout simulate to_fmu",
     "appell.sweeps": "grid sweep",

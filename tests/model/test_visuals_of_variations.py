@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.algebra.mesh import Mesh
 from appell.compile.cache.content_hash import content_hash
 from appell.errors import ArgumentError
-from appell.model.visual import Visual, VisualMesh
+from appell.model.visual import Visual
 from link_poses import visual_poses
 
 UNIT = (1.0, 1.0, 1.0)
@@ -54,7 +55,7 @@ def test_equality_and_content_hashes_ignore_the_visuals():
     assert hash(bare) == hash(robot)
     assert content_hash(bare) == content_hash(robot)
     assert content_hash(replace(robot, name="other")) != content_hash(robot)
-    solid = VisualMesh(np.zeros((3, 3)), np.zeros((1, 3), int))
+    solid = Mesh(np.zeros((3, 3)), np.zeros((1, 3), int))
     meshed = replace(robot, visuals=(Visual("a", "mesh", UNIT, triangles=solid),))
     assert content_hash(meshed) == content_hash(robot)
     assert pickle.loads(pickle.dumps(meshed)).visuals[0].triangles.vertices.shape == (3, 3)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from appell.compile.cache import object_cache as cache
+from appell.describe.meshes.mesh_file import read_mesh
 from appell.show.meshes import mesh_cache
 from appell.show.meshes.mesh_cache import read_simplified
-from appell.show.meshes.mesh_file import read_mesh
 from appell.show.scene.scene import Mesh
 
 PANDA = {

@@ -13,9 +13,9 @@ import coal
 import numpy as np
 import pytest
 
+from appell.describe.meshes import collada, mesh_file
+from appell.describe.meshes.mesh_file import read_mesh
 from appell.errors import ArgumentError, DescriptionError
-from appell.show.meshes import collada, mesh_file
-from appell.show.meshes.mesh_file import read_mesh
 
 trimesh = pytest.importorskip("trimesh")
 

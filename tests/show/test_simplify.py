@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from appell.show.meshes.mesh_file import read_mesh
+from appell.describe.meshes.mesh_file import read_mesh
 from appell.show.meshes.simplify import (
     BUDGET,
     DEVIATION_FACTOR,

@@ -7,6 +7,7 @@
     arm.fixed("hand", parent="lower", xyz=(1, 0, 0), rpy=(0, pi / 2, 0), mass=0.5, inertia=(0.01, 0.01, 0.01))
     arm.frame("tip", on="hand", xyz=(0, 0, 0.1))
     arm.visual("upper", "box", (1, 0.1, 0.1), xyz=(0.5, 0, 0), color=(0.2, 0.4, 0.8))
+    arm.collision("upper", "capsule", (0.06, 1.0), xyz=(0.5, 0, 0), rpy=(0, pi / 2, 0))
     robot = arm.build()
 
 The readers of all file formats use this builder. A link without a mass is reported by the first dynamics call; pass
@@ -23,16 +24,17 @@ from appell.describe.actuator_table import checked_actuator
 from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.diagnostics import ErrorCollector
 from appell.describe.values import body_from, numbers, pose_from, shortened, vector
-from appell.describe.visuals import visual
+from appell.describe.visuals import collision, visual
 from appell.errors import AppellError, DescriptionError, Hint, ModelError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
+from appell.model.collision import Collision, IgnoredPair
 from appell.model.constraint import Constraint
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import GRAVITY, ConstrainedRobot, Mimic, Robot
-from appell.model.visual import Attachment, Visual, moved
+from appell.model.visual import Attachment, Shape, Visual, moved
 
 BASES: Mapping[str, type[Motion] | None] = {
     "fixed": None,
@@ -92,6 +94,8 @@ class Builder:
     parts: list[Part] = field(default_factory=list, init=False, repr=False)
     frames: list[FramePart] = field(default_factory=list, init=False, repr=False)
     visuals: list[Visual] = field(default_factory=list, init=False, repr=False)  # on parts or frames
+    collisions: list[Collision] = field(default_factory=list, init=False, repr=False)  # on parts or frames
+    ignored_pairs: list[IgnoredPair] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self):
         self.at = as_pose(self.at, f"at= of robot '{self.name}'")
@@ -315,6 +319,43 @@ class Builder:
         self.visuals.append(visual(on, shape, size, pose, color, file, name or on or "", where))
         return self
 
+    def collision(
+        self,
+        on: str | None,
+        shape: str,
+        size: Iterable[float] | None = None,
+        *,
+        at: Pose | None = None,
+        xyz: Iterable[float] | None = None,
+        rpy: Iterable[float] | None = None,
+        file: str = "",
+        name: str = "",
+        where: str = "",
+    ) -> Builder:
+        """Add a shape that can touch others: collision("arm", "capsule", (0.05, 0.4)).
+
+        Parameters
+        ----------
+        on : link or frame that carries the shape; None for the world
+        shape, size : kind and dimensions, as in `Collision`
+        at, xyz, rpy : pose of the shape on the link, as in `link`
+        file : mesh file
+        name : name of the shape in pairs; that of the link by default
+        where : file and line, for messages
+
+        Returns
+        -------
+        The builder, so that calls can be chained.
+        """
+        pose = pose_from(at, xyz, rpy, f"a collision shape of '{on}'", where)
+        self.collisions.append(collision(on, shape, size, pose, file, name, where))
+        return self
+
+    def ignore_pair(self, one: str, other: str, reason: str = "") -> Builder:
+        """Leave out the distance of two links or shapes, for a reason."""
+        self.ignored_pairs.append(IgnoredPair(one, other, reason))
+        return self
+
     def build(self) -> Robot:
         """Assemble the parts and return the robot.
 
@@ -351,7 +392,9 @@ class Builder:
                 free=self.free,
                 missing=missing,
                 physical=self.physical,
-                visuals=moved(self._visuals(attachments, errors), attachments.__getitem__),
+                visuals=moved(self._attached(self.visuals, attachments, errors), attachments.__getitem__),
+                collisions=moved(self._attached(self.collisions, attachments, errors), attachments.__getitem__),
+                ignored_pairs=tuple(self.ignored_pairs),
                 description=self.description,
                 reference=self.reference,
                 source=self.source,
@@ -362,14 +405,16 @@ class Builder:
                 errors.add(type(part)(part.problem, expected=part.expected, source=where, hint=part.hint))
             return None
 
-    def _visuals(self, attachments: Mapping[str | None, Attachment], errors: ErrorCollector) -> Iterator[Visual]:
-        for each in self.visuals:
+    def _attached(
+        self, shapes: Iterable[Shape], attachments: Mapping[str | None, Attachment], errors: ErrorCollector
+    ) -> Iterator[Shape]:
+        for each in shapes:
             if each.body in attachments:
                 yield each
             else:
                 names = [name for name in attachments if name is not None]
                 sentence = unknown_name("link or frame", str(each.body), names, "The robot")
-                errors.add(DescriptionError(f"a visual is attached to '{each.body}'. {sentence}", source=self.source))
+                errors.add(DescriptionError(f"a shape is attached to '{each.body}'. {sentence}", source=self.source))
 
     def _where(self, culprit: tuple[str, str]) -> str:
         """Return file and line of a link's body, a joint or a frame, given as (kind, name)."""

@@ -23,7 +23,7 @@ from appell.describe.robot_packages import example, examples, file_of_named_pack
 from appell.describe.toml.mechanism import check_tree_options, dimensions_of
 from appell.describe.toml.read import read_toml
 from appell.describe.urdf.read import read_urdf
-from appell.describe.urdf.srdf import with_posture
+from appell.describe.urdf.srdf import srdf_of, with_srdf
 from appell.describe.urdf.xacro import expanded
 from appell.describe.values import shortened
 from appell.describe.visuals import MeshFiles
@@ -128,7 +128,8 @@ def load(
         path = _installed(source)
         system = _load_file(source, path or _path(source, options["files"]), arguments, options)
         if path is not None and path in examples().values() and isinstance(system, Robot):
-            system = with_posture(system, path)
+            srdf = srdf_of(path)
+            system = system if srdf is None else with_srdf(system, srdf)
     if dimensions:
         problem = f"{', '.join(f'{key}=' for key in dimensions)} does not apply to {system.owner}."
         raise DescriptionError(problem, expected="the arguments of load, or a mechanism of the zoo with dimensions")

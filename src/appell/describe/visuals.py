@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
+from appell.algebra.mesh import Mesh
 from appell.algebra.rotation import Pose
 from appell.describe.values import numbers
 from appell.errors import AppellError, DescriptionError, unknown_name
+from appell.model.collision import COLLISION_SIZES, Collision
 from appell.model.frame import IDENTITY_POSE
 from appell.model.visual import SIZES, Visual
 
+T = TypeVar("T")
 SCHEMES = ("package://", "model://")  # followed by the name of a ROS package or Gazebo model, and a path in it
 FOLDER_VARIABLES = ("ROS_PACKAGE_PATH", "GAZEBO_MODEL_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH")
 PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "COLCON_PREFIX_PATH", "CMAKE_PREFIX_PATH")  # of folders that contain "share"
@@ -126,6 +130,36 @@ def visual(
         raise DescriptionError(error.problem, expected=error.expected, source=where) from None
 
 
+def collision(
+    on: str | None,
+    shape: str,
+    size: Iterable[float] | None = None,
+    pose: Pose = IDENTITY_POSE,
+    file: str = "",
+    name: str = "",
+    where: str = "",
+    triangles: Mesh | None = None,
+) -> Collision:
+    """Return a checked collision shape on a link.
+
+    Parameters
+    ----------
+    on : link or frame that carries the shape; None for the world
+    shape, size : kind and dimensions in m, as in `Collision`
+    pose : pose of the shape on the link
+    file, triangles : mesh
+    name : name of the shape
+    where : file and line, for messages
+    """
+    owner = f"collision shape '{name or on or 'world'}'"
+    if shape in COLLISION_SIZES and not (size is None and shape == "mesh"):
+        size = numbers(() if size is None else size, len(COLLISION_SIZES[shape]), f"the size of {owner}", where)
+    try:
+        return Collision(on, shape, size or (), pose, name, on or "", file, triangles)  # type: ignore[arg-type]
+    except AppellError as error:
+        raise DescriptionError(error.problem, expected=error.expected, source=where, hint=error.hint) from None
+
+
 def _color(color: Iterable[float] | None, owner: str, where: str) -> tuple[float, float, float, float] | None:
     if color is None:
         return None
@@ -140,7 +174,7 @@ def clipped(color: Iterable[float]) -> tuple[float, ...]:
     return tuple(min(max(x, 0.0), 1.0) for x in color)
 
 
-def read_or_note(notes: list[str], what: str, read: Callable[[], Visual | None]) -> Visual | None:
+def read_or_note(notes: list[str], what: str, read: Callable[[], T]) -> T | None:
     """Return what `read` returns; if it raises an `AppellError`, append a note about `what` and return None."""
     try:
         return read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from appell.describe.files import read_text
 from appell.describe.mjcf.write import changed_in_mjcf, lost_in_mjcf, mjcf_lines
@@ -16,13 +17,12 @@ from appell.describe.toml.constraints import constraint_lines, settings_lines
 from appell.describe.toml.mechanism import mechanism_lines
 from appell.describe.toml.write import toml_lines
 from appell.describe.urdf.edit import edited_urdf
-from appell.describe.urdf.write import nonstandard_actuators, urdf_lines
+from appell.describe.urdf.write import UNKNOWN_TO_URDF, nonstandard_actuators, urdf_lines
 from appell.errors import ModelError, ModelWarning
 from appell.files import check_target, write_text
 from appell.model.mechanism import Mechanism
 from appell.model.robot import ConstrainedRobot, Robot
 from appell.model.system import System
-from appell.model.visual import Visual
 
 
 def to_urdf(
@@ -72,7 +72,7 @@ def to_urdf(
         message = f"{tree.owner}: URDF cannot express these values, which readers other than appell ignore: {lost}."
         warnings.warn(message, ModelWarning, stacklevel=2)
     if like is None:
-        _warn_unwritten(tree, "URDF", lambda visual: visual.triangles is None and visual.shape != "ellipsoid")
+        _warn_unwritten(tree, "URDF", lambda shape: shape.triangles is None and shape.shape not in UNKNOWN_TO_URDF)
         return _deliver(urdf_lines(tree), path, overwrite)
     text = edited_urdf(read_text(Path(like)), tree)
     if text is None:
@@ -161,12 +161,17 @@ def to_toml(system: System, path: str | Path | None = None, *, overwrite: bool =
     return _deliver(toml_lines(_tree(system)), path, overwrite)
 
 
-def _warn_unwritten(tree: Robot, format: str, is_written: Callable[[Visual], bool]) -> None:
+def _warn_unwritten(tree: Robot, format: str, is_written: Callable[[Any], bool]) -> None:
     """Warn about shapes that a format, or its writer, does not support."""
-    lost = [visual for visual in tree.visuals if not is_written(visual)]
-    if lost:
-        kinds = " and ".join(sorted({"meshes" if visual.shape == "mesh" else f"{visual.shape}s" for visual in lost}))
-        message = f"{tree.owner}: {len(lost)} of {len(tree.visuals)} shapes are not written to {format}: {kinds}."
+    sentences = []
+    collisions: tuple[Any, ...] = tree.collisions if format != "MJCF" else ()
+    for what, shapes in (("shapes", tree.visuals), ("collision shapes", collisions)):
+        lost = [shape for shape in shapes if not is_written(shape)]
+        if lost:
+            kinds = " and ".join(sorted({"meshes" if shape.shape == "mesh" else f"{shape.shape}s" for shape in lost}))
+            sentences.append(f"{len(lost)} of {len(shapes)} {what} are not written to {format}: {kinds}.")
+    if sentences:
+        message = f"{tree.owner}: {' '.join(sentences)}"
         warnings.warn(message, ModelWarning, stacklevel=3)
 
 

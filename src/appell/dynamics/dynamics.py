@@ -27,10 +27,12 @@ from appell.compile.tape.trace import trace
 from appell.dynamics import constraints, frames, motion
 from appell.dynamics.contacts import ContactSet
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
+from appell.dynamics.distances import checked_pairs, distance_function, robot_of, sampled_pairs
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
 from appell.formulate.systems import EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
+from appell.model.collision import CollisionPairs
 from appell.model.contact import Sole, Touch
 from appell.model.frame import Frame
 from appell.model.robot import refuse_immobile, refuse_unconstrained
@@ -393,6 +395,106 @@ class Dynamics:
         """Return the rate of the results of a function of q and v (and a) along the motion."""
         rate = along_motion(function.tape, function.name, lambda prescribed: self.equations_with((), prescribed))
         return Function(rate, function.__doc__ or "", self.system.owner, self.tangents)
+
+    # ---- distances
+
+    def distance(
+        self, one: str, other: str, *, witnesses: bool = True, gradient: bool = True, smooth: float = 0.0
+    ) -> Function:
+        """Return the Function of q for the distance of two collision shapes or links.
+
+        Parameters
+        ----------
+        one, other : str
+            Names of shapes, or of links; the distance of a link is the smallest one of its shapes.
+        witnesses, gradient, smooth : as in `distances`
+
+        Returns
+        -------
+        Function
+            distance, point1 (3), point2 (3), normal (3) and J (nv), as in `distances`.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> ball = ap.Collision("lower", "sphere", (0.1,), name="ball")
+        >>> wall = ap.Collision(None, "plane", name="wall")
+        >>> dyn = ap.Dynamics(ap.load("planar-2r").with_collisions(ball, wall))
+        >>> dyn.distance("ball", "wall", witnesses=False, gradient=False)([0.3, -0.2]).item()
+        -0.1
+        """
+        name = f"distance_{one}_{other}"
+        return self._of_pairs(((one, other),), name, witnesses, gradient, smooth, single=True)
+
+    def distances(
+        self,
+        pairs: Iterable[tuple[str, str]] | None = None,
+        *,
+        witnesses: bool = True,
+        gradient: bool = True,
+        smooth: float = 0.0,
+    ) -> Function:
+        """Return the Function of q for the distances of pairs of collision shapes.
+
+        Spheres, capsules, boxes, half-spaces, and cylinders and arcs against spheres and half-spaces have closed forms.
+        In other pairs, cylinders, ellipsoids, arcs and the hulls of meshes are covered by capsules (`ap.cover`).
+        Normals and closest points jump where two shapes have several closest points; the distance is continuous.
+
+        Parameters
+        ----------
+        pairs : iterable of (str, str), optional
+            Names of shapes or links; by default those of `robot.collision_pairs`.
+        witnesses : bool
+            Whether to return closest points and normals.
+        gradient : bool
+            Whether to return the gradients.
+        smooth : float
+            Number p from 0 to 1. If it is positive, all shapes except half-spaces are covered by capsules, and the
+            distance is replaced by one with a continuous gradient, which is larger by at most
+            p √(h₁² + h₂² + (r₁ + r₂)²) for capsules of half lengths h and radii r.
+
+        Returns
+        -------
+        Function
+            distance (pairs), negative inside; point1, point2 (pairs, 3), the closest points on both shapes in the
+            world; normal (pairs, 3), from the second shape to the first; J (pairs, nv), the derivative of each
+            distance along v.
+
+        Raises
+        ------
+        ArgumentError
+            If a shape or link does not exist, or both shapes of a pair are fixed to each other.
+        DescriptionError
+            If a mesh cannot be read.
+        """
+        chosen = checked_pairs(robot_of(self), pairs)
+        return self._of_pairs(chosen, "distances", witnesses, gradient, smooth, single=False)
+
+    def collision_pairs(self, samples: int = 1000, seed: int = 0) -> CollisionPairs:
+        """Return the pairs of collision shapes that touch in some, but not in all, of random configurations.
+
+        Parameters
+        ----------
+        samples : int
+            Number of random configurations within the limits; 0 keeps all pairs of `robot.collision_pairs`.
+        seed : int
+            Seed of the configurations.
+
+        Returns
+        -------
+        CollisionPairs
+            `pairs`, and `ignored` with the reason of each pair that is left out.
+        """
+        return sampled_pairs(self, samples, seed)
+
+    def _of_pairs(self, pairs: tuple, name: str, *options: Any, single: bool) -> Function:
+        witnesses, gradient, smooth = options
+        key = ("distances", str(pairs), str(options), str(single))
+        if key not in self._named:
+            self._named[key] = distance_function(
+                self, pairs, name, witnesses=witnesses, gradient=gradient, smooth=smooth, single=single
+            )
+        return self._named[key]
 
     # ---- contacts
 

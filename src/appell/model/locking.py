@@ -1,7 +1,7 @@
 """Locking joints: a smaller robot in which some joints do not move.
 
 A link on a locked joint is rigidly connected to the nearest moving link inboard of it: its body is combined with the
-body of that link, its pose becomes a frame, and its visuals are moved. Bodies fixed to the world are dropped, because
+body of that link, its pose becomes a frame, and its shapes are moved. Bodies fixed to the world are dropped, because
 they never move. Since v = a = 0 at a locked joint, the forces at all other joints equal those of the full robot.
 """
 
@@ -54,6 +54,7 @@ def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> 
         home=_home(robot, positions),
         free=frozenset(name for name in free if name is not None),
         visuals=moved(robot.visuals, attachments.__getitem__),
+        collisions=moved(robot.collisions, attachments.__getitem__),
         missing=tuple(link.name for link in links if link.name in robot.missing and bodies[link.name] is None),
     )
 

@@ -27,6 +27,7 @@ from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators
 from appell.model.body import Body
+from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, uniquely_named
 from appell.model.constraint import Constraint, check_constraints
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis
@@ -117,6 +118,10 @@ class Robot(System):
         Whether to reject bodies that are physically impossible (otherwise: warn).
     visuals : tuple of Visual
         Shapes of the links for pictures.
+    collisions : tuple of Collision
+        Shapes of the links and the world for distances.
+    ignored_pairs : tuple of IgnoredPair
+        Links or shapes whose distance is not checked, with the reason.
     description, reference, source : str
         What the robot is, where its numbers come from, and the file it was read from.
 
@@ -151,14 +156,17 @@ class Robot(System):
     missing: tuple[str, ...] = ()
     physical: bool = True
     visuals: tuple[Visual, ...] = field(default=(), compare=False, metadata=NOT_HASHED)
+    collisions: tuple[Collision, ...] = field(default=(), compare=False, metadata=NOT_HASHED)
+    ignored_pairs: tuple[IgnoredPair, ...] = field(default=(), compare=False, metadata=NOT_HASHED)
     description: str = field(default="", compare=False)
     reference: str = field(default="", compare=False)
     source: str = field(default="", compare=False)
 
     def __post_init__(self):
         object.__setattr__(self, "gravity", as_vector(self.gravity, f"the gravity of robot '{self.name}'"))
-        for field_name in ("links", "frames", "visuals"):
+        for field_name in ("links", "frames", "visuals", "ignored_pairs"):
             object.__setattr__(self, field_name, tuple(getattr(self, field_name)))
+        object.__setattr__(self, "collisions", uniquely_named(self.collisions))
         if isinstance(self.home, (np.ndarray, list)):
             object.__setattr__(self, "home", tuple(map(plain, self.home)))
         validate(self)
@@ -297,6 +305,11 @@ class Robot(System):
                 with_inertia |= {link.name, link.parent}
         return tuple(name for name in self.missing if name not in with_inertia)
 
+    @property
+    def collision_pairs(self) -> CollisionPairs:
+        """Pairs of collision shapes to check, and those that are left out: neighbours, and `ignored_pairs`."""
+        return collision_pairs(self)
+
     # ---- configurations
 
     @property
@@ -343,6 +356,20 @@ class Robot(System):
         return matrix
 
     # ---- variations
+
+    def with_collisions(self, *shapes: Collision) -> Self:
+        """Return a copy with additional collision shapes on its links or in the world.
+
+        >>> import appell as ap
+        >>> floor = ap.Collision(None, "plane", name="floor")
+        >>> tip = ap.Collision("link6", "sphere", (0.05,), name="tip")
+        >>> ap.load("puma").with_collisions(floor, tip).collision_pairs.pairs
+        (('floor', 'tip'),)
+        """
+        for shape in shapes:
+            if shape.body is not None:
+                self.link(shape.body)
+        return replace(self, collisions=(*self.collisions, *shapes))
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
         """Return a smaller robot in which some joints are locked.
@@ -699,6 +726,10 @@ class ConstrainedRobot(System):
 
     def with_gravity(self, gravity: Iterable[float]) -> Self:
         return self._with_tree(self.tree.with_gravity(gravity))
+
+    def with_collisions(self, *shapes: Collision) -> Self:
+        """Return a copy with additional collision shapes on its links or in the world."""
+        return self._with_tree(self.tree.with_collisions(*shapes))
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         return self._with_tree(self.tree.with_bodies(bodies))

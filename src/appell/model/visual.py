@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-import numpy as np
-
+from appell.algebra.mesh import Color, Mesh
 from appell.algebra.rotation import Pose
 from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.model.frame import IDENTITY_POSE
@@ -22,14 +22,6 @@ SIZES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class VisualMesh:
-    """A triangle mesh in memory. Several visuals may share one."""
-
-    vertices: np.ndarray  # (vertices, 3), metres
-    faces: np.ndarray  # (triangles, 3), indices of vertices, counterclockwise seen from outside
-
-
 @dataclass(frozen=True)
 class Visual:
     """A shape fixed to a body, or to the world (`body=None`)."""
@@ -38,10 +30,10 @@ class Visual:
     shape: str  # one of SIZES
     size: tuple[float, ...]
     pose: Pose = IDENTITY_POSE  # of the shape in the axes of the body
-    color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, 0 to 1; None: unspecified
+    color: Color | None = None  # None: unspecified
     file: str = ""  # path of a mesh: the resolved path, or the path as written if the file is missing
     name: str = ""  # name in the description, or the link on which the shape was described
-    triangles: VisualMesh | None = None  # of a mesh without a file, as MuJoCo's compiler produces it
+    triangles: Mesh | None = None  # of a mesh without a file, as MuJoCo's compiler produces it
 
     def __post_init__(self):
         if self.shape not in SIZES:
@@ -63,17 +55,20 @@ class Visual:
 Attachment = tuple[str | None, Pose]  # a body (None: the world) and a pose in its axes
 
 
-def moved(visuals: Iterable[Visual], attachment: Callable[[str | None], Attachment]) -> tuple[Visual, ...]:
-    """Reattach visuals to other bodies.
+Shape = TypeVar("Shape", bound=Any)  # Visual or Collision
 
-    `attachment(body)` returns the body that carries the visuals of `body` from now on, and the pose of the axes of
+
+def moved(shapes: Iterable[Shape], attachment: Callable[[str | None], Attachment]) -> tuple[Shape, ...]:
+    """Reattach shapes to other bodies.
+
+    `attachment(body)` returns the body that carries the shapes of `body` from now on, and the pose of the axes of
     `body` on it.
     """
 
-    def reattached(visual: Visual) -> Visual:
-        body, pose = attachment(visual.body)
+    def reattached(shape: Shape) -> Shape:
+        body, pose = attachment(shape.body)
         if pose == IDENTITY_POSE:
-            return visual if body == visual.body else replace(visual, body=body)
-        return replace(visual, body=body, pose=pose @ visual.pose)
+            return shape if body == shape.body else replace(shape, body=body)
+        return replace(shape, body=body, pose=pose @ shape.pose)
 
-    return tuple(map(reattached, visuals))
+    return tuple(map(reattached, shapes))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.model.visual import Visual, VisualMesh
+from appell.algebra.mesh import Mesh
+from appell.model.visual import Visual
 from appell.show.scene.poses import rotations
 from appell.show.scene.scene import LAYERS, WORLD, Actor, ScenePart
 from appell.show.stage.appearance import Appearance
@@ -277,7 +278,7 @@ def test_a_mesh_file_is_scaled_and_stored_once(tmp_path):
 
 def test_meshes_in_memory_and_shapes_without_thickness_are_drawn():
     robot = ap.load("puma")
-    corner = VisualMesh(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
+    corner = Mesh(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
     visuals = [
         Visual("link1", "mesh", (1, 1, 1), triangles=corner),
         Visual("link2", "mesh", (1, 1, -2), triangles=corner),

@@ -22,7 +22,7 @@ from appell.describe.mjcf.documents import Documents
 from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.tree import ModelTree
-from appell.describe.mjcf.visuals import read_visuals
+from appell.describe.mjcf.visuals import read_collisions, read_visuals
 from appell.errors import DescriptionError, Hint
 from appell.model.robot import ConstrainedRobot, Robot
 
@@ -108,6 +108,7 @@ def _robot(
     tree = ModelTree(context, builder, motors_by_joint(context))
     constraints = list(equalities(context, tree, builder))
     read_visuals(context, tree, builder)
+    read_collisions(context, tree, builder)
     context.errors.raise_collected()
     robot = builder.build()
     warn_ignored([*context.notes, *warnings], lines.source)

@@ -38,7 +38,7 @@ from appell.describe.diagnostics import warn_ignored
 from appell.describe.toml.constraints import constrained
 from appell.describe.toml.mechanism import read_mechanism
 from appell.describe.toml.tables import KEYS, LIMITS, Tables, TomlTable
-from appell.describe.toml.visuals import read_visuals
+from appell.describe.toml.visuals import read_collisions, read_visuals
 from appell.describe.values import number, vector
 from appell.describe.visuals import MeshFiles
 from appell.errors import DescriptionError
@@ -103,6 +103,9 @@ def _read_robot(tables: Tables, files: MeshFiles, **options: Any) -> System:
             pose = tables.pose(frame, f"frame '{name}'")
             builder.frame(name, on=frame.get("on"), at=pose, where=tables.where(frame))
     notes = read_visuals(tables, builder, top, files)
+    read_collisions(tables, builder, top, files)
+    for pair in top.get("ignored_pairs", ()):
+        builder.ignore_pair(*pair)
     robot = errors.attempt(None, builder.build) if builder.parts or not errors.collected else None
     errors.raise_collected()
     assert robot is not None

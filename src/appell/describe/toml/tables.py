@@ -26,9 +26,10 @@ POSE_KEYS = ("xyz", "rpy", "rotation")
 BODY_KEYS = ("mass", "com", "inertia")
 LIMITS = ("lower", "upper")
 INFO_KEYS = ("name", "description", "reference", "gravity", "home", "free")
+SHAPE_KEYS = ("visual", "collision", "ignored_pairs")
 CONSTRAINT_KEYS = ("loop", "rolling", "skate", "gear", "actuated", "independent")
 KEYS = {
-    "robot": (*INFO_KEYS, "convention", "base", "tool", "root", "dh", "link", "frame", "visual", *CONSTRAINT_KEYS),
+    "robot": (*INFO_KEYS, "convention", "base", "tool", "root", "dh", "link", "frame", *SHAPE_KEYS, *CONSTRAINT_KEYS),
     "mechanism": ("mechanism", *INFO_KEYS, "options", "body", "actuator", "frame"),
     "root": ("name", *POSE_KEYS, *BODY_KEYS),
     "dh": ("name", "joint", "kind", "twist", "length", "offset", "angle", "actuator", *BODY_KEYS, *LIMITS),
@@ -41,12 +42,14 @@ KEYS = {
         "mimic",
         "actuator",
         "visual",
+        "collision",
         *POSE_KEYS,
         *BODY_KEYS,
         *LIMITS,
     ),
     "frame": ("name", "on", *POSE_KEYS),
     "visual": ("name", "on", "shape", "size", "file", "color", *POSE_KEYS),
+    "collision": ("name", "on", "link", "shape", "size", "file", *POSE_KEYS),
     "loop": ("type", "frames", "length", "name", "prescribed", *POSE_KEYS),
     "rolling": ("link", "radius", "axis", "ball", "on", "turning", "name", "prescribed"),
     "skate": ("link", "across", "on", "name", "prescribed"),
@@ -67,6 +70,7 @@ TABLE_STRINGS = {  # further keys of these tables that are strings
     "rolling": {"link", "axis"},
     "skate": {"link", "across"},
     "visual": {"shape", "file"},
+    "collision": {"link", "shape", "file"},
 }
 NAME_LIST_KEYS = {"free", "frames", "prescribed", "independent", "actuated"}
 WEIGHT_KEYS = {"actuated", "ratios"}  # tables of numbers by name
@@ -122,8 +126,14 @@ class Tables:
     def _entry(self, key: str, value: Any, kind: str, owner: str, key_path: KeyPath) -> Any:
         if key not in KEYS[kind]:
             raise self.error(unknown_name("key", key, KEYS[kind], owner), key_path)
-        if key == "visual":
-            return value  # its reader skips invalid shapes
+        if key in ("visual", "collision"):
+            return value  # read by `toml.visuals`
+        if key == "ignored_pairs":
+            texts = isinstance(value, list) and all(isinstance(pair, list) for pair in value)
+            if not texts or not all(len(p) in (2, 3) and all(isinstance(name, str) for name in p) for p in value):
+                expected = 'a list of pairs such as ["hand", "forearm"], with a reason as an optional third string'
+                raise self.error(f"{key} of {owner} is {shortened(value)}.", key_path, expected)
+            return value
         if key in STRING_KEYS or key in TABLE_STRINGS.get(kind, ()):
             if not isinstance(value, str):
                 raise self.error(f"{key} of {owner} is {shortened(value)}.", key_path, "a string")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
@@ -13,7 +14,6 @@ from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.robot import Joint, Link, Robot
-from appell.model.visual import Visual
 
 
 def toml_lines(robot: Robot, settings: Iterable[str] = ()) -> list[str]:
@@ -25,12 +25,14 @@ def toml_lines(robot: Robot, settings: Iterable[str] = ()) -> list[str]:
         lines.append(f"home = {list_text(robot.home)}")
     if robot.free:
         lines.append(f"free = [{', '.join(map(text, sorted(robot.free)))}]")
+    if robot.ignored_pairs:
+        lines += ["ignored_pairs = [", *(f"  [{', '.join(map(text, pair))}]," for pair in robot.ignored_pairs), "]"]
     lines += settings
     for link in robot.links:
-        lines += ["", *_link(link, missing=link.name in robot.missing), *_visuals(robot.visuals, link.name)]
+        lines += ["", *_link(link, missing=link.name in robot.missing), *_shapes(robot, link.name)]
     for frame in robot.frames:
         lines += ["", *frame_lines(frame)]
-    return [*lines, *_visuals(robot.visuals, None)]
+    return [*lines, *_shapes(robot, None)]
 
 
 def _link(link: Link, missing: bool) -> list[str]:
@@ -45,19 +47,23 @@ def _link(link: Link, missing: bool) -> list[str]:
     return lines if missing else lines + body_lines(link.body)
 
 
-def _visuals(visuals: tuple[Visual, ...], body: str | None) -> Iterator[str]:
+def _shapes(robot: Robot, body: str | None) -> Iterator[str]:
     """Yield the shapes of a link, or of the world; meshes without a file cannot be written."""
-    for visual in visuals:
+    shapes: list[tuple[str, Any]] = [("visual", shape) for shape in robot.visuals]
+    shapes += [("collision", shape) for shape in robot.collisions]
+    for kind, visual in shapes:
         if visual.body != body or visual.triangles is not None:
             continue
-        yield from ("", "[[visual]]" if body is None else "[[link.visual]]", f"shape = {text(visual.shape)}")
+        yield from ("", f"[[{kind}]]" if body is None else f"[[link.{kind}]]", f"shape = {text(visual.shape)}")
         if visual.name and visual.name != body:
             yield f"name = {text(visual.name)}"
+        if kind == "collision" and visual.link != (body or "world"):
+            yield f"link = {text(visual.link)}"
         if visual.file:
             yield f"file = {text(visual.file)}"
         yield f"size = {list_text(visual.size)}"
         yield from pose_lines(visual.pose)
-        if visual.color is not None:
+        if kind == "visual" and visual.color is not None:
             yield f"color = {list_text(visual.color)}"
 
 

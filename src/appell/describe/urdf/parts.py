@@ -18,11 +18,12 @@ from appell.describe.actuator_table import KEYS, actuator_from_table
 from appell.describe.build import Builder
 from appell.describe.diagnostics import ErrorCollector
 from appell.describe.values import shortened
-from appell.describe.visuals import MeshFiles, clipped, read_or_note, visual
+from appell.describe.visuals import MeshFiles, clipped, collision, read_or_note, visual
 from appell.describe.xml import Element
 from appell.errors import ModelWarning, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
+from appell.model.collision import Collision
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import KINDS, Motion, Planar, unit_axis
 from appell.model.limits import NO_LIMITS, Limits
@@ -289,7 +290,21 @@ def read_visuals(
             builder.visuals.append(shape)
 
 
-def _visual(tag: Element, link: str, colors: Colors, files: MeshFiles) -> Visual | None:
+def read_collisions(builder: Builder, links: Mapping[str, Element], files: MeshFiles, notes: list[str]) -> None:
+    """Add the <collision> shapes of all links to the builder; see `read_visuals` for the arguments."""
+    for name, tag in [(name, tag) for name, link in links.items() for tag in link.all("collision")]:
+        what = f"a <collision> of link '{name}' (line {tag.line})"
+        shape = read_or_note(notes, what, lambda tag=tag, name=name: _collision(tag, name, files))  # type: ignore[misc]
+        if shape is not None:
+            builder.collisions.append(shape)
+
+
+def _collision(tag: Element, link: str, files: MeshFiles) -> Collision:
+    shape = _visual(tag, link, {}, files)
+    return collision(link, shape.shape, shape.size, shape.pose, shape.file, shape.name, tag.where)
+
+
+def _visual(tag: Element, link: str, colors: Colors, files: MeshFiles) -> Visual:
     owner = f"link '{link}'"
     geometry = tag.need("geometry", owner)
     if not geometry.children:

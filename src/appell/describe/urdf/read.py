@@ -4,8 +4,8 @@
 - Fixed joints are lumped, and every link remains available as a frame; mimic joints have no coordinate.
 - A moving link without an <inertial> is listed as missing: kinematics works, and so does dynamics if a link outboard of
   it has inertia.
-- Shapes are read for visualisation (`describe.urdf.parts`). Other tags that do not affect motion are ignored; an
-  optional tag without its value counts as missing. Everything else that is wrong is an error with its line.
+- Shapes are read for pictures and distances (`describe.urdf.parts`). Other tags that do not affect motion are ignored;
+  an optional tag without its value counts as missing. Everything else that is wrong is an error with its line.
 - Leftover xacro tags are ignored with a warning if the rest describes a robot (`describe.urdf.xacro`), and so are
   mistakes that other readers tolerate (`describe.urdf.ignored`).
 
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from appell.describe.build import Builder
 from appell.describe.diagnostics import ErrorCollector, warn_ignored
 from appell.describe.urdf.ignored import remove_ignored
-from appell.describe.urdf.parts import Gearing, body_options, read_gearings, read_joint, read_visuals
+from appell.describe.urdf.parts import Gearing, body_options, read_collisions, read_gearings, read_joint, read_visuals
 from appell.describe.urdf.xacro import check_expanded, unexpanded_tags
 from appell.describe.visuals import MeshFiles
 from appell.describe.xml import Element, parse
@@ -97,6 +97,7 @@ def _read(
         parent, gearing = edge.parent or root, gearings.get(name, {})
         read_joint(builder, name, edge.joint, links[edge.child], parent, gearing, errors)
     read_visuals(builder, document, links, files, notes)
+    read_collisions(builder, links, files, notes)
     moves = any(part.motion is not None for part in builder.parts)
     return errors.attempt(None, builder.build) if moves or not errors.collected else None
 

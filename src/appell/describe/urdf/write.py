@@ -7,6 +7,7 @@ root is added, because URDF requires one, and marked as hidden.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from appell.algebra.rotation import Pose
@@ -23,6 +24,8 @@ from appell.model.visual import SIZES
 
 UNLIMITED = 1e9  # written for unknown limits where URDF requires a number
 
+UNKNOWN_TO_URDF = ("ellipsoid", "plane", "arc")  # shapes
+
 
 def urdf_lines(robot: Robot) -> list[str]:
     """Return the lines of the document."""
@@ -34,7 +37,7 @@ def urdf_lines(robot: Robot) -> list[str]:
 
     lines = ['<?xml version="1.0" encoding="utf-8"?>', _tag("robot", name=robot.name)]
     lines += _settings(robot, hidden_root=not has_root)
-    lines += _link_element(root, list(_visuals(robot, None)))
+    lines += _link_element(root, list(_shapes(robot, None)))
     for link in robot.links:
         lines += _link(robot, link)
         lines += _joint(link.joint, link.parent or root, link.name)
@@ -63,7 +66,7 @@ def _settings(robot: Robot, hidden_root: bool) -> list[str]:
 def _link(robot: Robot, link: Link) -> list[str]:
     massless = [] if link.name in robot.missing else ['    <appell massless="true"/>']
     inside = massless if link.body is None else _inertial(link.body)
-    return _link_element(link.name, [*inside, *_visuals(robot, link.name)])
+    return _link_element(link.name, [*inside, *_shapes(robot, link.name)])
 
 
 def _link_element(name: str, inside: list[str]) -> list[str]:
@@ -72,13 +75,15 @@ def _link_element(name: str, inside: list[str]) -> list[str]:
     return ["  " + _tag("link", name=name), *inside, "  </link>"]
 
 
-def _visuals(robot: Robot, body: str | None) -> Iterator[str]:
-    """Yield the shapes of a link, except ellipsoids and meshes without a file, which URDF cannot express."""
-    for visual in robot.visuals:
-        if visual.body != body or visual.triangles is not None or visual.shape == "ellipsoid":
+def _shapes(robot: Robot, body: str | None) -> Iterator[str]:
+    """Yield the shapes of a link, except meshes without a file and shapes that URDF cannot express."""
+    shapes: list[tuple[str, Any]] = [("visual", shape) for shape in robot.visuals]
+    shapes += [("collision", shape) for shape in robot.collisions]
+    for tag, visual in shapes:
+        if visual.body != body or visual.triangles is not None or visual.shape in UNKNOWN_TO_URDF:
             continue
         name = {"name": visual.name} if visual.name and visual.name != body else {}
-        yield from ("    " + _tag("visual", **name), "      " + _origin(visual.pose), "      <geometry>")
+        yield from ("    " + _tag(tag, **name), "      " + _origin(visual.pose), "      <geometry>")
         if visual.shape == "mesh":
             file = f"file://{visual.file}" if visual.file.startswith("/") else visual.file
             yield "        " + _tag("mesh", "/", filename=file, scale=_numbers(visual.size))
@@ -88,10 +93,10 @@ def _visuals(robot: Robot, body: str | None) -> Iterator[str]:
             sizes = zip(SIZES[visual.shape], visual.size, strict=True)
             yield "        " + _tag(visual.shape, "/", **{key: repr(float(x)) for key, x in sizes})
         yield "      </geometry>"
-        if visual.color is not None:
+        if tag == "visual" and visual.color is not None:
             color = _numbers(visual.color)
             yield "      " + _tag("material", name=color) + _tag("color", "/", rgba=color) + "</material>"
-        yield "    </visual>"
+        yield f"    </{tag}>"
 
 
 def _inertial(body: Body) -> list[str]:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from appell.describe.meshes.mesh_file import read_mesh
 from appell.errors import AppellError
-from appell.show.meshes.mesh_file import read_mesh
 from appell.show.meshes.simplify import BUDGET, simplified, triangle_shares
 from appell.show.scene.scene import Color, Mesh
 

@@ -12,22 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from appell.algebra.mesh import Color as Color
+from appell.algebra.mesh import Mesh as Mesh
+
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 WORLD = -1  # body index of parts that are fixed to the world
 
 LAYERS = ("links", "walls", "loops", "frames", "centers", "inertia")  # groups of parts that can be shown or hidden
 DEFAULT_LAYERS = ("links", "walls", "loops")  # layers that are visible initially
-
-Color = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """A triangle mesh; the corners of a triangle are counter-clockwise seen from outside."""
-
-    vertices: np.ndarray  # (vertices, 3)
-    faces: np.ndarray  # (triangles, 3)
-    smooth: bool = False  # shade smoothly across edges, as for a sphere
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from appell.model.joints import OneAxis, Prismatic, Revolute
 from appell.model.mechanism import Polyline
 from appell.model.robot import Link, Robot
 from appell.model.system import System
-from appell.model.visual import Visual, VisualMesh
+from appell.model.visual import Visual
 from appell.show.meshes.mesh_cache import MeshSource, read_simplified
 from appell.show.scene import solids
 from appell.show.scene.poses import pose_along, poses
@@ -426,7 +426,7 @@ def _meshes(visuals: tuple[Visual, ...]) -> tuple[dict[int, ColoredMeshes], list
     return dict(zip(wanted, meshes, strict=True)), flaws
 
 
-def _scaled(triangles: VisualMesh, size: tuple[float, ...]) -> Mesh:
+def _scaled(triangles: Mesh, size: tuple[float, ...]) -> Mesh:
     """Return a scaled mesh; a scale that mirrors also reverses the triangles, so that the outside stays outside."""
     faces = triangles.faces[:, ::-1] if np.prod(size) < 0.0 else triangles.faces
     return Mesh(triangles.vertices * np.array(size, float), faces)

@@ -17,8 +17,8 @@ Without friction this is the impact for every law. With friction the laws differ
                   one point: friction opposes the slip at every instant of the impact: `impact_path`
                   several points, solved together: compression to v⁺ₙ = 0, then restitution: `restituted_impulses`
 
-No law adds energy: where one would (Kane's paradox), the restitution is reduced, and `Collision.restitution` is what
-was applied.
+No law adds energy: where one would (Kane's paradox), the restitution is reduced, and `ImpactSolution.restitution` is
+what was applied.
 
 For a point that slides with large friction there may be no contact force that keeps it out of its wall, because
 friction drives it further in (Painlevé 1895). It then catches: an impulse at zero normal speed stops it, if the impulse
@@ -66,7 +66,7 @@ class ImpactPoints:
 
 
 @dataclass(frozen=True)
-class Collision:
+class ImpactSolution:
     """Velocity after an impact, and for each of K points its impulses in N s and its restitution.
 
     `restitution` is the coefficient that the law applied when the point was last hit: that of the contact, or less if
@@ -89,7 +89,7 @@ class StageImpulses(NamedTuple):
     residual: float
 
 
-def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints, law: str = "energetic") -> Collision:
+def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints, law: str = "energetic") -> ImpactSolution:
     """Return the impact of points at velocity v by a law, stage by stage until no point approaches."""
     check_impact_law(law)
     K = len(points.J)
@@ -109,7 +109,7 @@ def collide(M: np.ndarray, v: np.ndarray, points: ImpactPoints, law: str = "ener
         applied[approaching] = part * bounce[approaching[hit]]
         together |= law != "newton" and int(hit.sum()) > 1 and bool(points.friction[hit].any())
         v = v + np.einsum("ki,kin->n", f, points.response[hit])
-    return Collision(v, impulses, applied, worst, together)
+    return ImpactSolution(v, impulses, applied, worst, together)
 
 
 def impact_equations(M, normal, restitution: float) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +135,7 @@ def impact_equations(M, normal, restitution: float) -> tuple[np.ndarray, np.ndar
     return left, np.vstack([M, -restitution * N])
 
 
-def catch(v: np.ndarray, points: ImpactPoints) -> Collision | None:
+def catch(v: np.ndarray, points: ImpactPoints) -> ImpactSolution | None:
     """Return the impact without collision (2) of all points with friction; None if it violates a friction cone."""
     rough = points.friction > 0.0
     J = points.J[rough].reshape(-1, len(v))
@@ -146,7 +146,7 @@ def catch(v: np.ndarray, points: ImpactPoints) -> Collision | None:
     after = v + response @ impulses[rough].ravel()
     if not rough.any() or not within[rough].all() or (points.normal @ after < -ZERO_SPEED).any():
         return None
-    return Collision(after, impulses, np.zeros(len(rough)))
+    return ImpactSolution(after, impulses, np.zeros(len(rough)))
 
 
 def _stage(M, v, points: ImpactPoints, hit: np.ndarray, bounce: np.ndarray, law: str) -> StageImpulses:

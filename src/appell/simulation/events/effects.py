@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.motion.event import Event
 from appell.simulation.contact.blocks import MAX_RESIDUAL
-from appell.simulation.contact.impact import Collision, ImpactPoints, catch, collide
+from appell.simulation.contact.impact import ImpactPoints, ImpactSolution, catch, collide
 from appell.simulation.events.detection import DetectedEvent
 from appell.simulation.events.phase import Phase
 from appell.simulation.status import Status, Stop
@@ -82,7 +82,9 @@ def _check_movable(phase: Phase, t: float, closed: np.ndarray, points: ImpactPoi
         raise Stop(Status.SINGULAR, detail, final=True)
 
 
-def _impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision: Collision, law: str = "") -> Impact:
+def _impact(
+    phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision: ImpactSolution, law: str = ""
+) -> Impact:
     """Return the state after a collision, and its event."""
     geometry, nq = phase.geometry.at(y), phase.flow.nq
     contacts, motion, after = geometry.contacts, geometry.motion, np.concatenate([y[:nq], collision.v])
@@ -108,7 +110,7 @@ def _impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, collision
     return Impact(after, event)
 
 
-def _impact_note(collision: Collision, hit: np.ndarray, asked: np.ndarray, law: str) -> str:
+def _impact_note(collision: ImpactSolution, hit: np.ndarray, asked: np.ndarray, law: str) -> str:
     """Return what differs from the impact of a single point by a law with the restitution of its contact."""
     applied = collision.restitution[hit]
     reduced = [f"{a:g} to {b:.4g}" for a, b in zip(asked, applied, strict=True) if 0.0 < b < a * (1.0 - 1e-9)]

@@ -17,8 +17,8 @@ from xml.parsers import expat
 
 import numpy as np
 
+from appell.algebra.mesh import Color
 from appell.errors import DescriptionError
-from appell.show.scene.scene import Color
 
 MAX_DEPTH = 100  # of nested tags, and of nested nodes
 MAX_NODES = 10_000  # of a scene, counting repeated instances

@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.mesh import Color, Mesh
+from appell.describe.meshes import collada
 from appell.errors import AppellError, DescriptionError, check_number, needed_package
-from appell.show.meshes import collada
-from appell.show.scene.scene import Color, Mesh
 
 STL_HEAD = 84
 STL_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])

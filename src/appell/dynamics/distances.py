@@ -1,0 +1,195 @@
+"""Distances of the collision shapes of a robot as Functions of q.
+
+Spheres, capsules, boxes, half-spaces, cylinders and arcs have closed forms in the pairs of
+`formulate.distance.closest`. In other pairs, capsules around meshes, cylinders, ellipsoids and arcs replace them
+(`describe.covers`), so that the distance is never too large; `cover(shape)[k].excess` states the additional volume.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.compile.cache.content_hash import content_hash
+from appell.compile.cache.object_cache import fetch
+from appell.compile.function import Function
+from appell.describe import covers
+from appell.errors import ArgumentError, ModelWarning, check_number, value_text
+from appell.formulate.distance.closest import Solid, has_closed_form
+from appell.formulate.distance.distances import Side, SolidPair, distances
+from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, shapes_named
+
+if TYPE_CHECKING:
+    from appell.dynamics.dynamics import Dynamics
+
+MANY_PAIRS = 1000  # from which on the time to compile is worth a warning
+COMPILE_TIME_PER_PAIR_S = 0.01
+Pair = tuple[str, str]
+
+
+def distance_function(
+    dyn: Dynamics,
+    pairs: Sequence[Pair],
+    name: str,
+    *,
+    witnesses: bool,
+    gradient: bool,
+    smooth: float,
+    single: bool = False,
+) -> Function:
+    """Return the Function of q for some pairs of shapes or links; see `Dynamics.distances`.
+
+    Parameters
+    ----------
+    dyn : functions of the robot
+    pairs : pairs of names
+    name : name of the Function
+    witnesses, gradient, smooth : as in `Dynamics.distances`
+    single : whether the results are those of one pair, without the axis of pairs
+    """
+    check_number("smooth", smooth)
+    if not 0.0 <= smooth <= 1.0:
+        raise ArgumentError(
+            f"smooth is {smooth!r}.", expected="0 for exact distances, or a number up to 1, such as 0.05"
+        )
+    sides = solid_pairs(robot_of(dyn), pairs, smooth)
+    if len(sides) > MANY_PAIRS:
+        warnings.warn(
+            f"{len(sides)} pairs of collision shapes compile in about {COMPILE_TIME_PER_PAIR_S * len(sides):.0f} s, "
+            "because each pair has its own code. Leave out pairs that never touch: "
+            "dyn.distances(dyn.collision_pairs(samples=1000).pairs).",
+            ModelWarning,
+            stacklevel=4,
+        )
+
+    def formula(equations: Any, q: Any) -> dict[str, Any]:
+        closest, rows = distances(equations.bodies.tree, sides, q, smooth=smooth, gradients=gradient)
+        results: dict[str, Any] = {"distance": [each.distance for each in closest]}
+        if witnesses:
+            for key in ("point1", "point2", "normal"):
+                results[key] = [list(getattr(each, key)) for each in closest]
+        if gradient:
+            results["J"] = equations.map.pull_back(q, rows)
+        return {key: values[0] for key, values in results.items()} if single else results
+
+    doc = "Signed distances of collision shapes (m), closest points and normals in the world, and gradients."
+    subject = content_hash(dyn.system, dyn.choice, name, sides, smooth, witnesses, gradient, single)
+    return dyn.function(name, formula, doc, inertial=False, subject=subject)
+
+
+def robot_of(dyn: Dynamics) -> Any:
+    """Return the tree of a system, or raise an error if it has none."""
+    if dyn.system.tree is None:
+        raise ArgumentError(
+            f"{dyn.system.owner} is a mechanism in closed form and has no collision shapes.",
+            expected="a robot: a tree of links, with or without loops",
+        )
+    return dyn.system.tree
+
+
+def checked_pairs(robot: Any, pairs: Iterable[Any] | None) -> tuple[Pair, ...]:
+    """Return pairs of names; by default those of `robot.collision_pairs`."""
+    if not robot.collisions:
+        shapes_named(robot, "")  # raises
+    chosen = collision_pairs(robot).pairs if pairs is None else tuple(pairs)
+    for pair in chosen:
+        names = tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else ()
+        if len(names) != 2 or not all(isinstance(name, str) for name in names):
+            raise ArgumentError(
+                f"a pair of collision shapes is {value_text(pair)}.", expected='two names, such as ("hand", "table")'
+            )
+    if not chosen:
+        raise ArgumentError(
+            f"{robot.owner} has no pair of collision shapes to check: its {len(robot.collisions)} shapes are fixed to "
+            "each other, neighbours, or ignored.",
+            expected='pairs by name, such as pairs=[("hand", "table")]',
+        )
+    return tuple((str(one), str(other)) for one, other in chosen)
+
+
+def solid_pairs(robot: Any, pairs: Iterable[Pair], smooth: float) -> tuple[SolidPair, ...]:
+    """Return the solids of both sides of each pair."""
+    return tuple(_sides(shapes_named(robot, one), shapes_named(robot, other), smooth) for one, other in pairs)
+
+
+def _sides(ones: Sequence[Collision], others: Sequence[Collision], smooth: float) -> SolidPair:
+    if ones[0].body == others[0].body:
+        raise ArgumentError(
+            f"collision shapes '{ones[0].name}' and '{others[0].name}' are fixed to each other"
+            f"{f' on link {ones[0].body!r}' if ones[0].body else ' in the world'}.",
+            expected="shapes on different bodies",
+        )
+    kinds = [[shape.shape for shape in side] for side in (ones, others)]
+    if "plane" in kinds[0] and "plane" in kinds[1]:
+        raise ArgumentError(f"'{ones[0].name}' and '{others[0].name}' are half-spaces, which have no distance.")
+    cores = [[CORES.get(kind, "") for kind in side] for side in kinds]
+    exact = not smooth and all(has_closed_form(one, other) for one in cores[0] for other in cores[1])
+    return _side(ones, exact, smooth), _side(others, exact, smooth)
+
+
+def _side(shapes: Sequence[Collision], exact: bool, smooth: float) -> Side:
+    covered = () if exact else (*covers.COVERED, "box") if smooth else covers.COVERED
+    simple = [each for shape in shapes for each in (cached_cover(shape) if shape.shape in covered else (shape,))]
+    return Side(shapes[0].body, tuple(map(solid, simple)))
+
+
+CORES = {"sphere": "point", "capsule": "segment", "box": "box", "cylinder": "cylinder", "plane": "plane", "arc": "arc"}
+
+
+def solid(shape: Collision) -> Solid:
+    """Return the core and the radius of a shape, on its body."""
+    core, size = CORES[shape.shape], tuple(float(x) for x in shape.size)
+    if core == "point":
+        return Solid(core, (0.0,), size[0], shape.pose)
+    if core == "segment":
+        return Solid(core, (0.5 * size[1],), size[0], shape.pose)
+    if core == "arc":
+        return Solid(core, (size[0], 0.5 * size[1]), size[2], shape.pose)
+    halves = {"box": tuple(0.5 * x for x in size), "cylinder": (size[0], 0.5 * size[-1]) if size else ()}
+    return Solid(core, halves.get(core, ()), 0.0, shape.pose)
+
+
+def cached_cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
+    """Return `describe.covers.cover(shape, parts)`, with the capsules of meshes stored on disk."""
+    if shape.shape != "mesh":
+        return covers.cover(shape, parts)
+    if shape.triangles is not None:
+        content: list[object] = [hashlib.sha256(np.ascontiguousarray(shape.triangles.vertices).tobytes()).hexdigest()]
+    else:
+        state = os.stat(shape.file) if os.path.isfile(shape.file) else None
+        content = [os.path.abspath(shape.file), state and [state.st_mtime_ns, state.st_size]]
+    key = content_hash(covers.FORMAT, content, shape.size, shape.pose, parts) or ""
+    try:
+        return covers.unpacked(fetch(key, lambda: covers.packed(covers.cover(shape, parts))), shape)
+    except (ValueError, EOFError):  # the stored data are invalid
+        return covers.cover(shape, parts)
+
+
+def sampled_pairs(dyn: Dynamics, samples: int, seed: int) -> CollisionPairs:
+    """Return the pairs of a robot without those that touch in all, or in none, of some random configurations."""
+    robot = robot_of(dyn)
+    if not robot.collisions:
+        shapes_named(robot, "")  # raises
+    pairs, ignored = collision_pairs(robot)
+    if not pairs or samples <= 0:
+        return CollisionPairs(pairs, ignored)
+    rng = np.random.default_rng(seed)
+    q = np.array([dyn.system.start, *(dyn.system.random_configuration(rng) for _ in range(samples))])
+    function = dyn.distances(pairs, witnesses=False, gradient=False)
+    values = np.asarray(function(q)).reshape(len(q), len(pairs))
+    kept, more = [], list(ignored)
+    for pair, low, high in zip(pairs, values.min(axis=0), values.max(axis=0), strict=True):
+        if high <= 0.0:
+            more.append(IgnoredPair(*pair, f"touch in all of {len(q)} configurations, by at least {-high:.3g} m"))
+        elif low > 0.0:
+            more.append(
+                IgnoredPair(*pair, f"never touch in {len(q)} configurations; the smallest distance is {low:.3g} m")
+            )
+        else:
+            kept.append(pair)
+    return CollisionPairs(tuple(kept), tuple(more))

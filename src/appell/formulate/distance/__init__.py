@@ -1,0 +1,1 @@
+"""Signed distances of shapes on the links of a tree."""

@@ -1,0 +1,226 @@
+"""Collisions of a robot during a motion: the rows, times and pairs of shapes that touch.
+
+All rows are checked by closed-form distances, in which capsules cover meshes and other shapes without a closed form.
+Where a pair with such a shape is nearer than the margin, coal compares the shapes themselves, if it is installed:
+meshes by their triangles. Without coal, or with `exact=False`, the result is conservative, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from appell.describe.covers import COVERED, mesh_of
+from appell.dynamics.distances import checked_pairs, robot_of, solid_pairs
+from appell.dynamics.dynamics import Dynamics
+from appell.errors import ArgumentError, check_number, needed_package, unknown_name
+from appell.model.collision import Collision, shapes_named
+from appell.model.frame import Frame
+from appell.model.system import System
+from appell.motion.path import Path
+from appell.motion.record import Record
+
+PATH_SAMPLES = 2001
+MAX_LISTED = 10
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class CollisionInterval:
+    """Consecutive rows in which two shapes touch."""
+
+    pair: Pair
+    first: int  # row
+    last: int  # row
+    start: float  # time, s
+    end: float  # time, s
+
+
+@dataclass(frozen=True, eq=False)
+class Collisions:
+    """Collisions of a motion."""
+
+    t: np.ndarray  # times of all rows, s
+    pairs: tuple[Pair, ...]  # that were checked
+    touching: np.ndarray  # (rows, pairs), bool
+    distance: np.ndarray  # (rows, pairs), m, of the shapes or of the capsules around them
+    covered: tuple[Pair, ...]  # pairs whose shapes were replaced by capsules around them: conservative
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Rows in which any pair touches."""
+        return np.flatnonzero(self.touching.any(axis=1))
+
+    @property
+    def times(self) -> np.ndarray:
+        """Times of `rows`, s."""
+        return self.t[self.rows]
+
+    @property
+    def intervals(self) -> tuple[CollisionInterval, ...]:
+        """Intervals of consecutive rows per pair, ordered by start."""
+        intervals = []
+        for pair, touching in zip(self.pairs, self.touching.T, strict=True):
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], touching, [False]]).astype(int)))
+            for first, last in zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True):
+                intervals.append(CollisionInterval(pair, first, last, float(self.t[first]), float(self.t[last])))
+        return tuple(sorted(intervals, key=lambda interval: (interval.first, interval.pair)))
+
+    def __str__(self) -> str:
+        if not len(self.rows):
+            return f"no collisions in {len(self.t)} rows of {len(self.pairs)} pairs"
+        lines = [f"collisions in {len(self.rows)} of {len(self.t)} rows:"]
+        for k, interval in enumerate(self.intervals):
+            if k == MAX_LISTED:
+                lines.append(f"  and {len(self.intervals) - MAX_LISTED} more intervals")
+                break
+            one, other = interval.pair
+            lines.append(f"  {one} and {other} from {interval.start:.6g} s to {interval.end:.6g} s")
+        if self.covered:
+            lines.append(f"  {len(self.covered)} pairs were checked with capsules around their shapes: conservative")
+        return "\n".join(lines)
+
+
+def collisions(
+    robot: System | Dynamics,
+    motion: Record | Path | Any,
+    *,
+    pairs: Iterable[Pair] | None = None,
+    margin: float = 0.0,
+    exact: bool | None = None,
+) -> Collisions:
+    """Find the rows of a motion in which collision shapes touch, or are nearer than a margin.
+
+    Parameters
+    ----------
+    robot : System or Dynamics
+        Robot with collision shapes.
+    motion : Record, Path or array_like (rows, nq)
+        Motion. A path is sampled at 2,001 times; the rows of an array are numbered instead of timed.
+    pairs : iterable of (str, str), optional
+        Names of shapes or links; by default those of `robot.collision_pairs`.
+    margin : float
+        Distance in m below which shapes count as touching.
+    exact : bool, optional
+        Whether coal compares meshes and other shapes without a closed form; otherwise the capsules around them are
+        compared, which is conservative. By default coal is used if it is installed.
+
+    Returns
+    -------
+    Collisions
+        `rows`, `times`, and `intervals` with the pair of each collision.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has no collision shapes, a pair does not exist, or the motion does not contain its coordinates.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ball = ap.Collision("lower", "sphere", (0.1,), name="ball")
+    >>> post = ap.Collision(None, "sphere", (0.3,), name="post", pose=[1.0, 0.5, 0.0])
+    >>> robot = ap.load("planar-2r").with_collisions(ball, post)
+    >>> len(ap.collisions(robot, [[0.0, 0.0], [0.5, 0.0], [1.2, 0.0]]).rows)
+    1
+    """
+    dyn = robot if isinstance(robot, Dynamics) else Dynamics(robot)
+    check_number("margin", margin)
+    tree = robot_of(dyn)
+    chosen = checked_pairs(tree, pairs)
+    t, q = _rows(dyn.system, motion)
+    distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False)(q)).reshape(len(q), len(chosen))
+    touching = ~(distance > margin)
+    solids = solid_pairs(tree, chosen, 0.0)
+    covered = [
+        k
+        for k, (pair, sides) in enumerate(zip(chosen, solids, strict=True))
+        if any(_is_covered(shapes_named(tree, name), side.solids) for name, side in zip(pair, sides, strict=True))
+    ]
+    comparable = [
+        k for k in covered if not any(s.shape == "arc" for name in chosen[k] for s in shapes_named(tree, name))
+    ]
+    if exact or (exact is None and find_spec("coal") is not None):
+        _compare(dyn, tree, q, [k for k in comparable if touching[:, k].any()], chosen, touching, margin)
+        covered = [k for k in covered if k not in comparable]
+    return Collisions(t, chosen, touching, distance, tuple(chosen[k] for k in covered))
+
+
+def _is_covered(shapes: list[Collision], solids: tuple) -> bool:
+    """Return whether solids are the covers of shapes: a shape that can be covered has its own core otherwise."""
+    coverable = [shape for shape in shapes if shape.shape in COVERED]
+    return bool(coverable) and all(solid.core in ("point", "segment", "box", "plane") for solid in solids)
+
+
+def _rows(system: System, motion: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and coordinates (rows, nq) of a motion."""
+    if isinstance(motion, Path):
+        motion = motion.record(PATH_SAMPLES)
+    if not isinstance(motion, Record):
+        q = np.atleast_2d(system.sized("q", motion, system.nq))
+        return np.arange(len(q), dtype=float), q
+    names = motion.names("q")
+    if missing := [name for name in system.coordinate_names if name not in names]:
+        raise ArgumentError(unknown_name("coordinate", missing[0], names, "The motion"))
+    return motion.t, motion["q"][:, [names.index(name) for name in system.coordinate_names]]
+
+
+def _compare(
+    dyn: Dynamics, tree: Any, q: np.ndarray, numbers: list[int], pairs: tuple[Pair, ...], touching: Any, margin: float
+) -> None:
+    """Replace the entries of `touching` of some pairs by the result of coal."""
+    if not numbers:
+        return
+    coal = needed_package("coal", "an exact comparison of meshes", "coal")
+    sides = {k: [shapes_named(tree, name) for name in pairs[k]] for k in numbers}
+    shapes = {shape.name: shape for both in sides.values() for side in both for shape in side}
+
+    def formula(equations: Any, q: Any) -> dict[str, Any]:
+        return {
+            "poses": [equations.pose(Frame(shape.name, shape.body, shape.pose), q).matrix for shape in shapes.values()]
+        }
+
+    rows = np.flatnonzero(touching[:, numbers].any(axis=1))
+    poses = dict(
+        zip(shapes, np.moveaxis(dyn.function("shape_poses", formula, inertial=False)(q[rows]), 1, 0), strict=True)
+    )
+    geometry = {name: _geometry(coal, shape) for name, shape in shapes.items()}
+    request = coal.CollisionRequest()
+    request.security_margin = margin
+    for k in numbers:
+        for index, row in enumerate(rows):
+            if touching[row, k]:
+                touching[row, k] = any(
+                    coal.collide(
+                        *(geometry[one.name], _transform(coal, poses[one.name][index])),
+                        *(geometry[other.name], _transform(coal, poses[other.name][index])),
+                        request,
+                        coal.CollisionResult(),
+                    )
+                    for one in sides[k][0]
+                    for other in sides[k][1]
+                )
+
+
+def _transform(coal: Any, pose: np.ndarray) -> Any:
+    return coal.Transform3s(np.ascontiguousarray(pose[:3, :3]), np.ascontiguousarray(pose[:3, 3]))
+
+
+def _geometry(coal: Any, shape: Collision) -> Any:
+    """Return a shape as a geometry of coal."""
+    if shape.shape == "plane":
+        return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    if shape.shape != "mesh":
+        return getattr(coal, shape.shape.capitalize())(*map(float, shape.size))
+    mesh, model = mesh_of(shape), coal.BVHModelOBBRSS()
+    model.beginModel(len(mesh.faces), len(mesh.vertices))
+    vertices, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    vertices.extend(list(mesh.vertices))
+    triangles.extend([coal.Triangle(*map(int, face)) for face in mesh.faces])
+    model.addSubModel(vertices, triangles)
+    model.endModel()
+    return model
