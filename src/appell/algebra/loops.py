@@ -8,6 +8,11 @@ tables and one row of a list of numbers, and its results are written to rows of 
 An algorithm written this way runs in two modes. `Unrolled` runs every iteration while the function is traced: the code
 is specific to the robot, and its structural zeros fold away. The compiler's loops trace the body once and iterate at
 run time: the length of the code does not depend on the number of links.
+
+A row can be a matrix, stored row by row. A loop over its columns (`Columns`) runs the body once per column: products,
+triangular solves and rank-one updates are written in this way.
+
+    A (rows), column of B   ->   body   ->   column of A B
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from appell.algebra.scalar import Scalar, Vector
+from appell.errors import TraceError
 
 LoopBody = Callable[..., Sequence[Vector]]  # (row of each table that is read, then of the numbers) -> rows to write
 Table = Any  # what `Loops.table` and `Loops.given` return: opaque to algorithms
@@ -27,6 +33,25 @@ class Rows(NamedTuple):
 
     table: Table
     rows: Sequence[int | None]
+
+
+class Columns(NamedTuple):
+    """Rows that are matrices of `count` columns, stored row by row; the body runs once per column.
+
+    The columns of an iteration are independent: none reads or writes what another one writes.
+    """
+
+    table: Table
+    rows: Sequence[int | None]
+    count: int
+
+
+def column_count(operands: Sequence[Rows | Columns]) -> int:
+    """Return the number of columns of a loop, 1 if it has only rows; raise an error if its tables do not agree."""
+    counts = {each.count for each in operands if isinstance(each, Columns)}
+    if len(counts) > 1 or min(counts, default=1) < 1:
+        raise TraceError(f"a loop has tables of {sorted(counts)} columns.", expected="one positive number of columns")
+    return counts.pop() if counts else 1
 
 
 class Loops(ABC):
@@ -49,11 +74,15 @@ class Loops(ABC):
         self,
         bodies: Sequence[LoopBody],
         kinds: Sequence[int],
-        reads: Sequence[Rows],
-        writes: Sequence[Rows],
+        reads: Sequence[Rows | Columns],
+        writes: Sequence[Rows | Columns],
         numbers: Sequence[Sequence[float]] = (),
+        when: tuple[Table, int] | None = None,
     ) -> None:
         """Run a loop: iteration k calls `bodies[kinds[k]]` on the k-th rows of `reads`, `writes` and `numbers`.
+
+        With `Columns`, an iteration calls the body once per column: the body receives and returns that column of each
+        matrix, and the complete `Rows`. Such a loop writes only columns.
 
         Parameters
         ----------
@@ -62,6 +91,8 @@ class Loops(ABC):
         reads, writes : tables, and the row of each that every iteration reads or writes. For a table of which an
             iteration has no row, the body receives and returns an empty one.
         numbers : constants, one row per iteration; rows of the same kind have the same length
+        when : table and row of a flag, 0 or 1. The loop may be skipped where the flag is 0: what it writes is then
+            unspecified, and the algorithm selects between it and other values.
         """
 
 
@@ -77,13 +108,24 @@ class Unrolled(Loops):
     def values(self, table: list[list[Scalar]]) -> list[list[Scalar]]:
         return table
 
-    def each(self, bodies, kinds, reads, writes, numbers=()) -> None:
+    def each(self, bodies, kinds, reads, writes, numbers=(), when=None) -> None:
+        count = column_count([*reads, *writes])
         for k, kind in enumerate(kinds):
             constants = [numbers[k]] if numbers else []
-            results = bodies[kind](*([] if rows[k] is None else table[rows[k]] for table, rows in reads), *constants)
-            for (table, rows), written in zip(writes, results, strict=True):
-                if rows[k] is not None:
-                    table[rows[k]] = list(written)
+            results = [
+                bodies[kind](*(_read(operand, k, column) for operand in reads), *constants) for column in range(count)
+            ]
+            for operand, written in zip(writes, zip(*results, strict=True), strict=True):
+                if operand.rows[k] is not None:
+                    operand.table[operand.rows[k]] = [x for row in zip(*written, strict=True) for x in row]
+
+
+def _read(operand: Rows | Columns, iteration: int, column: int) -> list[Scalar]:
+    """Return what the body receives of a table of `Unrolled`."""
+    row = operand.rows[iteration]
+    if row is None:
+        return []
+    return operand.table[row][column :: operand.count] if isinstance(operand, Columns) else operand.table[row]
 
 
 UNROLLED = Unrolled()

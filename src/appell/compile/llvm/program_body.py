@@ -47,7 +47,7 @@ from appell.compile.llvm.emitter import Constants, Emitter, Index, Value
 from appell.compile.llvm.lanes import Form, Lanes
 from appell.compile.llvm.schedule import chunks, plan_spills, schedule
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
-from appell.compile.program.program import FrameStep, Program, Stage, Window
+from appell.compile.program.program import FrameStep, Program, Stage, Window, window_slots
 
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
@@ -56,10 +56,14 @@ MIN_ITERATIONS = 3  # that are worth vectorising
 
 @dataclass(frozen=True)
 class Anchor:
-    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any."""
+    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any.
+
+    A window of a matrix moves by `shift` slots per column.
+    """
 
     entry: int | None
     slot: int
+    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,9 @@ def row_shape(step: FrameStep, several: bool, lanes: Lanes) -> RowShape:
         first = window.starts[0]
         offsets = tuple(start - first for start in window.starts)
         if not any(offsets):
-            return Anchor(None, first)
+            return Anchor(None, first, window.shift)
         entry = columns.setdefault(offsets, WORD * (several + len(columns)))
-        return Anchor(entry, first)
+        return Anchor(entry, first, window.shift)
 
     reads, writes = (tuple(map(anchor, windows)) for windows in (step.reads, step.writes))
     numbers = WORD * (several + len(columns))
@@ -128,8 +132,12 @@ def stage_functions(
     functions: list[str] = []
 
     def iteration(kind: int) -> None:
-        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
-        functions.extend(code.write(emit, emitter, chunk, large))
+        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind], stage.columns)
+
+        def column(number: Index) -> None:
+            functions.extend(code.write(emit, emitter, chunk, large, number))
+
+        emit.repeat(stage.columns, column, unroll=stage.columns == 1)
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -180,9 +188,10 @@ class _StepCode:
     name: str
     step: FrameStep
     shape: RowShape
+    columns: int
 
-    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool) -> list[str]:
-        """Write the iteration and return the functions that it calls."""
+    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool, column: Index) -> list[str]:
+        """Write one column of the iteration and return the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
         spills = plan_spills(tape, pieces, emit.lanes)
@@ -190,7 +199,7 @@ class _StepCode:
         operands = _StepOperands(self.step, self.shape)
         prefetch = operands.prefetch if large else None
         writer = Writer(tape, spills, operands.read, operands.write, operands.reread, prefetch=prefetch)
-        operands.enter(emit)
+        operands.enter(emit, column)
         held = {number: operands.read(emit, number) for number in early}
         if len(pieces) == 1:
             operands.held = held
@@ -205,23 +214,25 @@ class _StepCode:
         functions = []
         for number, piece in enumerate(pieces):
             part = emitter()
-            operands.enter(part)
+            operands.enter(part, "%column")
             operands.held = {number: part.load("%saved", k) for k, number in enumerate(early)}
             writer.chunk(part, piece, number)
             part.do("ret void")
-            pointers = "ptr %inputs, ptr %row, ptr noalias %saved, ptr noalias %frame"
+            pointers = "ptr %inputs, ptr %row, i64 %column, ptr noalias %saved, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))
-            emit.do(f"call void @{self.name}_{number}(ptr %inputs, ptr %row, ptr {saved}, ptr {frame})")
+            arguments = f"ptr %inputs, ptr %row, i64 {column}, ptr {saved}, ptr {frame}"
+            emit.do(f"call void @{self.name}_{number}({arguments})")
         return functions
 
     def _overwritten(self) -> list[int]:
         """Return the inputs whose slots an iteration overwrites."""
-        overwritten: set[int] = set()
-        for iteration in range(len((self.step.reads + self.step.writes)[0].starts)):
-            written = {slot for window in self.step.writes for slot in window.slots(iteration)}
-            read = (slot for window in self.step.reads for slot in window.slots(iteration))
-            overwritten |= {number for number, slot in enumerate(read) if slot in written}
-        return sorted(overwritten & self.step.tape.reads)
+        step = self.step
+        iterations = len((step.reads + step.writes)[0].starts)
+        read, written = (window_slots(side, iterations, self.columns) for side in (step.reads, step.writes))
+        evaluations = np.arange(iterations * self.columns).reshape(iterations, self.columns, 1)
+        size = 1 + max(read.max(initial=0), written.max(initial=0))  # pairs of evaluation and slot become one number
+        overwritten = np.isin(read + size * evaluations, written + size * evaluations).any(axis=(0, 1))
+        return sorted(set(np.flatnonzero(overwritten).tolist()) & step.tape.reads)
 
 
 class _StepOperands:
@@ -230,7 +241,7 @@ class _StepOperands:
     def __init__(self, step: FrameStep, shape: RowShape):
         self.shape = shape
         self.held: dict[int, Value] = {}
-        self._pointers: dict[int | None, Value] = {}
+        self._pointers: dict[tuple[int | None, int], Value] = {}  # by entry and shift of an anchor
         self._sources = [
             (anchor, k * window.stride)
             for anchor, window in zip(shape.reads, step.reads, strict=True)
@@ -245,52 +256,55 @@ class _StepOperands:
         for node, target in zip(step.tape.results, targets, strict=True):
             self._targets.setdefault(node, []).append(target)
 
-    def enter(self, emit: Emitter) -> None:
-        """Compute the pointers to the windows, at the start of a function."""
-        self._pointers = {None: "%inputs"}
+    def enter(self, emit: Emitter, column: Index) -> None:
+        """Compute the pointers to the windows of a column, at the start of a function."""
+        rows: dict[int | None, Value] = {None: "%inputs"}
+        self._pointers = {}
         for anchor in (*self.shape.reads, *self.shape.writes):
-            if anchor.entry in self._pointers or anchor.entry is None:
-                continue
-            offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry)}, align 8")
-            self._pointers[anchor.entry] = emit.address("%inputs", offset)
+            if anchor.entry not in rows:
+                offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry or 0)}, align 8")
+                rows[anchor.entry] = emit.address("%inputs", offset)
+            if (key := (anchor.entry, anchor.shift)) not in self._pointers:
+                moved = emit.times(column, anchor.shift * emit.lanes.bytes) if anchor.shift else 0
+                self._pointers[key] = emit.address(rows[anchor.entry], moved)
+
+    def _pointer(self, anchor: Anchor) -> Value:
+        return self._pointers[anchor.entry, anchor.shift]
 
     def read(self, emit: Emitter, number: int) -> Value:
         if number in self.held:
             return self.held[number]
         if number < len(self._sources):
             anchor, offset = self._sources[number]
-            return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
+            return emit.load(self._pointer(anchor), anchor.slot + offset)
         offset = self.shape.numbers + (number - len(self._sources)) * emit.lanes.itemsize
         return emit.broadcast(emit.address("%row", offset))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         for anchor, offset in self._targets[node]:
-            emit.store(value, self._pointers[anchor.entry], anchor.slot + offset)
+            emit.store(value, self._pointer(anchor), anchor.slot + offset)
 
     def reread(self, emit: Emitter, node: int) -> Value:
         anchor, offset = self._targets[node][0]
-        return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
+        return emit.load(self._pointer(anchor), anchor.slot + offset)
 
     def prefetch(self, emit: Emitter, node: int) -> None:
         for anchor, offset in self._targets[node]:
             slot = (anchor.slot + offset) * emit.lanes.bytes
-            emit.prefetch(emit.address(self._pointers[anchor.entry], slot))
+            emit.prefetch(emit.address(self._pointer(anchor), slot))
 
 
 def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
     """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
-    if lanes.width > 1 or len(stage.steps) > 1 or len(stage.order) < MIN_ITERATIONS:
+    if lanes.width > 1 or len(stage.steps) > 1 or stage.columns > 1 or len(stage.order) < MIN_ITERATIONS:
         return False
-    step, iterations = stage.steps[0], range(len(stage.order))
+    step = stage.steps[0]
     if step.numbers or has_angles(step.tape) or len(chunks(schedule(step.tape), chunk)) > 1:
         return False
     if any(window.stride != 1 or (window.width and not groups(window.width, _wide(lanes))) for window in _moving(step)):
         return False
-    read, written = (
-        [slot for window in windows for iteration in iterations for slot in window.slots(iteration)]
-        for windows in (step.reads, step.writes)
-    )
-    return len(set(written)) == len(written) and not set(written) & set(read)
+    read, written = (window_slots(windows, len(stage.order)) for windows in (step.reads, step.writes))
+    return np.unique(written).size == written.size and not np.isin(written, read).any()
 
 
 def vectorised_functions(name: str, stage: Stage, form: Form) -> list[str]:
@@ -413,7 +427,11 @@ def program_body(program: Program, form: Form) -> str:
             functions += vectorised_functions(name, stage, form)
         else:
             functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
-        emit.do(f"call void @stage{number}(ptr %inputs)")
+        call = f"call void @stage{number}(ptr %inputs)"
+        if stage.flag is None:
+            emit.do(call)
+        else:
+            emit.when(_is_set(emit, stage.flag), lambda text=call: emit.do(text))
     results = list(dict.fromkeys(program.results))
     functions.append(_table(results))
 
@@ -424,6 +442,12 @@ def program_body(program: Program, form: Form) -> str:
     emit.do("ret void")
     header = "define internal void @body(ptr %inputs, ptr %outputs, ptr %destinations) noinline nounwind"
     return "\n".join([*constants.text(), *functions, emit.function(header)])
+
+
+def _is_set(emit: Emitter, flag: int) -> Value:
+    """Return whether a slot of the frame is not zero in any sample; bits are compared, which raises no flag."""
+    size = emit.bits(emit.absolute(emit.load("%inputs", flag)))
+    return emit.any(emit.integer("icmp ne", size, emit.pattern(0)))
 
 
 def _table(results: list[int]) -> str:

@@ -27,20 +27,22 @@ def hoist_sines(program: Program) -> Program:
     """Return the same program with loops for sines and cosines before the loops that need them."""
     size, stages = program.size, []
     for stage in program.stages:
-        hoisted = [_early(step, _written(stage)) if len(stage.order) > 1 else [] for step in stage.steps]
+        trig = any(node[0] in _TRIG for step in stage.steps for node in step.tape.nodes)
+        written = _written(stage) if trig and stage.columns == 1 and len(stage.order) > 1 else None
+        hoisted = [[] if written is None else _early(step, written) for step in stage.steps]
         if any(hoisted):
             before = []
             steps = list(stage.steps)
-            for k, (step, trig) in enumerate(zip(stage.steps, hoisted, strict=True)):
-                if trig:
+            for k, (step, sines) in enumerate(zip(stage.steps, hoisted, strict=True)):
+                if sines:
                     iterations = stage.order.count(k)
-                    window = Window(tuple(range(size, size + iterations * len(trig), len(trig))), len(trig))
-                    size += iterations * len(trig)
-                    before += _grouped(_only_sines(step, trig, window))
-                    steps[k] = _without_sines(step, trig, window)
+                    window = Window(tuple(range(size, size + iterations * len(sines), len(sines))), len(sines))
+                    size += iterations * len(sines)
+                    before += _grouped(_only_sines(step, sines, window))
+                    steps[k] = _without_sines(step, sines, window)
             order = [k for k, step in enumerate(before) for _ in step.writes[0].starts]
-            stages.append(Stage(tuple(before), tuple(order)))
-            stage = Stage(tuple(steps), stage.order)
+            stages.append(Stage(tuple(before), tuple(order), flag=stage.flag))
+            stage = replace(stage, steps=tuple(steps))
         stages.append(stage)
     return replace(program, size=size, stages=tuple(stages))
 

@@ -99,7 +99,9 @@ def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[
             absent += range(size, size + array.size)
             size += array.size
     stages = [_fill([(slot, slot + 1) for slot in absent])] if absent else []
-    for stage in program.stages:
+    for stage in map(_without_columns, program.stages):
+        if stage.flag is not None:
+            raise NotReversibleError(f"a loop of program '{program.name}' may be skipped.")
         windows = [window for step in stage.steps for window in step.writes]
         written = {slot for window in windows for k in range(len(window.starts)) for slot in window.slots(k)}
         first = min(written, default=0)
@@ -119,6 +121,27 @@ def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[
         stages.append(Stage(tuple(steps), stage.order))
         size = end
     return stages, size, location
+
+
+def _without_columns(stage: Stage) -> Stage:
+    """Return a stage with an iteration per column."""
+    if stage.columns == 1:
+        return stage
+
+    def spread(window: Window) -> Window:
+        starts = tuple(start + c * window.shift for start in window.starts for c in range(stage.columns))
+        return replace(window, starts=starts, shift=0)
+
+    steps = [
+        replace(
+            step,
+            reads=tuple(map(spread, step.reads)),
+            writes=tuple(map(spread, step.writes)),
+            numbers=tuple(row for row in step.numbers for _ in range(stage.columns)),
+        )
+        for step in stage.steps
+    ]
+    return Stage(tuple(steps), tuple(number for number in stage.order for _ in range(stage.columns)))
 
 
 def _moved(step: FrameStep, reads: list[list[int]], shift: int) -> FrameStep:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appell.algebra.loops import LoopBody, Loops, Rows
+from appell.algebra.loops import Columns, LoopBody, Loops, Rows, Table, column_count
 from appell.algebra.scalar import Vector, is_number
 from appell.compile.program.hoist_sines import hoist_sines
 from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, verify_program
@@ -144,6 +144,7 @@ class Rolled(Loops):
         self.leaves = [Leaf(self.inputs, k, 0) for k in range(input_size)]  # by the index of the graph's input
         self.stores: dict[int, list[tuple[Slot, int]]] = {0: []}  # by time: slots, and the nodes stored in them
         self.loops: dict[int, Stage] = {}  # by time; their windows are views
+        self.flags: dict[int, Slot] = {}  # by time, of loops that may be skipped
         self._numbers = {leaf: k for k, leaf in enumerate(self.leaves)}
         self._just_stored: dict[Slot, int] = {}
         self._tables: list[RolledTable] = []
@@ -234,15 +235,16 @@ class Rolled(Loops):
         self,
         bodies: Sequence[LoopBody],
         kinds: Sequence[int],
-        reads: Sequence[Rows],
-        writes: Sequence[Rows],
+        reads: Sequence[Rows | Columns],
+        writes: Sequence[Rows | Columns],
         numbers: Sequence[Sequence[float]] = (),
+        when: tuple[Table, int] | None = None,
     ) -> None:
         if not len(kinds):
             return
-        _check(bodies, kinds, reads, writes, numbers)
-        for table, _ in writes:
-            self._separate(table)
+        columns = _check(bodies, kinds, reads, writes, numbers)
+        for operand in writes:
+            self._separate(operand.table)
         used = sorted(set(kinds))
         time = self.time + 1
         steps = []
@@ -250,37 +252,59 @@ class Rolled(Loops):
             iterations = [k for k, other in enumerate(kinds) if other == kind]
             read, written = ([_view(rows, iterations) for rows in each] for each in (reads, writes))
             steps.append(_traced(bodies[kind], read, written, [numbers[k] for k in iterations] if numbers else []))
-        for table, _ in reads:
-            table.block.reads.append(time)
-        for table, _ in writes:
-            table.block.writes.append(time)
-        self.loops[time] = Stage(tuple(steps), tuple(used.index(kind) for kind in kinds))
+        if when is not None:
+            self.flags[time] = _flag(*when)
+            when[0].block.reads.append(time)
+        for operand in reads:
+            operand.table.block.reads.append(time)
+        for operand in writes:
+            operand.table.block.writes.append(time)
+        self.loops[time] = Stage(tuple(steps), tuple(used.index(kind) for kind in kinds), columns)
         self.time += 2
         self.stores[self.time] = []
         self._just_stored.clear()
 
 
-def _check(bodies, kinds, reads: Sequence[Rows], writes: Sequence[Rows], numbers) -> None:
-    """Raise an error if a loop is not valid; mark the rows that it writes as written."""
-    iterations = len(kinds)
-    if any(len(rows) != iterations for _, rows in [*reads, *writes]) or len(numbers) not in (0, iterations):
+def _flag(table: RolledTable, row: int) -> Slot:
+    """Return the slot of the flag of a loop."""
+    if table.width != 1 or row not in table.written:
+        raise TraceError(
+            f"the flag of a loop is row {row} of a table of width {table.width}.", expected="a written row of width 1"
+        )
+    return table.block, table.starts[row]
+
+
+def _check(bodies, kinds, reads: Sequence[Rows | Columns], writes: Sequence[Rows | Columns], numbers) -> int:
+    """Raise an error if a loop is not valid; mark the rows that it writes as written; return its number of columns."""
+    iterations, columns = len(kinds), column_count([*reads, *writes])
+    for operand in (*reads, *writes):
+        if isinstance(operand, Columns) and operand.table.width % columns:
+            raise TraceError(
+                f"a loop over {columns} columns uses a table with rows of {operand.table.width} scalars.",
+                expected="rows of m x columns scalars",
+            )
+    if columns > 1 and not all(isinstance(operand, Columns) for operand in writes):
+        raise TraceError("a loop over columns writes complete rows.", expected="`Columns` for every table it writes")
+    if any(len(each.rows) != iterations for each in [*reads, *writes]) or len(numbers) not in (0, iterations):
         raise TraceError(f"a loop of {iterations} iterations has rows or numbers for another number of iterations.")
     if not all(0 <= kind < len(bodies) for kind in kinds):
         raise TraceError(f"a loop of {len(bodies)} bodies has an iteration of kind {max(kinds)}.")
     for k in range(iterations):
-        for number, (table, rows) in enumerate(reads):
-            if rows[k] is not None and rows[k] not in table.written:
-                raise TraceError(f"iteration {k} reads row {rows[k]} of table {number} before it is written.")
-        for table, rows in writes:
-            row = rows[k]
+        for number, operand in enumerate(reads):
+            row = operand.rows[k]
+            if row is not None and row not in operand.table.written:
+                raise TraceError(f"iteration {k} reads row {row} of table {number} before it is written.")
+        for operand in writes:
+            table, row = operand.table, operand.rows[k]
             if row is None:
                 continue
             if not 0 <= row < len(table.starts):
                 raise TraceError(f"iteration {k} writes row {row} of a table of {len(table.starts)} rows.")
             table.written.add(row)
+    return columns
 
 
-def _view(rows: Rows, iterations: list[int]) -> View:
+def _view(rows: Rows | Columns, iterations: list[int]) -> View:
     """Return the rows of the iterations of one kind as a view, which has the width 0 if they have none."""
     table, absent = rows.table, {rows.rows[k] is None for k in iterations}
     if len(absent) > 1:
@@ -288,8 +312,11 @@ def _view(rows: Rows, iterations: list[int]) -> View:
             "some iterations of a body have a row of a table and others do not.", hint="Use a separate kind for each."
         )
     if absent == {True}:
-        return View((0,) * len(iterations), 0, 1, table.block)
-    return View(tuple(table.starts[rows.rows[k]] for k in iterations), table.width, table.stride, table.block)
+        return View((0,) * len(iterations), 0, block=table.block)
+    starts, stride, count = tuple(table.starts[rows.rows[k]] for k in iterations), table.stride, 1
+    if isinstance(rows, Columns):
+        count = rows.count
+    return View(starts, table.width // count, stride * count, stride if count > 1 else 0, table.block)
 
 
 def _traced(loop_body: LoopBody, reads: list[View], writes: list[View], numbers: list[Sequence[float]]) -> FrameStep:
@@ -438,7 +465,7 @@ def roll(name: str, inputs: Sequence[Array], body: Callable[..., Mapping[str, An
     stages = []
     for time in range(rolled.time + 1):
         if time in rolled.loops:
-            stages.append(_stage(rolled.loops[time]))
+            stages.append(_stage(rolled.loops[time], rolled.flags.get(time)))
         elif straight.stores[time]:
             stages.append(straight.stage(f"{name}_{time // 2}", time))
     slots = tuple(block.start + offset for block, offset in result_slots)
@@ -475,14 +502,14 @@ def _blocks(rolled: Rolled, straight: StraightCode) -> list[SlotBlock]:
     return list(blocks)
 
 
-def _stage(loop: Stage) -> Stage:
+def _stage(loop: Stage, flag: Slot | None) -> Stage:
     """Return a loop with its views as windows of the frame."""
     steps = (
         replace(step, reads=tuple(map(_window, step.reads)), writes=tuple(map(_window, step.writes)))
         for step in loop.steps
     )
-    return Stage(tuple(steps), loop.order)
+    return replace(loop, steps=tuple(steps), flag=None if flag is None else flag[0].start + flag[1])
 
 
 def _window(view: Any) -> Window:
-    return Window(tuple(view.block.start + start for start in view.starts), view.width, view.stride)
+    return Window(tuple(view.block.start + start for start in view.starts), view.width, view.stride, view.shift)
