@@ -103,7 +103,7 @@ def _by_kind(given: Any) -> dict[str, Any]:
         return dict.fromkeys(KINDS, given)
     if isinstance(given, Mapping):
         chosen = dict(given)
-    elif isinstance(given, str) or isinstance(given, Iterable):
+    elif isinstance(given, (str, Iterable)):
         listed = [given] if isinstance(given, str) else list(given)
         if len({*map(str, listed)}) < len(listed):
             raise ArgumentError(f"limits is {listed!r}: a name is used twice.", expected="each kind once")

@@ -157,7 +157,7 @@ class Problem:
             if name not in used:
                 raise ArgumentError(
                     f"argument '{name}' of the problem is not used.",
-                    expected=f"a cost or constraint with the keyword-only parameter '{name}': cost(t, q, v, tau, *, {name})",
+                    expected=f"a cost with the keyword-only parameter '{name}': cost(t, q, v, tau, *, {name})",
                 )
             if not math.prod(shape) > 0:
                 raise ArgumentError(f"argument '{name}' of the problem has shape {shape}.", expected="positive sizes")

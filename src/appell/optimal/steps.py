@@ -1,9 +1,9 @@
 """The step of a rollout and its derivatives in the directions of the state, x = (ξ, v).
 
-    euler      v⁺ = v + h a(q, v, τ)           δv⁺ = P ξ + Q δv + R δu           P = h ∂a/∂q, Q = 1 + h ∂a/∂v        (1)
-               q⁺ = q + h N(q) v⁺              ξ⁺ = T_q ξ + T_v δv⁺              1 and h, except for quaternions      (2)
-    rk4        the derivatives of the four slopes follow from one another                                           (3)
-    midpoint   x° = x + h/2 f(x°, u), x⁺ = 2x° - x:   (1 - h/2 ∂f/∂x) δx° = δx + h/2 ∂f/∂u δu                         (4)
+    euler      v⁺ = v + h a(q, v, τ)           δv⁺ = P ξ + Q δv + R δu           P = h ∂a/∂q, Q = 1 + h ∂a/∂v       (1)
+               q⁺ = q + h N(q) v⁺              ξ⁺ = T_q ξ + T_v δv⁺              1 and h without quaternions        (2)
+    rk4        the derivatives of the four slopes follow from one another                                          (3)
+    midpoint   x° = x + h/2 f(x°, u), x⁺ = 2x° - x:   (1 - h/2 ∂f/∂x) δx° = δx + h/2 ∂f/∂u δu                        (4)
 
 Derivatives of accelerations are those of forward dynamics, which have a structure of their own. (3) and (4) are for
 coordinates with q̇ = v; for other coordinates and these methods the tape of the whole step is differentiated. The result
@@ -109,6 +109,7 @@ class Step:
         else:
             slopes = self.manifold.advance(list(q_next), list(given["q"]), list(v_next), h)
             T_q, T_v, by_h = (np.asarray(x, object).tolist() for x in slopes)
+            by_h = list(np.ravel(np.asarray(by_h, object)))
         of_x = [[0.0] * len(of_v[0]) for _ in range(self.manifold.size)]
         if "time" in self.names:  # both through h: h a, and the change of q over the step
             share = 1.0 / self.inputs.steps
@@ -215,7 +216,7 @@ class Step:
             for row, x in zip(dq, middle_v, strict=True):
                 row[time] = row[time] + share * x
         start = [[1.0 if i == j else 0.0 for j in range(width)] for i in range(2 * n)]
-        return self._dense([[2.0 * m - s for m, s in zip(*pair, strict=True)] for pair in zip([*dq, *dv], start)])
+        return self._dense([[2.0 * m - s for m, s in zip(*pair, strict=True)] for pair in zip([*dq, *dv], start, strict=True)])
 
     def _dense(self, rows: Rows) -> Slopes:
         """Return the derivatives by (x, u, p) as slopes."""
