@@ -32,7 +32,7 @@ from functools import cached_property
 
 from appell.compile.llvm.arithmetic import EMIT
 from appell.compile.llvm.emitter import Constants, Emitter, Index, Value
-from appell.compile.llvm.lanes import Form, Lanes
+from appell.compile.llvm.lanes import Form
 from appell.compile.llvm.schedule import Group, SpillPlan, Step, allocate, step_defines, step_uses
 from appell.compile.llvm.transfer import LinePrefetch, prefetched_lines
 from appell.compile.llvm.trigonometry import beyond_mask, reduce, reduce_huge, sincos_careful, sine_and_cosine
@@ -117,20 +117,40 @@ def tape_body(tape: Tape, form: Form, prefetch: bool = False) -> BodyCode:
         emit.do("ret void")
 
     constants = Constants(lanes)
-    functions = careful_functions(lanes, fused) if has_angles(tape) else []
-    emit = Emitter(lanes, fused, constants)
-    if len(pieces) == 1:
+    functions = [reduce_huge(), sincos_careful(lanes, fused)] if has_angles(tape) else []
+    functions += chunk_functions("body", len(pieces), spills, lambda: Emitter(lanes, fused, constants), write_piece)
+    return BodyCode("\n".join([*constants.text(), *functions]), long=len(pieces) > 1, prefetches=bool(lines))
+
+
+def chunk_functions(
+    name: str,
+    count: int,
+    spills: SpillPlan,
+    emitter: Callable[[], Emitter],
+    write_piece: Callable[[Emitter, int], None],
+) -> list[str]:
+    """Return the function @name(inputs, outputs, destinations) that runs all pieces of a tape, and what it calls.
+
+    Parameters
+    ----------
+    name : name of the function
+    count : number of pieces
+    spills : values that are stored in a frame
+    emitter : returns the emitter of a new function
+    write_piece : writes a piece, by its number, and the end of a function
+    """
+    emit, functions = emitter(), []
+    if count == 1:
         write_piece(emit, 0)
     else:
         frame = frame_on_stack(emit, spills)
-        for number in range(len(pieces)):
-            part = Emitter(lanes, fused, constants)
+        for number in range(count):
+            part, chunk = emitter(), f"@{name}_chunk{number}"
             write_piece(part, number)
-            functions.append(part.function(f"define internal void @chunk{number}({_CHUNK}) noinline nounwind"))
-            emit.do(f"call void @chunk{number}(ptr %inputs, ptr %outputs, ptr %destinations, ptr {frame})")
+            functions.append(part.function(f"define internal void {chunk}({_CHUNK}) noinline nounwind"))
+            emit.do(f"call void {chunk}(ptr %inputs, ptr %outputs, ptr %destinations, ptr {frame})")
         emit.do("ret void")
-    functions.append(emit.function(f"define internal void @body({_BODY}) noinline nounwind"))
-    return BodyCode("\n".join([*constants.text(), *functions]), long=len(pieces) > 1, prefetches=bool(lines))
+    return [*functions, emit.function(f"define internal void @{name}({_BODY}) noinline nounwind")]
 
 
 def frame_on_stack(emit: Emitter, spills: SpillPlan) -> Value:
@@ -235,7 +255,8 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
     angles, sines, cosines = (emit.stack(count) for _ in range(3))
     for k, angle in enumerate(group.angles):
         emit.store(values[angle.node], angles, k)
-    emit.do(f"call void @sincos_careful(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
+    function = f"@sincos_careful_{emit.lanes.width}"
+    emit.do(f"call void {function}(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
     careful_pairs = [(emit.load(sines, k), emit.load(cosines, k)) for k in range(count)]
     emit.jump(joined)
 
@@ -247,13 +268,8 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
 
 
 def has_angles(tape: Tape) -> bool:
-    """Return whether there are sines or cosines, which need `careful_functions` in their module."""
+    """Return whether there are sines or cosines, which need functions for huge angles in their module."""
     return any(node[0] in (Op.SIN, Op.COS) for node in tape.nodes)
-
-
-def careful_functions(lanes: Lanes, fused: bool) -> list[str]:
-    """Return the functions for huge angles."""
-    return [reduce_huge(), sincos_careful(lanes, fused)]
 
 
 def witnesses(tape: Tape) -> tuple[list[int], list[int]]:
