@@ -17,6 +17,7 @@ triangular solves and rank-one updates are written in this way.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -36,14 +37,22 @@ class Rows(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Rows that are matrices of `count` columns, stored row by row; the body runs once per column.
+    """Rows that are matrices, stored row by row; the body runs once per column, for `count` columns from `first` on.
 
-    The columns of an iteration are independent: none reads or writes what another one writes.
+    The columns of an iteration are independent: none reads or writes what another one writes. A row counts as written
+    as soon as some of its columns are.
     """
 
     table: Table
     rows: Sequence[int | None]
     count: int
+    first: int = 0
+    of: int | None = None  # number of columns of the matrix, if the loop does not use all
+
+    @property
+    def total(self) -> int:
+        """Number of columns of the matrix."""
+        return self.count if self.of is None else self.of
 
 
 class Loop(NamedTuple):
@@ -140,8 +149,15 @@ def _iterate(loop: Loop, k: int) -> None:
     columns = range(column_count([*loop.reads, *loop.writes], k))
     results = [loop.body(*(_read(operand, k, column) for operand in loop.reads), *constants) for column in columns]
     for operand, written in zip(loop.writes, zip(*results, strict=True), strict=True):
-        if operand.rows[k] is not None:
-            operand.table[operand.rows[k]] = [x for row in zip(*written, strict=True) for x in row]
+        if (number := operand.rows[k]) is None:
+            continue
+        if isinstance(operand, Columns):
+            row = operand.table[number] or [math.nan] * (len(written[0]) * operand.total)
+            for column, values in enumerate(written, operand.first):
+                row[column :: operand.total] = values
+            operand.table[number] = row
+        else:
+            operand.table[number] = list(written[0])
 
 
 def _read(operand: Rows | Columns, iteration: int, column: int) -> list[Scalar]:
@@ -149,7 +165,9 @@ def _read(operand: Rows | Columns, iteration: int, column: int) -> list[Scalar]:
     row = operand.rows[iteration]
     if row is None:
         return []
-    return operand.table[row][column :: operand.count] if isinstance(operand, Columns) else operand.table[row]
+    if isinstance(operand, Columns):
+        return operand.table[row][operand.first + column :: operand.total]
+    return operand.table[row]
 
 
 UNROLLED = Unrolled()

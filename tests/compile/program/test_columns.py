@@ -295,7 +295,7 @@ def wrong(writes, reads=lambda table: [Columns(table, [0], 3)], flag=None):
         (wrong(lambda t: [Columns(t, [0], 2)]), "columns"),
         (
             wrong(lambda t: [Columns(t, [0], 4)], lambda t: [Columns(t, [0], 4)]),
-            "4 columns uses a table with rows of 6",
+            "4 of 4 columns.* with rows of 6",
         ),
         (wrong(lambda t: [Rows(t, [0])]), "writes complete rows"),
         (wrong(lambda t: [Columns(t, [0], 3)], flag=lambda t: (t, 0)), "flag of a loop"),

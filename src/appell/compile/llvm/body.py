@@ -32,7 +32,7 @@ from functools import cached_property
 
 from appell.compile.llvm.arithmetic import EMIT
 from appell.compile.llvm.emitter import Constants, Emitter, Index, Value
-from appell.compile.llvm.lanes import Form
+from appell.compile.llvm.lanes import Form, Lanes
 from appell.compile.llvm.schedule import Group, SpillPlan, Step, allocate, step_defines, step_uses
 from appell.compile.llvm.transfer import LinePrefetch, prefetched_lines
 from appell.compile.llvm.trigonometry import beyond_mask, reduce, reduce_huge, sincos_careful, sine_and_cosine
@@ -44,6 +44,7 @@ PREFETCH_STEPS = 60  # steps by which the prefetch of a slot precedes its result
 FRAME_MIDDLE = 128  # the slot at which %frame points
 _LINES_PER_STEP = 1 / 3  # cache lines that can be prefetched per step
 _CACHE_SHARE = 2 / 3  # of the L1 cache: what is prefetched must still be there when it is written
+_WIDE_INPUTS = 8  # inputs of one sample that are tested at a time
 _PARTIAL_SUMS = 3  # of products 0 x: several, so that no addition waits for the one before
 PROPAGATING: dict[Op, tuple[int, ...]] = {  # the operands of which none can be infinite or NaN if the value is finite
     **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND, Op.DIV), (0,)),
@@ -308,19 +309,42 @@ def unless_finite(emit: Emitter, values: Iterable[Value], otherwise: Callable[[]
 
 
 def nonfinite_samples(emit: Emitter, inputs: int) -> Value:
-    """Return integers that are zero where the first `inputs` registers of %inputs are finite."""
+    """Return integers that are zero where the first `inputs` registers of %inputs are finite.
+
+    The inputs of a kernel of one sample are read several at a time.
+    """
+    if emit.lanes.width == 1 and inputs >= _WIDE_INPUTS:
+        scalar, wide = emit.lanes, Lanes(emit.lanes.format, _WIDE_INPUTS * emit.lanes.bytes)
+        with emit.using(wide):
+            total = _nonfinite(emit, inputs // wide.width, emit.lanes.itemsize)
+            kind = f"v{wide.width}{wide.integer}"
+            found = emit.value(f"call {wide.integer} @llvm.vector.reduce.or.{kind}({wide.bits} {total})")
+        lane = emit.value(f"insertelement {scalar.bits} poison, {scalar.integer} {found}, i32 0")
+        rest = inputs % wide.width
+        if not rest:
+            return lane
+        return emit.integer("or", lane, _nonfinite(emit, rest, scalar.bytes, first=inputs - rest))
+    return _nonfinite(emit, inputs, emit.lanes.bytes)
+
+
+def _nonfinite(emit: Emitter, inputs: int, align: int, first: int = 0) -> Value:
+    start = emit.address("%inputs", first * emit.lanes.bytes)
+
+    def read(at: Value, k: int) -> Value:
+        return emit.value(f"load {emit.lanes.real}, ptr {emit.address(at, k * emit.lanes.bytes)}, align {align}")
+
     rounds = inputs // _PARTIAL_SUMS
 
     def add(number: Index, partial: list[Value]) -> list[Value]:
-        at = emit.address("%inputs", emit.times(number, _PARTIAL_SUMS * emit.lanes.bytes))
-        return [emit.fma(emit.load(at, k), emit.constant(0.0), partial[k]) for k in range(_PARTIAL_SUMS)]
+        at = emit.address(start, emit.times(number, _PARTIAL_SUMS * emit.lanes.bytes))
+        return [emit.fma(read(at, k), emit.constant(0.0), partial[k]) for k in range(_PARTIAL_SUMS)]
 
     sums = [emit.constant(0.0)] * _PARTIAL_SUMS
     if rounds:
         sums = emit.fold(rounds, sums, add)
     for number in range(rounds * _PARTIAL_SUMS, inputs):
         k = number % _PARTIAL_SUMS
-        sums[k] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[k])
+        sums[k] = emit.fma(read(start, number), emit.constant(0.0), sums[k])
     total = emit.bits(sums[0])
     for other in sums[1:]:
         total = emit.integer("or", total, emit.bits(other))

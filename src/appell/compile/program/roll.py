@@ -298,10 +298,13 @@ def _check(bodies, kinds, reads: Sequence[Rows | Columns], writes: Sequence[Rows
     """Raise an error if the sizes of a loop are not valid."""
     iterations = len(kinds)
     for operand in (*reads, *writes):
-        if isinstance(operand, Columns) and operand.table.width % max(operand.count, 1):
+        if isinstance(operand, Columns) and (
+            operand.table.width % max(operand.total, 1) or not 0 <= operand.first <= operand.total - operand.count
+        ):
             raise TraceError(
-                f"a loop over {operand.count} columns uses a table with rows of {operand.table.width} scalars.",
-                expected="rows of m x columns scalars",
+                f"a loop over {operand.count} of {operand.total} columns, from column {operand.first} on, uses a table "
+                f"with rows of {operand.table.width} scalars.",
+                expected="rows of m x columns scalars, and columns of the matrix",
             )
     if any(len(each.rows) != iterations for each in [*reads, *writes]) or len(numbers) not in (0, iterations):
         raise TraceError(f"a loop of {iterations} iterations has rows or numbers for another number of iterations.")
@@ -333,10 +336,12 @@ def _view(rows: Rows | Columns, iterations: list[int]) -> View:
         )
     if absent == {True}:
         return View((0,) * len(iterations), 0, block=table.block)
-    starts, stride, count = tuple(table.starts[rows.rows[k]] for k in iterations), table.stride, 1
+    starts, stride = tuple(table.starts[rows.rows[k]] for k in iterations), table.stride
     if isinstance(rows, Columns):
-        count = rows.count
-    return View(starts, table.width // count, stride * count, stride if count > 1 else 0, table.block)
+        starts = tuple(start + rows.first * stride for start in starts)
+        shift = stride if rows.count > 1 else 0
+        return View(starts, table.width // rows.total, stride * rows.total, shift, table.block)
+    return View(starts, table.width, stride, block=table.block)
 
 
 def _traced(loop: Loop, iterations: list[int]) -> FrameStep:
