@@ -153,16 +153,14 @@ class ContactStep(Step):
         phases, tau = self.phases, self.torques(given["u"])
         return [list(given["q"]), list(v), tau, phases.footholds(given), phases.mask(given), phases.gains]
 
-    def _before(self, given: Given, kind: int) -> list[Scalar]:
-        """Return the velocity before the step: that after the impact at a knot that has one."""
-        if kind == FLOW:
-            return list(given["v"])
+    def _impact(self, given: Given, function: Any, *more: Any) -> Any:
         phases = self.phases
-        impact = phases.set.impulse(given["q"], given["v"], phases.footholds(given), phases.mask(given), 0.0)
-        return list(impact.v_after)
+        return function(given["q"], given["v"], phases.footholds(given), phases.mask(given), *more)
 
     def __call__(self, given: Given, kind: int = FLOW) -> Stepped:
-        v, h = self._before(given, kind), given["time"][1]
+        v, h = list(given["v"]), given["time"][1]
+        if kind == IMPACT:
+            v = list(self._impact(given, self.phases.set.impulse, 0.0).v_after)
         dynamics = self.phases.set.forward_dynamics(*self._contact_inputs(given, v))
         return self._end(given, v, list(dynamics.a), list(np.ravel(dynamics.force)), h)
 
@@ -172,7 +170,10 @@ class ContactStep(Step):
         return Stepped(q, after, force)
 
     def derivatives(self, given: Given, kind: int = FLOW) -> tuple[Stepped, Slopes]:
-        h, v = given["time"][1], self._before(given, kind)
+        h, v = given["time"][1], list(given["v"])
+        if kind == IMPACT:
+            impact = self._impact(given, self.phases.set.impulse_derivatives())
+            v, Vq, Vv = (np.asarray(x, object).tolist() for x in impact)
         with_forces = "force" in self.inputs.sizes
         solved = self.phases.set.derivatives("q", "v", "tau", forces=with_forces)(*self._contact_inputs(given, v))
         found = {name: np.asarray(value, object) for name, value in solved._asdict().items()}
@@ -187,7 +188,6 @@ class ContactStep(Step):
             F = [found[f"dforce_d{name}"].reshape(len(force), -1).tolist() for name in ("q", "v", "tau")]
             F[2] = [[row[k] for k in columns] for row in F[2]]
         if kind == IMPACT:
-            Vq, Vv = self._impact_slopes(given)
             P, Q = add(P, product(Q, Vq)), product(Q, Vv)
             if F:
                 F[0], F[1] = add(F[0], product(F[1], Vq)), product(F[1], Vv)
@@ -202,9 +202,3 @@ class ContactStep(Step):
         of_force = [[*q, *w, *u, *[0.0] * len(self.names)] for q, w, u in zip(*F, strict=True)] if F else []
         by_p = [*add(of_x, product(T_v, of_v)), *of_v]
         return after, Slopes(T_q, T_v, P, Q, R, None, by_p, of_force)
-
-    def _impact_slopes(self, given: Given) -> tuple[Rows, Rows]:
-        phases = self.phases
-        jacobian = phases.set.impulse.jacobian("q", "v")
-        solved = jacobian(given["q"], given["v"], phases.footholds(given), phases.mask(given), 0.0)
-        return np.asarray(solved.dv_after_dq, object).tolist(), np.asarray(solved.dv_after_dv, object).tolist()
