@@ -57,7 +57,7 @@ from appell.compile.tape.tape import Node
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
 JOINED_COLUMNS = 2  # columns that are run together where lanes are samples
-MIN_ITERATIONS = 3  # that are worth vectorising
+MIN_ITERATIONS = 3  # per step that are worth vectorising
 MAX_STACK_BYTES = 1 << 18  # of the inputs and results of a register of iterations
 
 
@@ -413,7 +413,9 @@ def fills_lanes(stage: Stage, lanes: Lanes) -> bool:
 
 def is_vectorisable(stage: Stage, lanes: Lanes) -> bool:
     """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
-    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps) or len(stage.order) < MIN_ITERATIONS:
+    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps):
+        return False
+    if len(stage.order) < MIN_ITERATIONS * len(stage.steps):
         return False
     if any((step.tape.input_size + len(step.tape.results)) * VECTOR_BYTES > MAX_STACK_BYTES for step in stage.steps):
         return False
@@ -444,6 +446,15 @@ class _VectorCode:
         self.name, self.step, self.emit, self.form = name, step, emit, form
         self.shape = row_shape(step, several=False, lanes=form.lanes)
         self._inputs, self._outputs = emit.stack(step.tape.input_size), emit.stack(len(slots(step.tape)))
+        self._pieces, self._spills = allocate(step.tape, emit.lanes, form.chunk)
+        self._held: dict[int, Value] = {}  # inputs of a short tape that move, in registers
+        self._fixed: dict[int, int] = {}  # slots of inputs that are the same for all iterations
+        first = 0
+        for anchor, window in zip(self.shape.reads, step.reads, strict=True):
+            if anchor.entry is None:
+                self._fixed |= {first + k: anchor.slot + k * window.stride for k in range(window.width)}
+            first += window.width
+        self._is_short = len(self._pieces) == 1 and step.tape.input_size - len(self._fixed) <= MAX_UNROLLED_ELEMENTS
 
     def write(self, constants: Constants) -> list[str]:
         """Write the iterations and return the functions and the table that they use."""
@@ -452,32 +463,42 @@ class _VectorCode:
         rows = iteration_table(Stage((step,), (0,) * iterations), [shape], self.form.lanes)
         rounds = -(-iterations // width)
         rows += rows[-shape.size :] * (rounds * width - iterations)
-        self._gather_fixed()
         emit.repeat(rounds, self._round, unroll=rounds == 1)
-        return [constant(f"{self.name}_table", rows), *self._tape(constants)]
+        return [constant(f"{self.name}_table", rows), *([] if self._is_short else self._tape(constants))]
+
+    def _writer(self, inputs: Value, outputs: Value, frame: Value) -> Writer:
+        """Return the writer of the tape on a block of inputs, a block of results, and the frame of the program."""
+        slot_of = slots(self.step.tape)
+
+        def read(emit: Emitter, number: int) -> Value:
+            if number in self._held:
+                return self._held[number]
+            if number in self._fixed:
+                return emit.broadcast(emit.address(frame, self._fixed[number] * self.form.lanes.bytes))
+            return emit.load(inputs, number)
+
+        return Writer(
+            self.step.tape,
+            self._spills,
+            read,
+            lambda emit, node, value: emit.store(value, outputs, slot_of[node]),
+            lambda emit, node: emit.load(outputs, slot_of[node]),
+        )
 
     def _tape(self, constants: Constants) -> list[str]:
-        """Return the functions of the tape on a block of inputs and a block of results."""
-        tape, lanes, outputs = self.step.tape, self.emit.lanes, slots(self.step.tape)
-        pieces, spills = allocate(tape, lanes, self.form.chunk)
-        writer = Writer(
-            tape,
-            spills,
-            lambda emit, number: emit.load("%inputs", number),
-            lambda emit, node, value: emit.store(value, "%outputs", outputs[node]),
-            lambda emit, node: emit.load("%outputs", outputs[node]),
-        )
+        """Return the functions of a tape that is divided."""
+        writer = self._writer("%inputs", "%outputs", "%destinations")
 
         def piece(emit: Emitter, number: int) -> None:
             if number == 0:
                 writer.leaves(emit)
-            writer.chunk(emit, pieces[number], number)
+            writer.chunk(emit, self._pieces[number], number)
             emit.do("ret void")
 
         def emitter() -> Emitter:
-            return Emitter(lanes, self.form.fused, constants)
+            return Emitter(self.emit.lanes, self.form.fused, constants)
 
-        return chunk_functions(f"{self.name}_tape", len(pieces), spills, emitter, piece)
+        return chunk_functions(f"{self.name}_tape", len(self._pieces), self._spills, emitter, piece)
 
     def _round(self, number: Index) -> None:
         """Write a register of iterations."""
@@ -497,26 +518,16 @@ class _VectorCode:
                 self._gather(pointers, window.width, window.stride, first)
             first += window.width
         self._gather([emit.address(row, shape.numbers) for row in rows], self.step.tape.input_size - first, 1, first)
-        emit.do(f"call void @{self.name}_tape(ptr {self._inputs}, ptr {self._outputs}, ptr null)")
+        if self._is_short:
+            writer = self._writer(self._inputs, self._outputs, "%inputs")
+            writer.leaves(emit)
+            writer.chunk(emit, self._pieces[0])
+        else:
+            emit.do(f"call void @{self.name}_tape(ptr {self._inputs}, ptr {self._outputs}, ptr %inputs)")
         slot_of, nodes = slots(self.step.tape), iter(self.step.tape.results)
         for anchor, window in zip(shape.writes, self.step.writes, strict=True):
             pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
             self._scatter(pointers, window.stride, [slot_of[next(nodes)] for _ in range(window.width)])
-
-    def _gather_fixed(self) -> None:
-        """Read the windows that are the same in all iterations into the block of inputs."""
-        emit, first = self.emit, 0
-        for anchor, window in zip(self.shape.reads, self.step.reads, strict=True):
-            if anchor.entry is None and window.width:
-                base = emit.address("%inputs", anchor.slot * self.form.lanes.bytes)
-                stride, target = window.stride * self.form.lanes.bytes, first
-
-                def one(k: Index, of=(base, stride, target)) -> None:
-                    at = emit.address(of[0], emit.times(k, of[1]))
-                    emit.store(emit.broadcast(at), emit.address(self._inputs, of[2] * emit.lanes.bytes), k)
-
-                emit.repeat(window.width, one, unroll=window.width <= MAX_UNROLLED_ELEMENTS)
-            first += window.width
 
     def _gather(self, rows: list[Value], width: int, stride: int, target: int) -> None:
         """Read a window of every lane into the block of inputs, from register `target` on."""
@@ -527,8 +538,12 @@ class _VectorCode:
             kind, offset = f"<{size} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
             at = [emit.address(row, offset) for row in rows]
             loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in at]
+            registers = rows_to_lanes(emit, loaded, size)
+            if self._is_short:
+                self._held |= {target + start + k: register for k, register in enumerate(registers)}
+                return
             block = emit.address(first, emit.times(start, lanes.bytes))
-            for k, register in enumerate(rows_to_lanes(emit, loaded, size)):
+            for k, register in enumerate(registers):
                 emit.store(register, block, k)
 
         def single(k: Index) -> None:
@@ -536,9 +551,12 @@ class _VectorCode:
             for lane, row in enumerate(rows):
                 number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
                 register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
-            emit.store(register, first, k)
+            if self._is_short:
+                self._held[target + k] = register
+            else:
+                emit.store(register, first, k)
 
-        self._transfer(width, stride, group, single)
+        self._transfer(width, stride, group, single, loop=not self._is_short)
 
     def _scatter(self, rows: list[Value], stride: int, registers: list[int]) -> None:
         """Write registers of the block of results to a window of every lane."""
