@@ -21,6 +21,7 @@ import numpy as np
 from appell.algebra.scalar import Scalar
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, check_number, value_text
+from appell.model.joints import Floating
 from appell.optimal.constraints import Bounded
 from appell.optimal.objective import Inputs, Rows
 from appell.optimal.steps import Given, Slopes, Step, Stepped, add, product, scaled
@@ -67,6 +68,12 @@ class Phases:
     def width(self) -> int:
         """Number of components of the force of one contact, with zeros."""
         return max(row.size for row in self.set.rows)
+
+    @property
+    def carries(self) -> bool:
+        """Whether contacts can hold a floating base at the start."""
+        links = self.set.dyn.system.tree.moving
+        return bool(self.active[0].any()) and isinstance(links[0].joint.motion, Floating)
 
     @property
     def needs_footholds(self) -> bool:

@@ -89,6 +89,7 @@ class Problem:
         duration: tuple[float, float] | None = None,
         free: Mapping[str, Any] = NO_ARGUMENTS,
         arguments: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
+        signals: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
         actuators: Iterable[str] | None = None,
         method: str = "euler",
         hessian: str = "gauss-newton",
@@ -118,8 +119,8 @@ class Problem:
         self.functions = _functions(cost=cost, final_cost=final_cost, keep=keep, meet=meet)
         self.actuators = _chosen(system, actuators)
         self.phases = self._checked_phases(contacts, phases, gains, cone)
-        self._shapes = self._checked_arguments(arguments)
-        self._lay_out(free)
+        self._shapes = self._checked_arguments(arguments, signals)
+        self._lay_out(free, [*signals])
         smooth = bool(dyn.equations.dry_drives)
         if smooth:
             warnings.warn(
@@ -177,9 +178,20 @@ class Problem:
         used = any("force" in keyword_names(function) for function in self.functions.values())
         return self.phases is not None and (used or self.phases.cone is not None)
 
-    def _checked_arguments(self, arguments: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of all arguments of costs and constraints."""
-        shapes = {name: (size,) if isinstance(size, int) else tuple(size) for name, size in arguments.items()}
+    def _checked_arguments(
+        self, arguments: Mapping[str, Any], signals: Mapping[str, Any]
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of all arguments and signals of costs and constraints."""
+        for name in signals:
+            for what in ("final_cost", "meet"):
+                if what in self.functions and name in keyword_names(self.functions[what]):
+                    raise ArgumentError(
+                        f"{what} uses the signal '{name}', which has no value at the end.", hint="Use an argument."
+                    )
+            if name in arguments:
+                raise ArgumentError(f"'{name}' is an argument and a signal.", expected="one of the two")
+        both = {**arguments, **signals}
+        shapes = {name: (size,) if isinstance(size, int) else tuple(size) for name, size in both.items()}
         used = {name for function in self.functions.values() for name in keyword_names(function)}
         for what, function in self.functions.items():
             for name in keyword_names(function):
@@ -202,13 +214,14 @@ class Problem:
                 raise ArgumentError(f"argument '{name}' of the problem has shape {shape}.", expected="positive sizes")
         return shapes
 
-    def _lay_out(self, free: Mapping[str, Any]) -> None:
+    def _lay_out(self, free: Mapping[str, Any], signals: Sequence[str]) -> None:
         """Set the sizes, and the arguments of the functions of a knot and of the last knot."""
         dyn, system = self.dyn, self.system
         manifold = self.manifold = Manifold(dyn)
         self.nq, self.nv, self.nd, self.nu = system.nq, system.nv, manifold.size, len(self.actuators)
         self.nx = self.nd + self.nv
-        sizes = {name: math.prod(shape) for name, shape in self._shapes.items()}
+        self.signals = {name: math.prod(self._shapes[name]) for name in signals}
+        sizes = {name: math.prod(shape) for name, shape in self._shapes.items() if name not in self.signals}
         if dyn.free_bodies:
             sizes["parameters"] = 10 * len(dyn.free_bodies)
         for name in free:
@@ -218,7 +231,7 @@ class Problem:
         if self.duration is not None:
             self.free = {"time": (np.array([self.duration[0]]), np.array([self.duration[1]])), **self.free}
         self.held = {name: size for name, size in sizes.items() if name not in self.free}
-        self.driven = {"wrenches": 6 * len(dyn.wrenches)} if dyn.wrenches else {}
+        self.driven = ({"wrenches": 6 * len(dyn.wrenches)} if dyn.wrenches else {}) | self.signals
         force: dict[str, int] = {}
         if self.phases is not None:
             self.driven |= self.phases.driven(self.uses_forces)
@@ -449,6 +462,7 @@ class Problem:
         arguments: Mapping[str, Any] = NO_ARGUMENTS,
         parameters: Any = None,
         wrenches: Mapping[str, Any] | None = None,
+        signals: Mapping[str, Any] = NO_ARGUMENTS,
         q0: Any = None,
         footholds: Any = None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -462,6 +476,8 @@ class Problem:
             Inertial parameters of free bodies that are not free parameters of the problem.
         wrenches : mapping, optional
             For each frame of the `Dynamics`, (6,) or (steps, 6).
+        signals : mapping
+            Arrays with one value per knot, (steps, *shape) or (members, steps, *shape), by name.
         q0, footholds : array_like, optional
             Start, (nq,) or (members, nq), and footholds of contacts; by default those at the start.
         """
@@ -487,12 +503,30 @@ class Problem:
         members = max((len(array) for array in arrays), default=1)
         held = [np.broadcast_to(array, (members, array.shape[1])) for array in arrays]
         rows = wrench_rows(self.dyn.wrenches, wrenches, self.steps, owner)
-        driven = np.zeros((1, self.steps, 0)) if rows is None else rows
-        driven = np.broadcast_to(driven, (len(driven), self.steps, driven.shape[2]))
+        driven = [] if rows is None else [np.broadcast_to(rows, (len(rows), self.steps, rows.shape[2]))]
+        driven += self._signal_values(signals)
         if self.phases is not None:
             q = np.atleast_2d(np.asarray(self.system.start if q0 is None else q0, float))
-            driven = self.phases.values(q, footholds, self.uses_forces)
-        return np.concatenate(held, axis=1) if held else np.zeros((1, 0)), driven
+            driven.append(self.phases.values(q, footholds, self.uses_forces))
+        members = max((len(part) for part in driven), default=1)
+        parts = [np.broadcast_to(part, (members, *part.shape[1:])) for part in driven]
+        course = np.concatenate(parts, axis=2) if parts else np.zeros((1, self.steps, 0))
+        return np.concatenate(held, axis=1) if held else np.zeros((1, 0)), course
+
+    def _signal_values(self, signals: Mapping[str, Any]) -> list[np.ndarray]:
+        if {*signals} != {*self.signals}:
+            raise ArgumentError(
+                f"signals are given for {', '.join(map(str, signals)) or 'nothing'}.",
+                expected=", ".join(self.signals) or "no signals",
+            )
+        arrays = []
+        for name, size in self.signals.items():
+            shape = (self.steps, *self._shapes[name])
+            array = np.asarray(signals[name], float)
+            if array.shape != shape and array.shape[1:] != shape:
+                raise ArgumentError(f"signal '{name}' has shape {array.shape}.", expected=f"{shape}, or one per member")
+            arrays.append(array.reshape(-1, self.steps, size))
+        return arrays
 
     # ---- checks
 
