@@ -132,7 +132,7 @@ CASES = {
     "free body by rk4": ("box", {"method": "rk4"}),
     "loop": ("four-bar", {"duration": (0.1, 1.0)}),
     "loop by rk4": ("four-bar", {"method": "rk4"}),
-    "rolling wheels": ("differential-drive", {}),
+    "rolling wheels on a free frame": ("whipple-bicycle", {}),
     "mechanism in closed form": ("five-bar", {}),
 }
 
