@@ -36,12 +36,27 @@ from appell.optimal.problem import Problem
 from appell.optimal.sweep import Gains, Step, Value, solve_positive, sparse_dot, stage, symmetric
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
-INFO = ("status", "iterations", "mu", "rho", "funnel", "cost", "error", "dual", "primal", "gap", "alpha", "wait")
+INFO = (
+    "status",
+    "iterations",
+    "mu",
+    "rho",
+    "funnel",
+    "cost",
+    "error",
+    "dual",
+    "primal",
+    "gap",
+    "alpha",
+    "wait",
+    "reach",
+)
 RUNNING, SOLVED, STALLED, LOST = 0.0, 1.0, 2.0, 3.0
 
 PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
-TRIALS = 10  # step lengths 1, 1/2, 1/4, ... of one iteration
+TRIALS = (1.0, 0.5, 0.25, 0.125, 1.0 / 32.0, 1.0 / 256.0)  # step lengths of one iteration, relative to the longest
 SMALLEST_RHO, LARGEST_RHO = 1e-6, 1e8
+REACH_FACTOR = 32.0  # by which the longest step length decreases if none was accepted, and increases otherwise
 ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
@@ -99,12 +114,14 @@ class Iteration:
         The problem.
     tolerance : float
         KKT residual, scaled as IPOPT does, and relative duality gap at which a problem is solved.
+    limit : int
+        Largest number of iterations; a problem that reached it does not change any more.
     barrier : float, optional
         Value at which μ is held, for model predictive control; a problem is then never done. None: μ decreases.
     """
 
-    def __init__(self, problem: Problem, tolerance: float = 1e-8, barrier: float | None = None):
-        self.problem, self.tolerance, self.barrier = problem, tolerance, barrier
+    def __init__(self, problem: Problem, tolerance: float = 1e-8, limit: int = 300, barrier: float | None = None):
+        self.problem, self.tolerance, self.limit, self.barrier = problem, tolerance, limit, barrier
         self.N, self.nq, self.nv, self.nx = problem.steps, problem.nq, problem.nv, problem.nx
         self.nu, self.np = problem.nu, problem.np
         self.nz = self.nx + self.nu + self.np
@@ -155,7 +172,9 @@ class Iteration:
         """Return the parts of `end`."""
         a, b = self.np, self.np + self.m_end
         c, d = b + self.m_end, b + self.m_end + self.me_end
-        return Ends(list(row[:a]), list(row[a:b]), list(row[b:c]), list(row[c:d]), dict(zip(INFO, row[d:], strict=True)))
+        return Ends(
+            list(row[:a]), list(row[a:b]), list(row[b:c]), list(row[c:d]), dict(zip(INFO, row[d:], strict=True))
+        )
 
     def knot(self, row: Vector) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
         """Return inputs, slacks, multipliers z and y of a row of `w`."""
@@ -239,7 +258,9 @@ class Iteration:
             _, gradient, hessian = self.final.nested(0, cost)
             ends = self.ends(end)
             nested = self.final.nested(1, rows)
-            return self._with_rows(gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end))
+            return self._with_rows(
+                gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end)
+            )
 
         sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0], "mu": 1}
         return Part("last_stage", sizes, body)
@@ -311,6 +332,8 @@ class Run:
         self.COURSE = loops.given(course) if course else None
         self.start, self.ends = start, it.ends(list(end))
         self.running = select(self.ends.info["status"] - 0.5, 0.0, 1.0)
+        if it.barrier is None:
+            self.running = select(float(it.limit) - self.ends.info["iterations"], self.running, 0.0)
         self.when = self.flag(self.running)
         self.masks = [it.mask(k) for k in self.knots]
 
@@ -335,7 +358,9 @@ class Run:
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
         """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
-        rows = [[Rows(*((t[0], [t[1]]) if isinstance(t, tuple) else (t, [0]))) for t in each] for each in (reads, writes)]
+        rows = [
+            [Rows(*((t[0], [t[1]]) if isinstance(t, tuple) else (t, [0]))) for t in each] for each in (reads, writes)
+        ]
         self.loops.each([body], [0], *rows, when=self.when)
 
     def reduced(self, table, rules: Sequence[str]) -> list[Scalar]:
@@ -348,7 +373,13 @@ class Run:
             return [[combine[rule](a, b) for rule, a, b in zip(rules, total_row, row, strict=True)]]
 
         count = it.N + 1
-        loops.each([body], [0] * count, [Rows(result, [0] * count), Rows(table, range(count))], [Rows(result, [0] * count)], when=self.when)
+        loops.each(
+            [body],
+            [0] * count,
+            [Rows(result, [0] * count), Rows(table, range(count))],
+            [Rows(result, [0] * count)],
+            when=self.when,
+        )
         return loops.values(result)[0]
 
     # ---- the iteration
@@ -378,6 +409,8 @@ class Run:
         funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, totals.violation))
         narrowed = select(by_violation, maximum(0.1 * violation + 0.9 * funnel, 1e-9), funnel)
         after["funnel"] = select(accepted, narrowed, funnel)
+        reach = info["reach"]
+        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), reach * (1.0 / REACH_FACTOR))
         exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], 1.0, 0.0)
         after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
         if it.problem.exact:
@@ -405,7 +438,9 @@ class Run:
                 p = it.ends(end).p
                 own = z[: part.sizes[5]], y[: part.sizes[6]]
                 info = it.ends(end).info
-                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0)
+                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(
+                    EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0
+                )
                 curved = [exact * value for value in after]
                 rows = part.rows(x, x_next, u, p, curved, *own, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
@@ -447,7 +482,9 @@ class Run:
             row = [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]
             return [pad(cost_row, max(1, final.widths[0])), pad(rows, max(1, final.widths[1])), row]
 
-        self.single(last, [(self.X, N), (self.L, N), self.END, self.DATA], [self.COST_END, self.ROWS_END, (self.RES, N)])
+        self.single(
+            last, [(self.X, N), (self.L, N), self.END, self.DATA], [self.COST_END, self.ROWS_END, (self.RES, N)]
+        )
         sums = self.reduced(self.RES, [*RESIDUALS, *["sum"] * np_])
         return Totals(*sums[: len(RESIDUALS)]), sums[len(RESIDUALS) :]
 
@@ -471,8 +508,15 @@ class Run:
         magnitudes = total([magnitude(value) for value in violated])
         multipliers = total([*(z[k] for k in range(m)), *(magnitude(y[k]) for k in range(me))])
         return (
-            largest(gradient[: nx + nu]), largest(violated), magnitudes, largest(products), total(products), small,
-            logs, multipliers, gradient[nx + nu :],
+            largest(gradient[: nx + nu]),
+            largest(violated),
+            magnitudes,
+            largest(products),
+            total(products),
+            small,
+            logs,
+            multipliers,
+            gradient[nx + nu :],
         )
 
     def progress(self, totals: Totals, dual_p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar, Scalar]:
@@ -533,13 +577,17 @@ class Run:
 
         def last(cost, rows, end, glob):
             gradient, hessian = (
-                it.last_stage.nested(k, row) for k, row in enumerate(it.last_stage.rows(
-                    cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, glob[:1]))
+                it.last_stage.nested(k, row)
+                for k, row in enumerate(
+                    it.last_stage.rows(cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, glob[:1])
+                )
             )
             full = mirrored(hessian)
             V = [row[:nx] for row in full[:nx]]
             W = [[gradient[i], *full[i][nx:]] for i in range(nx)]
-            Y = symmetric(columns, lambda i, j: (full[nx + i - 1][nx + j - 1] if j else gradient[nx + i - 1]) if i else 0.0)
+            Y = symmetric(
+                columns, lambda i, j: (full[nx + i - 1][nx + j - 1] if j else gradient[nx + i - 1]) if i else 0.0
+            )
             return [[*lower(V), *(a for row in W for a in row)], [*lower(Y), 1.0]]
 
         self.single(last, [self.COST_END, self.ROWS_END, self.END, self.GLOBAL], [(self.V, N), CONSTANT])
@@ -552,12 +600,17 @@ class Run:
                 Y = unpacked(constant[:-1], columns)
                 linear, full = part.nested(0, gradient), mirrored(part.nested(1, hessian))
                 transform, step_map, step_p = rows.nested(0, step)
-                offset = [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)] if np_ else [
-                    [d] for d in rows.nested(3, gap)]
+                offset = (
+                    [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)]
+                    if np_
+                    else [[d] for d in rows.nested(3, gap)]
+                )
                 n = nx + nu
                 H = [row[:n] for row in full[:n]]
                 C = [[linear[i], *full[i][n:]] for i in range(n)]
-                D = symmetric(columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0)
+                D = symmetric(
+                    columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0
+                )
                 given = Step(transform, step_map, nx - len(step_map), offset)
                 new, gains, pivot = stage(Value(V, W, Y), given, Value(H, C, D), glob[1], nu)
                 return [
@@ -574,7 +627,8 @@ class Run:
             [backward(k) for k in range(len(it.kinds))],
             [it.order[k] for k in back],
             [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
-            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)] + [self.once(self.GLOBAL)],
+            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)]
+            + [self.once(self.GLOBAL)],
             [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
             when=self.when,
         )
@@ -616,7 +670,14 @@ class Run:
 
         self.each(
             [forward(k) for k in range(len(it.kinds))],
-            [self.at(self.DX), self.at(self.GAIN), self.at(self.FORWARD), self.at(self.STEP), self.at(self.GAP), self.once(self.DP)],
+            [
+                self.at(self.DX),
+                self.at(self.GAIN),
+                self.at(self.FORWARD),
+                self.at(self.STEP),
+                self.at(self.GAP),
+                self.once(self.DP),
+            ],
             [self.at(self.DX, 1), self.at(self.DU)],
         )
         return pivot
@@ -697,7 +758,9 @@ class Run:
         info = self.ends.info
         funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, violation))
         pending, result, by_violation, after = good * self.running, 0.0, 0.0, violation
-        for trial in range(TRIALS):
+        longest = alpha * info["reach"]
+        for trial, length in enumerate(TRIALS):
+            alpha = length * longest
             self.when = self.flag(pending)
             cost, theta, logs = self.trial(alpha)
             phi_new = cost - mu * logs
@@ -721,7 +784,6 @@ class Run:
             by_violation = select(chosen, 1.0 - switching, by_violation)
             after = select(chosen, theta, after)
             pending = select(chosen, 0.0, pending)
-            alpha = 0.5 * alpha
         return result, by_violation, after
 
     def trial(self, alpha: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -753,7 +815,14 @@ class Run:
 
             return body
 
-        reads = [self.at(self.X), self.at(self.X, 1), self.at(self.DX), self.at(self.DX, 1), self.at(self.W), self.at(self.DW)]
+        reads = [
+            self.at(self.X),
+            self.at(self.X, 1),
+            self.at(self.DX),
+            self.at(self.DX, 1),
+            self.at(self.W),
+            self.at(self.DW),
+        ]
         reads += [self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA)] + self.course()
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
         self.each([knot(k) for k in range(len(it.kinds))], reads, [self.at(RES)], numbers)
@@ -808,7 +877,9 @@ class Run:
         lengths = [alpha] * (it.np + it.m_end) + [alpha_z] * it.m_end + [alpha] * it.me_end
         end = [select(alpha, a + b * c, a) for a, b, c in zip(old, lengths, change, strict=False)]
         return {
-            "x": loops.values(X), "w": loops.values(W), "costate": loops.values(L),
+            "x": loops.values(X),
+            "w": loops.values(W),
+            "costate": loops.values(L),
             "end": [*end, *(info[name] for name in INFO)],
         }
 

@@ -119,7 +119,9 @@ class Solutions(Records):
     @property
     def residuals(self) -> dict[str, np.ndarray]:
         """Residuals as in `Solution`, (members,) each."""
-        return {name: np.array([r["residuals"][name] for r in self.reports]) for name in ("error", "dual", "primal", "gap")}
+        return {
+            name: np.array([r["residuals"][name] for r in self.reports]) for name in ("error", "dual", "primal", "gap")
+        }
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:
