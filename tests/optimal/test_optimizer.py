@@ -101,26 +101,25 @@ def test_a_puma_reaches_a_posture_with_bounded_torques(puma):
     np.testing.assert_allclose(rolled.q[0], record.q, atol=1e-9)
 
 
-def test_the_duration_of_a_motion_between_two_postures_is_optimised():
-    reference = REFERENCES["puma-free-time"]
-    qr, N = np.array(reference["qr"]), reference["N"]
-    q0 = np.array(reference["x0"][:6])
-    zero = [0.0] * 6
-    record = ap.optimize(
-        ap.Dynamics(ap.load("puma")),
-        q0,
-        steps=N,
-        duration=(0.2, 3.0),
-        hessian="exact",
-        limits={"torque": reference["torque_limit"]},
-        guess={"q": q0 + (qr - q0) * np.linspace(0.0, 1.0, N + 1)[:, None]},
-        cost=lambda t, q, v, tau: 1.0 + 1e-4 * ap.square(tau),
-        meet=lambda q, v: {"goal": (zero, minus(q, qr), zero), "rest": (zero, list(v), zero)},
+def test_a_free_duration_is_the_best_of_all_fixed_durations():
+    def cost(t, q, v, tau):
+        return 1.0 + 0.1 * ap.square(tau)
+
+    def meet(q, v):
+        return {"angle": (2.0, q[0], 2.0), "rest": (0.0, v[0], 0.0)}
+
+    pendulum, options = ap.load("pendulum"), {"cost": cost, "meet": meet, "limits": {"torque": 8.0}, "hessian": "exact"}
+    record = ap.optimize(pendulum, [0.0], steps=40, duration=(0.2, 5.0), **options)
+    assert record.solved, record.reason
+    best = record.parameters["duration"]
+    assert record.t[-1] == pytest.approx(best)
+    at, shorter, longer = (
+        ap.optimize(pendulum, [0.0], steps=40, dt=factor * best / 40, guess=record, **options)
+        for factor in (1.0, 0.98, 1.02)
     )
-    check(record, "puma-free-time")
-    assert record.parameters["duration"] == pytest.approx(reference["T"], abs=1e-6)
-    assert record.t[-1] == pytest.approx(reference["T"], abs=1e-6)
-    np.testing.assert_allclose(record.q[-1], qr, atol=1e-8)
+    assert at.cost == pytest.approx(record.cost, rel=1e-8)
+    assert min(shorter.cost, longer.cost) > record.cost
+    np.testing.assert_allclose(at.q, record.q, atol=1e-6)
 
 
 def test_sixty_four_perturbed_problems_converge_and_do_not_depend_on_their_batch(puma):

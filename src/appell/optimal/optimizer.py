@@ -240,7 +240,8 @@ class Optimizer:
             blocks["multiplier"], names["multiplier"] = multipliers, tuple(row.name for row in kinds[0])
         info = dict(zip(INFO, np.moveaxis(end[:, -len(INFO) :], 1, 0), strict=True))
         lost = np.isnan(info["status"])  # kernels return NaN for everything if a carried array is not finite
-        info["status"], info["iterations"] = np.where(lost, NOT_FINITE, info["status"]), np.where(lost, 0, info["iterations"])
+        info["status"] = np.where(lost, NOT_FINITE, info["status"])
+        info["iterations"] = np.where(lost, 0, info["iterations"])
         p = end[:, : it.np]
         rows = self._rows(x, u, p, held, driven)
         reports = []

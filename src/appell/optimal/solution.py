@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOT_STORED = {"dynamics": None, "optimizer": None, "iterate": None}  # in pickles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution(Record):
     """The record of an optimal motion; row k contains the state and the torque from knot k on.
 
@@ -70,7 +70,7 @@ class Solution(Record):
         return self.optimizer.gains({name: array[None] for name, array in self.iterate.items()})[0]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solutions(Records):
     """Records of many optimal motions; `reports` are the metadata of each.
 
