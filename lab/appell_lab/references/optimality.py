@@ -32,7 +32,7 @@ class Optimality:
     dynamics: float  # largest defect of a step, in q and v
     violation: float  # largest violation of a limit or a final equality
     stationarity: float  # largest component of (2)
-    active: int  # rows of state limits that are near their bound
+    scale: float  # largest component of the gradient of the cost with respect to the states, at least 1
 
     @property
     def worst(self) -> float:
@@ -69,8 +69,8 @@ def optimality(problem: Reaching, q, v, tau) -> Optimality:
         equalities, miss = S[-1], np.r_[q[-1] - problem.goal, v[-1]]
         violation = max(violation, np.abs(miss).max())
     residual = _least(gradient, J, s, equalities)
-    states = int(np.count_nonzero(active[: len(slacks) - _torque_rows(problem, N)]))
-    return Optimality(float(cost), float(gap), float(violation), residual, states)
+    scale = max(1.0, np.abs(slope).max(), np.abs(final_slope).max())
+    return Optimality(float(cost), float(gap), float(violation), residual, float(scale))
 
 
 def _least(gradient: np.ndarray, J: np.ndarray, s: np.ndarray, E: np.ndarray) -> float:
@@ -99,10 +99,6 @@ def _cost(problem: Reaching, oracle: Oracle, q, v, tau):
         final += 0.5 * problem.tool_weight * miss @ miss
         last[: len(goal)] += problem.tool_weight * linear.T @ miss
     return running + final, slope, last
-
-
-def _torque_rows(problem: Reaching, knots: int) -> int:
-    return 2 * knots * int(np.isfinite(problem.torque).sum()) if problem.torque else 0
 
 
 def _bounds(problem: Reaching, q, v, tau, S):

@@ -8,7 +8,7 @@ is to stay at q0 under gravity torques.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -52,41 +52,54 @@ class Reaching:
         """Equations of motion."""
         return ap.Dynamics(self.system)
 
-    @property
-    def bounded(self) -> bool:
-        """Whether anything is limited."""
-        return bool(self.torque or self.speed or self.lower or self.upper)
+    @cached_property
+    def limits(self) -> dict[str, Any]:
+        """Limits, as `optimize` expects them."""
+        free, names = (float("inf"),) * self.system.nv, self.system.coordinate_names
+        ranges = zip(self.lower or [-x for x in free], self.upper or free, strict=True)
+        return {
+            "torque": self.torque or free,
+            "speed": self.speed or free,
+            "position": dict(zip(names, ranges, strict=True)),
+        }
 
     @cached_property
-    def costs(self) -> tuple[Callable, Callable]:
-        """Running and final cost, as `rollout` and `optimize` expect them."""
+    def options(self) -> dict[str, Any]:
+        """Arguments of `optimize`, except the start."""
         wq, wv, wu = self.running
         Wq, Wv = self.final
         tool = self.dyn.pose(self.tool) if self.tool else None
 
         def cost(t, q, v, tau):
-            return 0.5 * (wq * _square(q, self.goal) + wv * _square(v) + wu * _square(tau))
+            return 0.5 * (wq * ap.square(_minus(q, self.goal)) + wv * ap.square(v) + wu * ap.square(tau))
 
         def final_cost(q, v):
-            value = 0.5 * (Wq * _square(q, self.goal) + Wv * _square(v))
+            value = 0.5 * (Wq * ap.square(_minus(q, self.goal)) + Wv * ap.square(v))
             if tool is not None:
-                value = value + 0.5 * self.tool_weight * _square([row[3] for row in tool(q)[:3]], self.target)
+                position = [row[3] for row in list(tool(q))[:3]]
+                value = value + 0.5 * self.tool_weight * ap.square(_minus(position, self.target))
             return value
 
-        return cost, final_cost
+        def meet(q, v):
+            return {"goal": _minus(q, self.goal), "rest": list(v)}
+
+        result = {"steps": self.steps, "dt": self.dt, "limits": self.limits, "cost": cost, "final_cost": final_cost}
+        return result | ({"meet": meet} if self.exact else {})
 
     def near(self, seed: int, spread: float) -> Reaching:
         """Return the problem from a start near q0."""
-        return replace(self, q0=tuple(np.array(self.q0) + spread * np.random.default_rng(seed).normal(size=len(self.q0))))
+        away = spread * np.random.default_rng(seed).normal(size=len(self.q0))
+        return replace(self, q0=tuple(self.q0 + away))
 
     def statement(self) -> dict[str, Any]:
         """Return what a peer in another process needs: numbers, and the robot as URDF."""
-        return asdict(self) | {"urdf": ap.to_urdf(self.system), "gravity": list(self.system.gravity)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rotors and motors are no part of these problems
+            return asdict(self) | {"urdf": ap.to_urdf(self.system), "gravity": list(self.system.gravity)}
 
 
-def _square(x, reference=None):
-    """Return the sum of squares of x, or of its difference from a reference."""
-    return ap.square(x if reference is None else [a - b for a, b in zip(x, reference, strict=True)])
+def _minus(x, reference):
+    return [a - b for a, b in zip(x, reference, strict=True)]
 
 
 PUMA = Reaching(

@@ -1,0 +1,315 @@
+"""Optimal control against crocoddyl, fatrop and HPIPM: python benchmarks/optimal.py [PART ...] [--output FILE].
+
+Parts: reaching, bounded, constrained, sweep, walking, references, cold, ablation; without any, all of them. One thread,
+one core, processor time; peers answer in turns with appell, and their dynamics are compared before anything is timed.
+
+reaching      an iteration of PUMA and Panda, 100 knots, one problem and 256, against crocoddyl's FDDP
+bounded       256 starts with torque limits to convergence, against BoxFDDP
+constrained   UR5 with limits of torque, speed and position, and the bounded PUMA, against fatrop with compiled functions
+sweep         one Riccati sweep against HPIPM
+walking       crocoddyl's problem of a walking ANYmal, an iteration
+references    costs, iterations, and residuals by Pinocchio's derivatives
+cold          processes with an empty cache
+ablation      the same iterations without an ingredient
+
+crocoddyl gets an environment of its own with Pinocchio 4.0 (`peers/crocoddyl.py`), fatrop the functions of one knot as
+C, mapped over the knots (`peers/fatrop_c.py`), HPIPM a build for this processor if APPELL_HPIPM names its sources
+(`peers/hpipm.py`). The first run makes the environment and builds for two minutes; both are cached.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import appell as ap
+from appell.optimal.iteration import Iteration
+from appell.optimal.problem import Problem
+from appell_lab.bench.clock import one_core
+from appell_lab.bench.machine import machine, versions
+from appell_lab.bench.peers.builds import BuildFolder, package_version
+from appell_lab.bench.peers.crocoddyl import Crocoddyl
+from appell_lab.bench.peers.fatrop_c import FatropC
+from appell_lab.bench.peers.hpipm import Sweep, libraries
+from appell_lab.bench.peers.peer import PeerUnavailableError
+from appell_lab.references.optimality import optimality
+from appell_lab.references.reaching import PROBLEMS, Reaching
+
+BATCH, SPREAD = 256, 0.05
+TURNS = 5
+SWEEPS = ((12, 6), (14, 7), (36, 12))
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    output = Path(__file__).parent / "results" / "optimal.json"
+    if "--output" in arguments:
+        place = arguments.index("--output")
+        output = Path(arguments[place + 1])
+        del arguments[place : place + 2]
+    chosen = arguments or list(PARTS)
+    result: dict[str, Any] = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
+    result |= {"machine": machine(), "versions": versions() | {"casadi": package_version("casadi")}}
+    builds = BuildFolder(say=print)
+    with one_core(), Crocoddyl(builds) as crocoddyl:
+        result["versions"]["crocoddyl environment"] = crocoddyl.ask("versions")
+        for name in chosen:
+            print(name, flush=True)
+            try:
+                result[name] = PARTS[name](builds, crocoddyl)
+            except PeerUnavailableError as error:
+                result[name] = {"unavailable": str(error)}
+            print(json.dumps(result[name], indent=1), flush=True)
+            output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def rounded(x: float) -> float:
+    return float(f"{x:.4g}")
+
+
+def micro(seconds: float) -> float:
+    return rounded(seconds * 1e6)
+
+
+def best(function: Callable[[], Any], turns: int = TURNS) -> float:
+    """Return the least processor time of a call, s."""
+    times = []
+    for _ in range(turns):
+        before = time.process_time()
+        function()
+        times.append(time.process_time() - before)
+    return min(times)
+
+
+def iteration_seconds(options: dict[str, Any], dyn: ap.Dynamics, q0: np.ndarray, members: int) -> float:
+    """Return the processor time of one iteration of one problem, s: a long run less a short one."""
+    plan = ap.Optimizer(dyn, **options)
+    short, long = (4, 24) if members > 1 else (20, 220)
+    starts = q0 if members == 1 else np.tile(q0, (members, 1))
+    runs = {count: plan.iterations(starts, count=count) for count in (short, long)}
+    for run in runs.values():
+        run()
+    seconds = {count: best(run, 2 * TURNS) for count, run in runs.items()}
+    return (seconds[long] - seconds[short]) / (long - short) / members
+
+
+def solve_seconds(problem: Reaching, plan: Any, starts: Any) -> tuple[float, Any]:
+    """Return the processor time to convergence per problem, s, and the solutions."""
+    records = plan(starts)
+    members = len(starts) if np.ndim(starts) == 2 else 1
+    return best(lambda: plan(starts)) / members, records
+
+
+def reaching(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    for name in ("puma-reach", "panda-reach"):
+        problem = PROBLEMS[name]
+        difference, statement, q0 = crocoddyl.compare(problem), problem.statement(), np.array(problem.q0)
+        theirs: list[dict[str, float]] = []
+        ours: dict[int, list[float]] = {1: [], BATCH: []}
+        for _ in range(2):
+            theirs.append(crocoddyl.ask("iteration", problem=statement))
+            for members, seconds in ours.items():
+                seconds.append(iteration_seconds(problem.options, problem.dyn, q0, members))
+        peer = min(turn["iteration"] for turn in theirs)
+        alone, batch = (min(seconds) for seconds in ours.values())
+        plan = ap.Optimizer(problem.dyn, **problem.options)
+        seconds, record = solve_seconds(problem, plan, q0)
+        solved = crocoddyl.ask("solve", problem=statement)
+        rows[name] = {
+            "difference of the dynamics": float(f"{difference:.1g}"),
+            "crocoddyl, µs": micro(peer),
+            "its parts, µs": {part: micro(min(turn[part] for turn in theirs)) for part in theirs[0]},
+            "appell, one problem, µs": micro(alone),
+            f"appell, {BATCH} problems, µs per problem": micro(batch),
+            "times faster, one problem": rounded(peer / alone),
+            f"times faster, {BATCH} problems": rounded(peer / batch),
+            "to convergence": {
+                "crocoddyl": {"µs": micro(solved["seconds"]), "iterations": solved["iterations"], "cost": solved["cost"]},
+                "appell": {"µs": micro(seconds), "iterations": int(record.iterations), "cost": float(record.cost)},
+            },
+        }
+    return rows
+
+
+def bounded(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    problem = PROBLEMS["puma-reach-bounded"]
+    crocoddyl.compare(problem)
+    near = [problem.near(seed, SPREAD) for seed in range(BATCH)]
+    plan = ap.Optimizer(problem.dyn, **problem.options)
+    seconds, records = solve_seconds(problem, plan, np.array([each.q0 for each in near]))
+    sample = range(0, BATCH, 8)
+    answers = [crocoddyl.ask("solve", problem=near[k].statement(), budget=0.0) for k in sample]
+    differences = [abs(records.cost[k] / answer["cost"] - 1.0) for k, answer in zip(sample, answers, strict=True)]
+    peer = float(np.mean([answer["seconds"] for answer in answers]))
+    return {
+        "problems": BATCH,
+        "of them solved": int(np.sum(records.solved)),
+        "BoxFDDP, µs per problem": micro(peer),
+        "BoxFDDP, iterations, mean": rounded(np.mean([answer["iterations"] for answer in answers])),
+        "sample of BoxFDDP": len(answers),
+        "appell, µs per problem": micro(seconds),
+        "appell, iterations, mean and largest": [rounded(np.mean(records.iterations)), int(np.max(records.iterations))],
+        "times faster": rounded(peer / seconds),
+        "largest relative difference of costs": float(f"{max(differences):.1g}"),
+        "residual by Pinocchio, largest of 8": float(f"{max(_worst(near[k], records, k) for k in range(8)):.1g}"),
+    }
+
+
+def _worst(problem: Reaching, records: Any, k: int) -> float:
+    return optimality(problem, records.q[k], records.v[k], records.tau[k][: problem.steps]).worst
+
+
+def constrained(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    for name in ("ur5-limits", "puma-reach-bounded"):
+        problem = PROBLEMS[name]
+        fatrop = FatropC(problem, builds)
+        plan, q0 = ap.Optimizer(problem.dyn, **problem.options), np.array(problem.q0)
+        answer = fatrop.solve()
+        theirs = min(fatrop.solve()["seconds"] for _ in range(TURNS))
+        seconds, record = solve_seconds(problem, plan, q0)
+        alone = iteration_seconds(problem.options, problem.dyn, q0, 1)
+        n = problem.system.nv
+        judged = {
+            "fatrop": optimality(problem, answer["x"][:, :n], answer["x"][:, n:], answer["u"]),
+            "appell": optimality(problem, record.q, record.v, record.tau[: problem.steps]),
+        }
+        rows[name] = {
+            "fatrop": {
+                "µs to convergence": micro(theirs),
+                "iterations": answer["iterations"],
+                "µs per iteration": micro(theirs / answer["iterations"]),
+                "share in functions": rounded(answer["seconds in functions"] / answer["seconds"]),
+            },
+            "appell": {
+                "µs to convergence": micro(seconds),
+                "iterations": int(record.iterations),
+                "µs per iteration": micro(alone),
+            },
+            "cost and residual by Pinocchio": {
+                each: [result.cost, float(f"{result.worst:.1g}")] for each, result in judged.items()
+            },
+            "times faster, an iteration": rounded(theirs / answer["iterations"] / alone),
+            "times faster, to convergence": rounded(theirs / seconds),
+        }
+    return rows
+
+
+def sweep(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    drivers = libraries(builds)
+    for nx, nu in SWEEPS:
+        matrices = lq_matrices(100, nx, nu)
+        theirs = {}
+        for title, path in drivers.items():
+            solver = Sweep(path, matrices)
+            solver.solution()
+            theirs[title] = min(solver.seconds() for _ in range(20))
+        rows[f"{nx} states, {nu} inputs"] = {"HPIPM, µs": {title: micro(x) for title, x in theirs.items()}}
+    return rows
+
+
+def lq_matrices(N: int, nx: int, nu: int) -> dict[str, np.ndarray]:
+    """Return a linear-quadratic problem whose steps are semi-implicit: x' = T (q, S z)."""
+    rng, n, h = np.random.default_rng(0), nx // 2, 0.01
+    S = 0.1 * rng.normal(size=(N, n, nx + nu))
+    S[:, :, n:nx] += np.eye(n)
+    full = np.concatenate([h * S, S], axis=1)
+    full[:, :n, :n] += np.eye(n)
+    H = rng.normal(size=(N + 1, nx + nu, nx + nu))
+    H = 0.004 * H @ H.transpose(0, 2, 1) + np.eye(nx + nu)
+    return {
+        "A": full[:, :, :nx],
+        "B": full[:, :, nx:],
+        "b": 0.01 * rng.normal(size=(N, nx)),
+        "Q": H[:, :nx, :nx],
+        "S": H[:-1, nx:, :nx],
+        "R": H[:-1, nx:, nx:],
+        "q": rng.normal(size=(N + 1, nx)),
+        "r": rng.normal(size=(N, nu)),
+    }
+
+
+def walking(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    theirs = crocoddyl.ask("walking")
+    return {
+        "knots, tangent states, inputs": [theirs["knots"], theirs["ndx"], theirs["nu"]],
+        "impulses": theirs["kinds"].count("impulse"),
+        "crocoddyl, µs": micro(theirs["iteration"]),
+        "its parts, µs": {part: micro(theirs[part]) for part in ("calc", "calcDiff", "backwardPass", "forwardPass")},
+        "crocoddyl, cost and iterations": [theirs["cost"], theirs["iterations"]],
+    }
+
+
+def references(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    expected = json.loads(
+        (Path(__file__).parents[1] / "tests" / "optimal" / "data" / "references.json").read_text(encoding="utf-8")
+    )
+    rows: dict[str, Any] = {}
+    for name, problem in PROBLEMS.items():
+        record = ap.optimize(problem.dyn, problem.q0, **problem.options)
+        judged = optimality(problem, record.q, record.v, record.tau[: problem.steps])
+        known = expected.get(name, {})
+        minima = known.get("minima", [])
+        rows[name] = {
+            "solved": bool(record.solved),
+            "cost": float(record.cost),
+            "relative difference": float(f"{min((abs(record.cost / x - 1) for x in minima), default=np.nan):.1g}"),
+            "residual by Pinocchio": float(f"{judged.worst / judged.scale:.1g}"),
+            "iterations": int(record.iterations),
+            "iterations of the best peer": known.get("iterations"),
+        }
+    return rows
+
+
+COLD = """
+import time
+import appell as ap
+from appell_lab.references.reaching import PROBLEMS
+problem = PROBLEMS["{name}"]
+before = time.process_time()
+dyn = ap.Dynamics(ap.load("{robot}"))
+record = ap.optimize(dyn, problem.q0, **problem.options)
+print(time.process_time() - before, record.solved)
+"""
+
+
+def cold(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    """Processor time from the robot to the first solution, with an empty cache and with a filled one."""
+    import os
+
+    rows: dict[str, Any] = {}
+    for name in ("puma-reach-bounded", "panda-tool-bounded"):
+        script = COLD.format(name=name, robot=PROBLEMS[name].robot)
+        with tempfile.TemporaryDirectory() as folder:
+            environment = os.environ | {"APPELL_CACHE": folder}
+            seconds = []
+            for _ in range(2):
+                command = [sys.executable, "-c", script]
+                run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                seconds.append(rounded(float(run.stdout.split()[0])))
+        rows[name] = {"s, empty cache": seconds[0], "s, filled cache": seconds[1]}
+    return rows
+
+
+PARTS: dict[str, Callable[[BuildFolder, Crocoddyl], dict[str, Any]]] = {
+    "reaching": reaching,
+    "bounded": bounded,
+    "constrained": constrained,
+    "sweep": sweep,
+    "walking": walking,
+    "references": references,
+    "cold": cold,
+}
+
+if __name__ == "__main__":
+    main()
