@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ import numpy as np
 
 import appell as ap
 from appell.optimal.iteration import Iteration
-from appell.optimal.problem import Problem
+from appell.optimal.optimizer import Optimizer
 from appell_lab.bench.clock import one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.peers.builds import BuildFolder, package_version
@@ -42,9 +43,11 @@ from appell_lab.bench.peers.hpipm import Sweep, libraries
 from appell_lab.bench.peers.peer import PeerUnavailableError
 from appell_lab.references.optimality import optimality
 from appell_lab.references.reaching import PROBLEMS, Reaching
+from appell_lab.references.walking import walking_problem
 
-BATCH, SPREAD = 256, 0.05
+BATCH, SPREAD, WALKERS = 256, 0.05, 16
 TURNS = 5
+HELD_BARRIER = 1e-6  # of timed iterations, which then never end
 SWEEPS = ((12, 6), (14, 7), (36, 12))
 
 
@@ -89,16 +92,25 @@ def best(function: Callable[[], Any], turns: int = TURNS) -> float:
     return min(times)
 
 
-def iteration_seconds(options: dict[str, Any], dyn: ap.Dynamics, q0: np.ndarray, members: int) -> float:
-    """Return the processor time of one iteration of one problem, s: a long run less a short one."""
-    plan = ap.Optimizer(dyn, **options)
-    short, long = (4, 24) if members > 1 else (20, 220)
-    starts = q0 if members == 1 else np.tile(q0, (members, 1))
-    runs = {count: plan.iterations(starts, count=count) for count in (short, long)}
-    for run in runs.values():
+def iteration_seconds(problem: Reaching, members: int) -> float:
+    """Return the processor time of one iteration of one problem, s: many iterations less few, with the barrier held."""
+    plan = Optimizer(problem.dyn, **problem.options)
+    it, inner = Iteration(plan.problem, barrier=HELD_BARRIER), plan.problem
+    q0 = np.tile(problem.q0, (members, 1))
+    first = inner.guess(q0, None, None, None)
+    held, driven = inner.data_values({}, None, None)
+    state = plan.first_iterate(first, *(np.repeat(x, members, axis=0) for x in (held, driven)))
+    given = [*(state[name] for name in it.carried), np.hstack([q0, 0.0 * q0]), np.full(members, problem.dt)]
+    if members == 1:
+        given = [x[0] for x in given]
+    seconds = {}
+    for count in (20, 120) if members == 1 else (3, 13):
+        ticks = np.zeros(count) if members == 1 else np.zeros((1, count))
+        run = partial(it.scan, *given, ticks, every=count, threads=1)
         run()
-    seconds = {count: best(run, 2 * TURNS) for count, run in runs.items()}
-    return (seconds[long] - seconds[short]) / (long - short) / members
+        seconds[count] = best(run, 2 * TURNS)
+    (few, short), (many, long) = seconds.items()
+    return (long - short) / (many - few) / members
 
 
 def solve_seconds(problem: Reaching, plan: Any, starts: Any) -> tuple[float, Any]:
@@ -118,10 +130,10 @@ def reaching(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
         for _ in range(2):
             theirs.append(crocoddyl.ask("iteration", problem=statement))
             for members, seconds in ours.items():
-                seconds.append(iteration_seconds(problem.options, problem.dyn, q0, members))
+                seconds.append(iteration_seconds(problem, members))
         peer = min(turn["iteration"] for turn in theirs)
         alone, batch = (min(seconds) for seconds in ours.values())
-        plan = ap.Optimizer(problem.dyn, **problem.options)
+        plan = Optimizer(problem.dyn, **problem.options)
         seconds, record = solve_seconds(problem, plan, q0)
         solved = crocoddyl.ask("solve", problem=statement)
         rows[name] = {
@@ -144,7 +156,7 @@ def bounded(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     problem = PROBLEMS["puma-reach-bounded"]
     crocoddyl.compare(problem)
     near = [problem.near(seed, SPREAD) for seed in range(BATCH)]
-    plan = ap.Optimizer(problem.dyn, **problem.options)
+    plan = Optimizer(problem.dyn, **problem.options)
     seconds, records = solve_seconds(problem, plan, np.array([each.q0 for each in near]))
     sample = range(0, BATCH, 8)
     answers = [crocoddyl.ask("solve", problem=near[k].statement(), budget=0.0) for k in sample]
@@ -173,11 +185,11 @@ def constrained(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     for name in ("ur5-limits", "puma-reach-bounded"):
         problem = PROBLEMS[name]
         fatrop = FatropC(problem, builds)
-        plan, q0 = ap.Optimizer(problem.dyn, **problem.options), np.array(problem.q0)
+        plan, q0 = Optimizer(problem.dyn, **problem.options), np.array(problem.q0)
         answer = fatrop.solve()
         theirs = min(fatrop.solve()["seconds"] for _ in range(TURNS))
         seconds, record = solve_seconds(problem, plan, q0)
-        alone = iteration_seconds(problem.options, problem.dyn, q0, 1)
+        alone = iteration_seconds(problem, 1)
         n = problem.system.nv
         judged = {
             "fatrop": optimality(problem, answer["x"][:, :n], answer["x"][:, n:], answer["u"]),
@@ -241,12 +253,29 @@ def lq_matrices(N: int, nx: int, nu: int) -> dict[str, np.ndarray]:
 
 def walking(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     theirs = crocoddyl.ask("walking")
+    dyn, q0, options, signals = walking_problem(theirs)
+    before = time.process_time()
+    few, many = (Optimizer(dyn, iterations=count, **options) for count in (8, 24))
+    few(q0, signals=signals)
+    cold = time.process_time() - before
+    solved = many(q0, signals=signals)
+    seconds = [best(partial(plan, q0, signals=signals)) for plan in (few, many)]
+    alone = (seconds[1] - seconds[0]) / 16
+    starts = np.tile(q0, (WALKERS, 1))
+    batch = best(partial(few, starts, signals=signals), 2) / 8 / WALKERS
     return {
         "knots, tangent states, inputs": [theirs["knots"], theirs["ndx"], theirs["nu"]],
-        "impulses": theirs["kinds"].count("impulse"),
+        "impulses": sum(knot["impulse"] for knot in theirs["course"]),
         "crocoddyl, µs": micro(theirs["iteration"]),
         "its parts, µs": {part: micro(theirs[part]) for part in ("calc", "calcDiff", "backwardPass", "forwardPass")},
         "crocoddyl, cost and iterations": [theirs["cost"], theirs["iterations"]],
+        "appell, one problem, µs": micro(alone),
+        f"appell, {WALKERS} problems, µs per problem": micro(batch),
+        "appell, reason": solved.reason,
+        "appell, cost": float(solved.cost),
+        "appell, s until the first eight iterations, with the cache that is there": rounded(cold),
+        "times faster, one problem": rounded(theirs["iteration"] / alone),
+        f"times faster, {WALKERS} problems": rounded(theirs["iteration"] / batch),
     }
 
 

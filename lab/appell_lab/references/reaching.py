@@ -58,8 +58,8 @@ class Reaching:
         free, names = (float("inf"),) * self.system.nv, self.system.coordinate_names
         ranges = zip(self.lower or [-x for x in free], self.upper or free, strict=True)
         return {
-            "torque": self.torque or free,
-            "speed": self.speed or free,
+            "torque": list(self.torque or free),
+            "speed": list(self.speed or free),
             "position": dict(zip(names, ranges, strict=True)),
         }
 

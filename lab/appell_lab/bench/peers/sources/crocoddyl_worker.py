@@ -142,8 +142,19 @@ def walking(request):
     us = problem.quasiStatic([x0] * problem.T)
     times = iteration_times(solver, xs, us)
     solver.solve(xs, us, 100, False)
-    kinds = ["impulse" if m.nu == 0 else len(m.differential.contacts.active_set) for m in problem.runningModels]
-    sizes = {"knots": problem.T, "ndx": problem.runningModels[0].state.ndx, "nu": 12, "kinds": kinds}
+    knots = []
+    for model in problem.runningModels:
+        impulse = model.nu == 0
+        inner = model if impulse else model.differential
+        knot = {"impulse": impulse}
+        if not impulse:
+            knot["contacts"] = [name.removesuffix("_contact") for name in inner.contacts.active_set]
+        for name, item in inner.costs.costs.todict().items():
+            if name == "comTrack" or name.endswith("_footTrack"):
+                knot[name.removesuffix("Track").removesuffix("_foot")] = item.cost.residual.reference.tolist()
+        knots.append(knot)
+    bounds = [x[-robot.model.nv - 12 :].tolist() for x in (gait.state.lb, gait.state.ub)]  # of the twelve joints and v
+    sizes = {"knots": problem.T, "ndx": gait.state.ndx, "nu": 12, "course": knots, "bounds": bounds}
     return sizes | times | {"cost": solver.cost, "iterations": solver.iter, "x0": x0.tolist()}
 
 
