@@ -288,14 +288,14 @@ def references(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
         record = ap.optimize(problem.dyn, problem.q0, **problem.options)
         judged = optimality(problem, record.q, record.v, record.tau[: problem.steps])
         known = expected.get(name, {})
-        minima = known.get("minima", [])
+        minima = known.get("cost", [])
         rows[name] = {
             "solved": bool(record.solved),
             "cost": float(record.cost),
             "relative difference": float(f"{min((abs(record.cost / x - 1) for x in minima), default=np.nan):.1g}"),
             "residual by Pinocchio": float(f"{judged.worst / judged.scale:.1g}"),
             "iterations": int(record.iterations),
-            "iterations of the best peer": known.get("iterations"),
+            "iterations of the best peer": known.get("best_iterations"),
         }
     return rows
 

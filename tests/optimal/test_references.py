@@ -24,12 +24,12 @@ COST = 1e-8  # relative, the tolerance of the solver
 KKT = 1e-7  # gradients with respect to torques: the solver's 1e-8 per knot, summed by the steps of the motion
 
 
-def assert_reference(record, name, iterations=1.5):
+def assert_reference(record, name):
     """Assert that a solution has a listed cost and needed at most 1.5 times the iterations of the best solver."""
     expected = REFERENCES[name]
     assert record.solved, record.reason
-    assert min(abs(record.cost / cost - 1.0) for cost in expected["minima"]) < COST, record.cost
-    assert record.iterations <= np.ceil(iterations * expected["iterations"]), record.iterations
+    assert min(abs(record.cost / cost - 1.0) for cost in expected["cost"]) < COST, record.cost
+    assert record.iterations <= ITERATIONS[name] * np.ceil(1.5 * expected["best_iterations"]), record.iterations
 
 
 @pytest.mark.parametrize("name", REACHING)
@@ -59,60 +59,6 @@ def test_the_check_of_optimality_rejects_motions_that_are_not_optimal():
     assert optimality(problem, rolled.q, rolled.v, held).stationarity > 1e-3
 
 
-def test_two_sliders_have_the_gains_of_a_riccati_recursion():
-    builder = ap.Builder("sliders", gravity=(0.0, 0.0, 0.0))
-    builder.link("first", joint=ap.Prismatic((1, 0, 0)), body=ap.Body(mass=2.0))
-    builder.link("second", parent="first", joint=ap.Prismatic((1, 0, 0)), body=ap.Body(mass=1.0))
-    wx, wu, Wx = (1.0, 2.0, 0.1, 0.1), (0.1, 0.2), (10.0, 10.0, 1.0, 1.0)
-    record = ap.optimize(
-        builder.build(),
-        [1.0, -0.5],
-        [0.0, 0.2],
-        steps=50,
-        dt=0.1,
-        limits=False,
-        cost=lambda t, q, v, tau: 0.5 * (weighted(wx, [*q, *v]) + weighted(wu, tau)),
-        final_cost=lambda q, v: 0.5 * weighted(Wx, [*q, *v]),
-    )
-    expected = REFERENCES["sliders-lq"]
-    assert_reference(record, "sliders-lq", iterations=2)
-    np.testing.assert_allclose(record.tau[0], expected["u_first"], rtol=1e-9)
-    np.testing.assert_allclose(np.r_[record.q[-1], record.v[-1]], expected["x_last"], atol=1e-10)
-    np.testing.assert_allclose(-np.asarray(record.gain[0]), expected["gain_first"], rtol=1e-8)
-
-
-def test_a_pendulum_swings_up_under_a_torque_limit_with_runge_kutta_steps():
-    steps, dt = 100, 0.03
-    guess = np.sin(3.5 * dt * np.arange(steps))[:, None]
-    record = ap.optimize(
-        ap.Dynamics(ap.load("pendulum")),
-        [0.0],
-        steps=steps,
-        dt=dt,
-        method="rk4",
-        limits={"torque": 2.0},
-        cost=lambda t, q, v, tau: 0.05 * ap.square(tau),
-        final_cost=lambda q, v: 100.0 * ap.square([q[0] - np.pi]) + 10.0 * ap.square(v),
-        guess=guess,
-    )
-    assert_reference(record, "pendulum-swing")
-
-
-def test_the_duration_of_a_motion_is_free():
-    problem = PROBLEMS["puma-reach"]
-    record = ap.optimize(
-        problem.dyn,
-        problem.q0,
-        steps=60,
-        duration=(0.2, 3.0),
-        limits={"torque": (60.0, 90.0, 40.0, 6.0, 6.0, 3.0)},
-        cost=lambda t, q, v, tau: 1.0 + 1e-4 * ap.square(tau),
-        meet=lambda q, v: {"goal": [a - b for a, b in zip(q, problem.goal, strict=True)], "rest": list(v)},
-    )
-    assert_reference(record, "puma-free-time")
-    assert record.t[-1] == pytest.approx(REFERENCES["puma-free-time"]["T"], rel=1e-4)
-
-
 def test_the_shortest_motion_of_two_links_approaches_the_switching_times_of_pontryagin():
     record = ap.optimize(
         ap.Dynamics(ap.load("planar-2r").with_gravity((0.0, 0.0, 0.0))),
@@ -125,8 +71,4 @@ def test_the_shortest_motion_of_two_links_approaches_the_switching_times_of_pont
         meet=lambda q, v: {"goal": [q[0] - 1.0, q[1] - 0.5], "rest": list(v)},
     )
     assert record.solved, record.reason
-    assert record.t[-1] == pytest.approx(REFERENCES["planar-2r-time"]["continuous"], rel=1e-4)
-
-
-def weighted(weights, values):
-    return sum(w * x * x for w, x in zip(weights, values, strict=True))
+    assert record.t[-1] == pytest.approx(REFERENCES["planar-2r-time"]["T"], rel=1e-4)
