@@ -32,8 +32,11 @@ from typing import Any
 import numpy as np
 
 import appell as ap
+from appell.algebra.loops import Rows
+from appell.compile.scan import Scan
 from appell.optimal.iteration import Iteration
 from appell.optimal.optimizer import Optimizer
+from appell.optimal.sweep import Step, Value, sparse_dot, stage
 from appell_lab.bench.clock import one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.peers.builds import BuildFolder, package_version
@@ -221,13 +224,89 @@ def sweep(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     drivers = libraries(builds)
     for nx, nu in SWEEPS:
         matrices = lq_matrices(100, nx, nu)
+        ours, solution = appell_sweep(matrices)
         theirs = {}
         for title, path in drivers.items():
             solver = Sweep(path, matrices)
-            solver.solution()
+            _, u = solver.solution()
+            difference = float(np.abs(u - solution).max() / np.abs(u).max())
+            if difference > 1e-8:
+                raise PeerUnavailableError(f"HPIPM, {title}: the solution differs by {difference:.1g}.")
             theirs[title] = min(solver.seconds() for _ in range(20))
-        rows[f"{nx} states, {nu} inputs"] = {"HPIPM, µs": {title: micro(x) for title, x in theirs.items()}}
+        rows[f"{nx} states, {nu} inputs"] = {
+            "HPIPM, µs": {title: micro(x) for title, x in theirs.items()},
+            "appell, µs": {f"{members} problems, per problem": micro(x) for members, x in ours.items()},
+            "times faster than the best HPIPM, one problem": rounded(min(theirs.values()) / ours[1]),
+            "difference of the solutions": float(f"{difference:.1g}"),
+        }
     return rows
+
+
+def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.ndarray]:
+    """Return the seconds of one sweep per problem, for one problem and sixteen, and the inputs of the solution.
+
+    The steps of the iteration (`sweep.stage`) are repeated on tables with the numbers of an iteration, without their
+    derivatives; the time is that of many sweeps less that of few in one call.
+    """
+    N, nx, nu = matrices["B"].shape
+    n, size, h, lower = nx // 2, nx + nu, 0.01, np.tril_indices(nx + nu)
+    S = np.concatenate([matrices["A"], matrices["B"]], axis=2)[:, n:].reshape(N, -1)
+    H = np.block([[matrices["Q"][:-1], matrices["S"].transpose(0, 2, 1)], [matrices["S"], matrices["R"]]])
+    H = H[:, lower[0], lower[1]]
+    linear = np.hstack([matrices["q"][:-1], matrices["r"]])
+    end = np.r_[matrices["Q"][-1][np.tril_indices(nx)], matrices["q"][-1]]
+    unit, half = [[float(i == j) for j in range(nx)] for i in range(nx)], nx * (nx + 1) // 2
+    transform = [[unit[i][j] + (h if j == i + n else 0.0) for j in range(nx)] for i in range(nx)]
+
+    def square(entries, count):
+        return [[entries[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(count)] for i in range(count)]
+
+    def rows_of(entries, width):
+        return [list(entries[k : k + width]) for k in range(0, len(entries), width)]
+
+    def backward(value, S, H, linear, b):
+        given = Step(transform, rows_of(S, size), n, [[x] for x in b])
+        cost = Value(square(H, size), [[x] for x in linear], [[0.0]])
+        after = Value(square(value[:half], nx), [[x] for x in value[half:]], [[0.0]])
+        new, gains, _ = stage(after, given, cost, 0.0, nu)
+        packed = [new.hessian[i][j] for i in range(nx) for j in range(i + 1)]
+        return [[*packed, *(w[0] for w in new.linear)], [x for row in gains.feedback for x in row],
+                [x[0] for x in gains.feedforward]]  # fmt: skip
+
+    def forward(x, K, k, S, b):
+        u = [sparse_dot(row, x) + f for row, f in zip(rows_of(K, nx), k, strict=True)]
+        y = [sparse_dot(row, [*x, *u]) for row in rows_of(S, size)]
+        moved = [*(a + h * c for a, c in zip(x[:n], y, strict=True)), *y]
+        return [[a + c for a, c in zip(moved, b, strict=True)], u]
+
+    def body(start, S, H, linear, b, end, tick, loops):
+        S, H, linear, b = (loops.given([list(row) for row in table]) for table in (S, H, linear, b))
+        V, K, k = loops.table(N + 1, half + nx), loops.table(N, nu * nx), loops.table(N, nu)
+        X, U = loops.table(N + 1, nx), loops.table(N, nu)
+        loops.each([lambda row: [row]], [0], [Rows(loops.given([list(end)]), [0])], [Rows(V, [N])])
+        loops.each([lambda row: [row]], [0], [Rows(loops.given([list(start)]), [0])], [Rows(X, [0])])
+        back, knots = list(range(N - 1, -1, -1)), list(range(N))
+        given = [Rows(table, back) for table in (S, H, linear, b)]
+        loops.each([backward], [0] * N, [Rows(V, [i + 1 for i in back]), *given], [Rows(t, back) for t in (V, K, k)])
+        given = [Rows(table, knots) for table in (X, K, k, S, b)]
+        loops.each([forward], [0] * N, given, [Rows(X, [i + 1 for i in knots]), Rows(U, knots)])
+        return {"start": [x * 1.0 for x in start], "u": loops.values(U)}
+
+    shapes = {"S": S.shape, "H": H.shape, "linear": linear.shape, "b": matrices["b"].shape, "end": end.shape}
+    scan = Scan.of("sweep", {"start": (nx,)}, shapes, {"tick": ()}, body, loops=True)
+    start, seconds = np.zeros(nx), {}
+    arrays = (start, S, H, linear, matrices["b"], end)
+    for members in (1, 16):
+        given = arrays if members == 1 else [np.tile(x, (members, *[1] * x.ndim)) for x in arrays]
+        times = {}
+        for count in (10, 40) if members == 1 else (3, 9):
+            ticks = np.zeros(count) if members == 1 else np.zeros((1, count))
+            run = partial(scan, *given, ticks, every=count, threads=1)
+            result = run()
+            times[count] = best(run, 2 * TURNS)
+        (few, short), (many, long) = times.items()
+        seconds[members] = (long - short) / (many - few) / members
+    return seconds, np.asarray(result.u)[0, -1].reshape(N, nu)
 
 
 def lq_matrices(N: int, nx: int, nu: int) -> dict[str, np.ndarray]:
