@@ -156,8 +156,26 @@ def test_an_infeasible_problem_names_the_row_that_is_violated_most():
         cost=lambda t, q, v, tau: ap.square(tau),
         meet=lambda q, v: {"upright": (np.pi, q[0], np.pi)},
     )
-    assert not record.solved and record.iterations <= 60
+    assert not record.solved
+    assert record.iterations <= 60
     assert record.reason.startswith("Infeasible: upright at knot 20 is violated by")
+
+
+def test_a_pendulum_meets_an_end_state_with_as_many_terminal_rows_as_rows_of_a_knot():
+    record = ap.optimize(
+        ap.load("pendulum"),
+        [0.0],
+        steps=30,
+        dt=0.05,
+        limits={"torque": 6.0},
+        hessian="exact",
+        cost=lambda t, q, v, tau: ap.square(tau),
+        keep=lambda t, q, v, tau: {"speed": (None, v[0] * v[0], 4.0)},
+        meet=lambda q, v: {"angle": (1.0, q[0], 1.0), "rest": (0.0, v[0], 0.0), "high": (None, q[0], 2.0)},
+    )
+    assert record.solved, record.reason
+    np.testing.assert_allclose([record.q[-1, 0], record.v[-1, 0]], [1.0, 0.0], atol=1e-8)
+    assert (record.v**2).max() <= 4.0 + 1e-8
 
 
 def test_more_problems_than_fit_in_a_call_take_the_places_of_those_that_are_done(sliders, monkeypatch):

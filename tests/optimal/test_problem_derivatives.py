@@ -28,7 +28,9 @@ def robot(name):
     [path] = [path for path in example_urdfs() if path.stem == name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ap.load(path, base=base, physical=False)
+        loaded = ap.load(path, base=base, physical=False)
+    # two legs of a quadruped are enough for every kind of term
+    return loaded.locked([x for x in loaded.joint_names if x[:2] in ("FR", "HL")]) if name == "solo12" else loaded
 
 
 def cost(t, q, v, tau):
@@ -151,7 +153,7 @@ def test_derivatives_of_a_knot_agree_with_differences(case):
 def check(problem, values, derivatives, state):
     """Compare all first derivatives along random directions of all unknowns."""
     at, slopes = values(*state), derivatives(*state, np.zeros(problem.nx))
-    directions = np.random.default_rng(2).uniform(-1.0, 1.0, (problem.nz, 3)) / np.sqrt(problem.nz)
+    directions = np.random.default_rng(2).uniform(-1.0, 1.0, (problem.nz, 2)) / np.sqrt(problem.nz)
 
     def moving(*x):
         after = values(*x)
@@ -232,7 +234,7 @@ def test_the_step_is_that_of_a_rollout(name, method):
     )
     total = 0.0
     for k, tau in enumerate(torques):
-        q, v, part = step(float(k), q, v, tau)
+        q, v, part = interpreted(step, float(k), q, v, tau)
         total += part
         np.testing.assert_allclose(q, record.q[0, k + 1], rtol=0, atol=1e-14)
         np.testing.assert_allclose(v, record.v[0, k + 1], rtol=0, atol=1e-13)

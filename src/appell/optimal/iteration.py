@@ -15,8 +15,9 @@ sweep (`sweep`). The proximal term δ changes the path of the iteration, not its
               costate (N+1, nx)
               end    p; slacks, z and y of the last knot and of p; then the numbers of `INFO`
 
-An iteration is branch-free: a problem that is done keeps its numbers, loops that no problem of a block needs are skipped.
-Stage of the iteration, one loop each: derivatives and residuals; barrier terms; sweep backwards; forwards; directions;
+An iteration is branch-free: a problem that is done keeps its numbers, loops that no problem
+of a block needs are skipped.
+Its stages, one loop each: derivatives and residuals; barrier terms; sweep backwards; forwards; directions;
 trial points; update.
 """
 
@@ -33,7 +34,7 @@ from appell.compile.function import Function
 from appell.compile.scan import Scan
 from appell.optimal.layout import Part
 from appell.optimal.problem import Problem
-from appell.optimal.sweep import Gains, Step, Value, solve_positive, sparse_dot, stage, symmetric
+from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
 INFO = (
@@ -51,7 +52,7 @@ INFO = (
     "wait",
     "reach",
 )
-RUNNING, SOLVED, STALLED, LOST = 0.0, 1.0, 2.0, 3.0
+RUNNING, SOLVED, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0  # values of the entry `status`
 
 PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
 TRIALS = (1.0, 0.5, 0.25, 0.125, 1.0 / 32.0, 1.0 / 256.0)  # step lengths of one iteration, relative to the longest
@@ -63,7 +64,7 @@ NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without
 EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
-HUGE = 1e300
+LARGEST_PRODUCT = 1e300
 
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
 
@@ -193,7 +194,7 @@ class Iteration:
 
         def body(x, x_next, u, p, costate, z, y, clock, data):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (None, None)
+            weights = (z, y) if problem.exact else (None, None)
             d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
             after, slopes = d.values, d.slopes
             gap = [
@@ -222,12 +223,12 @@ class Iteration:
 
         def body(x, p, z, y, clock, data):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (None, None)
+            weights = (z, y) if problem.exact else (None, None)
             d = problem.final_derivatives(t, h, x[:nq], x[nq:], p, data, weights)
             g, g_z = list(d.values.g), list(d.g_z)
             for row, value in zip(problem.parameter_rows, problem.parameter_values(p), strict=True):
                 g.append(value)
-                g_z.append([row.sign if j == nx + row.unknown else 0.0 for j in range(nx + self.np)])
+                g_z.append([row.sign if j - nx == row.unknown else 0.0 for j in range(nx + self.np)])
             hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
             return [d.values.cost, d.gradient, hessian], [g, d.values.e, g_z, d.e_z]
 
@@ -242,7 +243,7 @@ class Iteration:
 
             def body(cost, rows, w, mu, number, part=part):
                 _, gradient, hessian = part.nested(1, cost)
-                u, slack, z, y = self.knot(w)
+                _, slack, z, y = self.knot(w)
                 return self._with_rows(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number)
 
             sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1], "mu": 1}
@@ -358,15 +359,17 @@ class Run:
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
         """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
-        rows = [
-            [Rows(*((t[0], [t[1]]) if isinstance(t, tuple) else (t, [0]))) for t in each] for each in (reads, writes)
-        ]
-        self.loops.each([body], [0], *rows, when=self.when)
+
+        def rows(tables: list[Any]) -> list[Rows]:
+            pairs = [table if isinstance(table, tuple) else (table, 0) for table in tables]
+            return [Rows(table, [row]) for table, row in pairs]
+
+        self.loops.each([body], [0], rows(reads), rows(writes), when=self.when)
 
     def reduced(self, table, rules: Sequence[str]) -> list[Scalar]:
         """Return sums and extremes over the rows 0..N of a table."""
         it, loops = self.it, self.loops
-        result = loops.given([[{"sum": 0.0, "max": 0.0, "min": HUGE}[rule] for rule in rules]])
+        result = loops.given([[{"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}[rule] for rule in rules]])
         combine = {"sum": lambda a, b: a + b, "max": maximum, "min": minimum}
 
         def body(total_row, row):
@@ -416,8 +419,7 @@ class Run:
         if it.problem.exact:
             after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
         values = {"cost": totals.cost, "error": error, "dual": scaled_dual, "primal": totals.primal, "gap": totals.gap}
-        for name, value in {**values, "alpha": alpha}.items():
-            after[name] = value
+        after |= {**values, "alpha": alpha}
         for name in INFO:
             if name not in ("status", "iterations"):
                 after[name] = select(running, after[name], info[name])
@@ -436,13 +438,13 @@ class Run:
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 u, slack, z, y = it.knot(w)
                 p = it.ends(end).p
-                own = z[: part.sizes[5]], y[: part.sizes[6]]
+                weights = z[: part.sizes[5]], y[: part.sizes[6]]
                 info = it.ends(end).info
                 exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(
                     EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0
                 )
                 curved = [exact * value for value in after]
-                rows = part.rows(x, x_next, u, p, curved, *own, [numbers[0], data[0]], [*data[1:], *course])
+                rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
                 mapped = transposed_step(it, part.nested(0, rows[0]), after)
                 cost, gradient, _ = part.nested(1, rows[1])
@@ -469,8 +471,8 @@ class Run:
 
         def last(x, now, end, data):
             ends = it.ends(end)
-            own = ends.z[: final.sizes[2]], ends.y
-            cost_row, rows = final.rows(x, ends.p, *own, [float(N), data[0]], data[1:])
+            weights = ends.z[: final.sizes[2]], ends.y
+            cost_row, rows = final.rows(x, ends.p, *weights, [float(N), data[0]], data[1:])
             cost, gradient, _ = final.nested(0, cost_row)
             gradient = [*gradient[:nx], *([0.0] * nu), *gradient[nx:]]
             g, e, g_z, e_z = final.nested(1, rows)
@@ -501,9 +503,9 @@ class Run:
         gradient = [*(a - b for a, b in zip(gradient[:nx], costate, strict=True)), *gradient[nx:]]
         violated = [*(mask[k] * (g[k] + slack[k]) for k in range(m)), *(counted[k] * e[k] for k in range(me))]
         products = [mask[k] * (slack[k] * z[k]) for k in range(m)]
-        small: Scalar = HUGE
+        small: Scalar = LARGEST_PRODUCT
         for k in range(m):
-            small = minimum(small, slack[k] * z[k] + (1.0 - mask[k]) * HUGE)
+            small = minimum(small, slack[k] * z[k] + (1.0 - mask[k]) * LARGEST_PRODUCT)
         logs = total([mask[k] * log(slack[k]) for k in range(m)])
         magnitudes = total([magnitude(value) for value in violated])
         multipliers = total([*(z[k] for k in range(m)), *(magnitude(y[k]) for k in range(me))])
@@ -521,8 +523,7 @@ class Run:
 
     def progress(self, totals: Totals, dual_p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """Return the status, μ, the scaled KKT residual and its dual part."""
-        it, info = self.it, self.ends.info
-        unknowns = it.N * (it.nx + it.nu) + it.np
+        it = self.it
         dual_max = maximum(totals.dual, largest(dual_p)) if dual_p else totals.dual
         counted = (it.N + 1) * it.nx + it.rows + it.N * it.me + it.me_end
         scale = maximum(100.0, totals.multipliers / float(counted)) * 0.01
@@ -532,9 +533,9 @@ class Run:
         close = select(tolerance * maximum(1.0, magnitude(totals.cost)) - totals.gap, 1.0, 0.0) if it.rows else 1.0
         solved = select(tolerance - error, 1.0, 0.0) * close
         finite = select(1.0 - magnitude((error + totals.cost + totals.gap) * 0.0), 1.0, 0.0)
-        status = select(finite, select(solved, SOLVED, RUNNING), LOST)
+        status = select(finite, select(solved, SOLVED, RUNNING), NOT_FINITE)
         if it.barrier is not None:
-            return select(finite, RUNNING, LOST), it.barrier, error, dual
+            return select(finite, RUNNING, NOT_FINITE), it.barrier, error, dual
         if not it.rows:
             return status, 0.0, error, dual
         mu = self.next_mu(totals, dual, scale)
@@ -560,8 +561,8 @@ class Run:
         def barrier(part: Part) -> Callable:
             def body(cost, rows, w, glob, numbers):
                 k = it.stages.index(part)
-                own = it.derivatives[k].widths
-                result = part.rows(cost[: own[1]], rows[: own[2]], w, glob[:1], list(numbers))
+                sizes = it.derivatives[k].widths
+                result = part.rows(cost[: sizes[1]], rows[: sizes[2]], w, glob[:1], list(numbers))
                 return [pad(row, max(1, width)) for row, width in zip(result, widths, strict=True)]
 
             return body
@@ -685,7 +686,7 @@ class Run:
     def directions(self) -> tuple[Scalar, Scalar, Scalar]:
         """Compute the directions of all multipliers and slacks; return both step lengths and the slope."""
         it, loops = self.it, self.loops
-        N, nx, nu, np_ = it.N, it.nx, it.nu, it.np
+        N, nx, np_ = it.N, it.nx, it.np
         half, columns = nx * (nx + 1) // 2, 1 + np_
         self.DW, self.DL = loops.table(N, it.carried["w"][1]), loops.table(N + 1, nx)
         self.DEND = loops.table(1, it.carried["end"][0] - len(INFO))
@@ -714,7 +715,7 @@ class Run:
             part = it.derivatives[index]
 
             def body(dx, du, value, cost, rows, w, now, one_p, glob, numbers):
-                u, slack, z, y = it.knot(w)
+                _, slack, z, y = it.knot(w)
                 _, gradient, _ = part.nested(1, cost)
                 d = [*dx, *du, *one_p[1:]]
                 nested = part.nested(2, rows)
@@ -793,8 +794,8 @@ class Run:
         RES = loops.table(N + 1, 3)
         LENGTH = loops.given([[alpha]])
 
-        def violation(g, e, slack, mask):
-            counted = mask[len(mask) - (it.me if len(mask) == it.m + it.me else len(e)) :]
+        def violation(g, e, slack, mask, me):
+            counted = mask[len(mask) - me :]
             bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
             return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
@@ -805,12 +806,12 @@ class Run:
                 x, x_next = self.moved(x, dx, a), self.moved(x_next, dx_next, a)
                 w = [b + a * c for b, c in zip(w, dw, strict=True)]
                 p = [b + a * c for b, c in zip(end[: it.np], dend[: it.np], strict=True)]
-                u, slack, z, y = it.knot(w)
+                u, slack, _, _ = it.knot(w)
                 t, h = problem.clock(numbers[0], p, data[0])
                 after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
                 gap = [*problem.difference(x_next[:nq], after.q)]
                 gap += [b - c for b, c in zip(after.v, x_next[nq:], strict=True)]
-                bad, logs = violation(after.g, after.e, slack, numbers[1:])
+                bad, logs = violation(after.g, after.e, slack, numbers[1:], it.me)
                 return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
 
             return body
@@ -834,7 +835,7 @@ class Run:
             t, h = problem.clock(float(N), ends.p, data[0])
             values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1:])
             g = [*values.g, *problem.parameter_values(ends.p)]
-            bad, logs = violation(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)))
+            bad, logs = violation(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)), len(values.e))
             return [[values.cost, bad, logs]]
 
         self.single(last, [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA], [(RES, N)])

@@ -24,13 +24,13 @@ from appell.errors import ArgumentError, check_number
 from appell.model.system import System
 from appell.motion.titles import record_names, record_units
 from appell.optimal.guesses import Guess
-from appell.optimal.iteration import INFO, LOST, SOLVED, Iteration
+from appell.optimal.iteration import INFO, NOT_FINITE, SOLVED, Iteration
 from appell.optimal.problem import Problem
 from appell.optimal.solution import Solution, Solutions
 from appell.progress import Bar
 from appell.simulation.options import checked_steps
 
-NOTHING: Mapping[str, Any] = {}
+NO_ARGUMENTS: Mapping[str, Any] = {}
 CALL_ITERATIONS = 8  # iterations per call of the kernel
 MAX_ACTIVE = 512  # problems per call
 FIRST_BARRIER = 0.1  # μ of the first iteration
@@ -84,7 +84,7 @@ class Optimizer:
         *,
         guess: Any = None,
         free: Any = None,
-        arguments: Mapping[str, Any] = NOTHING,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
         parameters: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         threads: int | None = None,
@@ -107,7 +107,7 @@ class Optimizer:
             self._solve(state, given, threads, bar)
         solutions = self._solutions(state | given, held, driven)
         single = all(x is None or np.ndim(x) <= 1 for x in (q0, v0)) and members == 1
-        return solutions[0] if single else solutions
+        return solutions._member(0) if single else solutions
 
     # ---- solving
 
@@ -139,8 +139,8 @@ class Optimizer:
         done = 0
         ticks = np.zeros((1, CALL_ITERATIONS))
         while waiting or active:
-            room = MAX_ACTIVE - len(active)
-            active, waiting = active + waiting[:room], waiting[room:]
+            free = MAX_ACTIVE - len(active)
+            active, waiting = active + waiting[:free], waiting[free:]
             carried = [state[name][active] for name in it.carried]
             held = [array[active] for array in given.values()]
             with np.errstate(all="ignore"):
@@ -240,7 +240,7 @@ class Optimizer:
             blocks["multiplier"], names["multiplier"] = multipliers, tuple(row.name for row in kinds[0])
         info = dict(zip(INFO, np.moveaxis(end[:, -len(INFO) :], 1, 0), strict=True))
         lost = np.isnan(info["status"])  # kernels return NaN for everything if a carried array is not finite
-        info["status"], info["iterations"] = np.where(lost, LOST, info["status"]), np.where(lost, 0, info["iterations"])
+        info["status"], info["iterations"] = np.where(lost, NOT_FINITE, info["status"]), np.where(lost, 0, info["iterations"])
         p = end[:, : it.np]
         rows = self._rows(x, u, p, held, driven)
         reports = []
@@ -258,7 +258,7 @@ class Optimizer:
                     },
                 }
             )
-        t = np.arange(N + 1) / N if problem.duration is not None else np.arange(N + 1) * problem.dt
+        t = np.arange(N + 1) * (1.0 / N if problem.dt is None else problem.dt)
         about = made_by(problem.dyn) | {"method": problem.method, "dt": problem.dt, "tolerance": it.tolerance}
         return Solutions(
             t, blocks, names, record_units(system), about, np.array(info["cost"]), dynamics=problem.dyn,
@@ -270,7 +270,7 @@ class Optimizer:
         problem, it, residual = self.problem, self.iteration, f"KKT residual {info['error']:.2g}"
         if info["status"] == SOLVED:
             return f"Solved in {info['iterations']:.0f} iterations: {residual}."
-        if info["status"] == LOST:
+        if info["status"] == NOT_FINITE:
             return f"The iterate became infinite or NaN after {info['iterations']:.0f} iterations."
         ended = f"{info['iterations']:.0f} iterations"
         ended = f"The limit of {ended} was reached" if info["status"] == 0.0 else f"No step was accepted after {ended}"
@@ -319,8 +319,8 @@ def optimize(
     keep: Callable | None = None,
     meet: Callable | None = None,
     duration: tuple[float, float] | None = None,
-    free: Mapping[str, Any] = NOTHING,
-    arguments: Mapping[str, Any] = NOTHING,
+    free: Mapping[str, Any] = NO_ARGUMENTS,
+    arguments: Mapping[str, Any] = NO_ARGUMENTS,
     actuators: Iterable[str] | None = None,
     guess: Any = None,
     method: str = "euler",

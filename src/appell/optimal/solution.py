@@ -88,7 +88,9 @@ class Solutions(Records):
         members = np.arange(len(self))[key]
         iterate = None if self.iterate is None else {name: array[members] for name, array in self.iterate.items()}
         reports = tuple(self.reports[k] for k in members)
-        return replace(super()._subset(key), reports=reports, iterate=iterate)  # type: ignore[return-value]
+        blocks = {name: block[key] for name, block in self.blocks.items()}
+        cost = None if self.cost is None else self.cost[key]
+        return replace(self, blocks=blocks, cost=cost, reports=reports, iterate=iterate)
 
     def _member(self, k: int) -> Solution:
         record, report = super()._member(k), self.reports[k]
