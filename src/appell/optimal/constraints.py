@@ -89,12 +89,12 @@ class Constraints:
 
     def __init__(self, name: str, owner: str, inputs: KnotInputs, body: Callable[[dict[str, Any]], Sequence[Bounded]]):
         self.inputs, self._names = inputs, (list[str](), list[str]())
-        self._sources: tuple[list[int], list[int]] = ([], [])  # index of the `Bounded` of each row
+        self._sources: tuple[list[str], list[str]] = ([], [])  # name of the `Bounded` of each row
 
         def rows(given: dict[str, Any]) -> dict[str, Any]:
-            names, sources = (list[str](), list[str]()), (list[int](), list[int]())
+            names, sources = (list[str](), list[str]()), (list[str](), list[str]())
             values, used = (list[Scalar](), list[Scalar]()), set[str]()
-            for k, row in enumerate(body(given)):
+            for row in body(given):
                 if row.name in used:
                     raise ArgumentError(f"the name '{row.name}' is used for two rows.", expected="each name once")
                 used.add(row.name)
@@ -105,7 +105,7 @@ class Constraints:
                     parts += [] if row.lower is None else [(0, f"{row.name} below its limit", row.lower - row.value)]
                 for kind, label, value in parts:
                     names[kind].append(label)
-                    sources[kind].append(k)
+                    sources[kind].append(row.name)
                     values[kind].append(value)
             self._names, self._sources = names, sources
             return {key: value for key, value in zip("ge", values, strict=True) if value} or {"none": 0.0}
@@ -118,7 +118,7 @@ class Constraints:
         self.inequalities, self.equalities = (self._rows(k, function) for k, function in enumerate((self.g, self.e)))
         state = [row.state_only for row in (*self.inequalities, *self.equalities)]
         sources = [*self._sources[0], *self._sources[1]]
-        self.of_state = {source for source, only in zip(sources, state, strict=True) if only}  # indices of `Bounded`
+        self.of_state = {source for source, only in zip(sources, state, strict=True) if only}  # names of `Bounded`
 
     def _rows(self, kind: int, function: Any) -> tuple[ConstraintRow, ...]:
         if function is None:

@@ -304,8 +304,7 @@ class Problem:
             return [*self.limits(given), *kept(given), *cones]
 
         def last(given: dict[str, Any]) -> list[Bounded]:
-            rows = stage(given)
-            rows = [row for k, row in enumerate(rows) if k in self._stage_rows.of_state]
+            rows = [row for row in stage(given) if row.name in self._stage_rows.of_state]
             if "meet" not in self.functions:
                 return rows
             what = f"meet '{name_of(self.functions['meet'])}'"
