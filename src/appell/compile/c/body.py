@@ -14,10 +14,11 @@ A program becomes loops: the text of every step appears once, and constant table
 
     for (iteration_ = 0; iteration_ < 100; ++iteration_)
         for (c_ = 0; c_ < 6; ++c_)
-            flag_ |= arm_stage1_0(frame_, arm_moves1_0[iteration_], arm_numbers1_0[iteration_], c_, 1, 1);
+            flag_ |= arm_stage1_0(frame_, frame_, arm_moves1_0[iteration_], arm_numbers1_0[iteration_], c_, 1, 1);
 
 The frame is on the stack and holds the inputs first, as in `compile.program`. An iteration reads everything it needs
-before it writes. Lanes, which are the inner loop of a batch, never overlap.
+before it writes. In a batch, the windows of an iteration are copied: the compiler can prove that lanes, which are the
+inner loop, never overlap. One sample needs no copies.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from appell.compile.c.statements import OPERATIONS, Statements, c_number
 from appell.compile.llvm.body import witnesses
 from appell.compile.llvm.lanes import Lanes
 from appell.compile.llvm.schedule import Group, Step, chunks, schedule, step_defines, step_uses
-from appell.compile.program.program import FrameStep, Program, Stage
+from appell.compile.program.program import FrameStep, Program, Stage, Window
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
@@ -309,28 +310,25 @@ class _StageCode:
         writer = TapeWriter(Statements(self.prefix, self.lanes), tape, {})
         starts, inputs, results = [], [], []
         for entry, window in enumerate((*step.reads, *step.writes)):
-            start = f"moves_[{entry}]" if len(self.stage.order) > 1 else str(window.starts[0])
             column = f" + {window.shift} * c_" if window.shift else ""
-            starts.append(f"    const size_t w{entry}_ = ({start}{column}) * s_;\n" * (window.width > 0))
-            slots = [f"frame_[w{entry}_ + {k * window.stride} * s_]" for k in range(window.width)]
-            (inputs if entry < len(step.reads) else results).extend(slots)
+            starts.append(f"    const size_t w{entry}_ = (moves_[{entry}]{column}) * s_;\n" * (window.width > 0))
+            array, slots = ("in_", inputs) if entry < len(step.reads) else ("out_", results)
+            slots += [f"{array}[w{entry}_ + {k * window.stride} * s_]" for k in range(window.width)]
         writer.inputs = inputs + [f"numbers_[{k}]" for k in range(tape.input_size - len(inputs))]
         writer.run(schedule(tape))
         writer.leaves()
         for slot, node in zip(results, tape.results, strict=True):
             writer.emit.do(f"{slot} = {writer.values[node]};")
         unused = [f"    (void)w{k}_;\n" for k, window in enumerate((*step.reads, *step.writes)) if window.width]
-        text = ""
-        if len(self.stage.order) > 1:
-            text += _table("uint32_t", moves, [map(str, row) for row in _moves(step)])
+        text = _table("uint32_t", moves, [map(str, row) for row in _moves(step)])
         if step.numbers:
             numbers = [[c_number(x, self.lanes) for x in row] for row in step.numbers]
             text += _table(self.lanes.scalar, rows, numbers)
         return (
-            f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(@real@ *frame_, const uint32_t *moves_, "
+            f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(const @real@ *in_, @real@ *out_, const uint32_t *moves_, "
             f"const @real@ *numbers_, const size_t c_, const size_t s_, const int careful_)\n{{\n"
-            f"    @word@ flag_ = 0;\n{''.join(starts)}    (void)moves_;\n    (void)numbers_;\n    (void)c_;\n"
-            f"    (void)careful_;\n{''.join(unused)}{writer.emit.text()}    return flag_;\n}}\n"
+            f"    @word@ flag_ = 0;\n{''.join(starts)}    (void)in_;\n    (void)moves_;\n    (void)numbers_;\n"
+            f"    (void)c_;\n    (void)careful_;\n{''.join(unused)}{writer.emit.text()}    return flag_;\n}}\n"
         )
 
     def _tables(self, kind: int) -> tuple[str, str]:
@@ -342,6 +340,9 @@ class _StageCode:
         steps, order = self.stage.steps, self.stage.order
         several, with_columns = len(steps) > 1, any(step.columns > 1 for step in steps)
         text = f"\n@P@_APART @word@ {self.name}_{'lanes' if lanes else 'one'}(@real@ *frame_)\n{{\n"
+        if lanes:
+            sizes = [max(_size(step.reads) for step in steps), max(_size(step.writes) for step in steps)]
+            text += f"    @real@ in_[{sizes[0] or 1} * @W@], out_[{sizes[1]} * @W@];\n"
         text += "    @word@ flag_ = 0;\n    size_t iteration_"
         text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0))
         text += f"{', c_' * with_columns}{', l_' * lanes};\n\n"
@@ -350,17 +351,21 @@ class _StageCode:
             (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
             if several:
                 text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
-            if step.columns > 1:
-                text += f"        for (c_ = 0; c_ < {step.columns}; ++c_)\n"
-            window = f"{moves}[{index}]" if len(order) > 1 else "NULL"
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
-            arguments = f"{window}, {numbers}, {'c_' if step.columns > 1 else 0}"
+            column = f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n" * (step.columns > 1)
             if lanes:
-                text += "{\n" * (step.columns > 1)
-                text += f"{LANES}            flag_ |= {self.name}_{k}(frame_ + l_, {arguments}, @W@, 0);\n"
-                text += "        }\n" * (step.columns > 1)
+                places = _places(step)
+                text += _table("uint32_t", "places_", [map(str, places)], "        ")
+                text += "".join(_copies(step, places, index, moves, reads=True, columns=False)) + column
+                text += "".join(_copies(step, places, index, moves, reads=True, columns=True))
+                arguments = f"in_ + l_, out_ + l_, places_[0], {numbers}, 0, @W@, 0"
+                text += f"{LANES}            flag_ |= {self.name}_{k}({arguments});\n"
+                text += "".join(_copies(step, places, index, moves, reads=False, columns=step.columns > 1))
             else:
-                text += f"        flag_ |= {self.name}_{k}(frame_, {arguments}, 1, 1);\n"
+                number = "c_" if step.columns > 1 else "0"
+                arguments = f"frame_, frame_, {moves}[{index}], {numbers}, {number}, 1, 1"
+                text += f"{column}        flag_ |= {self.name}_{k}({arguments});\n"
+            text += "        }\n" * (step.columns > 1)
             text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
 
@@ -370,7 +375,36 @@ def _moves(step: FrameStep) -> list[tuple[int, ...]]:
     return list(zip(*(window.starts for window in (*step.reads, *step.writes)), strict=True))
 
 
-def _table(kind: str, name: str, rows: Sequence[Iterable[str]]) -> str:
+def _size(windows: Sequence[Window]) -> int:
+    """Return the slots of copies of windows, which keep their gaps."""
+    return sum(window.width * window.stride for window in windows)
+
+
+def _places(step: FrameStep) -> list[int]:
+    """Return where the copy of each window starts, among those that are read or those that are written."""
+    sides = (step.reads, step.writes)
+    return [_size(side[:k]) for side in sides for k in range(len(side))]
+
+
+def _copies(step: FrameStep, places: list[int], index: str, moves: str, reads: bool, columns: bool) -> Iterable[str]:
+    """Yield statements that copy windows of a block from the frame or to it; one without gaps is copied at once.
+
+    With `columns`, only windows that move from column to column are copied, else only the others.
+    """
+    first = 0 if reads else len(step.reads)
+    for entry, window in enumerate(step.reads if reads else step.writes, first):
+        is_contiguous = window.stride == 1
+        column = f" + {window.shift} * c_" if window.shift else ""
+        for k in range((1 if is_contiguous else window.width) if columns == (window.shift > 0) else 0):
+            size = window.width if is_contiguous else 1
+            slot = f"&frame_[({moves}[{index}][{entry}]{column} + {k * window.stride}) * @W@]"
+            copy = f"&{'in_' if reads else 'out_'}[{places[entry] + k * window.stride} * @W@]"
+            target, source = (copy, slot) if reads else (slot, copy)
+            if size:
+                yield f"        memcpy({target}, {source}, {size} * @W@ * sizeof(@real@));\n"
+
+
+def _table(kind: str, name: str, rows: Sequence[Iterable[str]], indent: str = "") -> str:
     entries = [list(row) for row in rows]
-    text = ",\n".join(f"    {{{', '.join(row)}}}" for row in entries)
-    return f"\nstatic const {kind} {name}[{len(entries)}][{len(entries[0])}] = {{\n{text}\n}};\n"
+    text = ",\n".join(f"{indent}    {{{', '.join(row)}}}" for row in entries)
+    return f"\n{indent}static const {kind} {name}[{len(entries)}][{len(entries[0])}] = {{\n{text}\n{indent}}};\n"
