@@ -548,7 +548,7 @@ class _VectorCode:
             loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in at]
             registers = rows_to_lanes(emit, loaded, size)
             if self._is_short:
-                self._held |= {target + start + k: register for k, register in enumerate(registers)}
+                self._held |= dict(enumerate(registers, target + int(start)))
                 return
             block = emit.address(first, emit.times(start, lanes.bytes))
             for k, register in enumerate(registers):
@@ -560,7 +560,7 @@ class _VectorCode:
                 number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
                 register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
             if self._is_short:
-                self._held[target + k] = register
+                self._held[target + int(k)] = register
             else:
                 emit.store(register, first, k)
 
