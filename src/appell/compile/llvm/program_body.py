@@ -26,6 +26,10 @@ iteration reads or overwrites what another one writes:
     lanes beyond the last iteration repeat it: they read valid data and write what is written anyway
 
 Every lane performs the arithmetic of its iteration, so the bits are those of consecutive iterations.
+
+**Columns.** A step with columns runs its tape once per column. With one sample, lanes are columns: an element of
+neighbouring columns is one load, and what all columns share is broadcast. Otherwise two columns run at once, so that
+what they share is loaded once. Columns are independent, so that the bits do not depend on their order.
 """
 
 from __future__ import annotations
