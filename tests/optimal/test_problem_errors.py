@@ -167,3 +167,11 @@ def test_rows_of_limits_are_bounds_of_unknowns():
     assert {row.state_only for row in rows if "torque" in row.name} == {False}
     four_bar = made("four-bar", limits={"position": 2.0}).rows[0]
     assert sum(row.unknown is not None for row in four_bar) == 2  # the crank; the other joints are functions of it
+
+
+def test_a_joint_whose_torque_is_limited_to_zero_is_not_an_input():
+    robot = ap.load("planar-2r")
+    problem = Problem(robot, 5, 0.01, cost=effort, limits={"torque": [3.0, 0.0]})
+    assert problem.actuators == [0] and problem.nu == 1
+    with pytest.raises(ArgumentError, match="all torques of robot 'planar-2r' are limited to zero"):
+        Problem(robot, 5, 0.01, cost=effort, limits={"torque": 0.0})

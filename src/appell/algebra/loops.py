@@ -45,7 +45,7 @@ class Columns(NamedTuple):
 
     table: Table
     rows: Sequence[int | None]
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple has a method of this name
     first: int = 0
     of: int | None = None  # number of columns of the matrix, if the loop does not use all
 

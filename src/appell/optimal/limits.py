@@ -23,10 +23,13 @@ KINDS = ("torque", "speed", "position")
 
 
 class LimitRows:
-    """The rows of the limits at a knot; `lower` and `upper` are arrays by kind, infinite where there are none."""
+    """The rows of the limits at a knot; `lower` and `upper` are arrays by kind, infinite where there are none.
+
+    `actuators` are those of the given ones whose force is not limited to zero: joints without a drive are described so.
+    """
 
     def __init__(self, dyn: Dynamics, given: Any, actuators: Sequence[int]):
-        self.dyn, self.system, self.actuators = dyn, dyn.system, list(actuators)
+        self.dyn, self.system = dyn, dyn.system
         limits = self.system.limits
         described = {
             "torque": (-limits.torque, limits.torque),
@@ -41,6 +44,13 @@ class LimitRows:
             pair = described[kind] if value is True else unlimited[kind] if value is False else None
             pair = _numbers(self.system, kind, value, described[kind]) if pair is None else pair
             self.lower[kind], self.upper[kind] = pair
+        self.actuators = [k for k in actuators if self.lower["torque"][k] < 0.0 or self.upper["torque"][k] > 0.0]
+        if not self.actuators:
+            names = ", ".join(self.names("torque")[k] for k in actuators)
+            raise ArgumentError(
+                f"all torques of {self.system.owner} are limited to zero: {names}.",
+                hint="Pass limits= to change or omit limits.",
+            )
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of actuators or coordinates."""

@@ -94,7 +94,7 @@ class Optimizer:
         """Solve the problem for one start or many; see `optimize` for the parameters."""
         problem, it = self.problem, self.iteration
         first = problem.guess(q0, v0, guess, free)
-        held, driven = problem.data_values(arguments, parameters, wrenches, **data)
+        held, driven = problem.data_values(arguments, parameters, wrenches, q0=first.q[:, 0], **data)
         members = max(len(first.q), len(held), len(driven))
         first = Guess(*(_members(x, members) for x in first))
         held, driven = _members(held, members), _members(driven, members)

@@ -117,7 +117,8 @@ class Problem:
             )
         self.method, self.exact = method, hessian == "exact"
         self.functions = _functions(cost=cost, final_cost=final_cost, keep=keep, meet=meet)
-        self.actuators = _chosen(system, actuators)
+        self.limits = LimitRows(dyn, limits, _chosen(system, actuators))
+        self.actuators = self.limits.actuators
         self.phases = self._checked_phases(contacts, phases, gains, cone)
         self._shapes = self._checked_arguments(arguments, signals)
         self._lay_out(free, [*signals])
@@ -131,7 +132,6 @@ class Problem:
             )
         self.step = self._make_step(smooth)
         self.structured = self.step.structured
-        self.limits = LimitRows(dyn, limits, self.actuators)
         self._make_functions()
         self.kinds = [0] * self.steps if self.phases is None else self.phases.kinds
         both = self._stage_rows.inequalities, self._stage_rows.equalities

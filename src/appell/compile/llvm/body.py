@@ -320,8 +320,8 @@ def nonfinite_samples(emit: Emitter, inputs: int) -> Value:
         with emit.using(wide):
             total = _nonfinite(emit, inputs // wide.width, emit.lanes.itemsize)
             kind = f"v{wide.width}{wide.integer}"
-            found = emit.value(f"call {wide.integer} @llvm.vector.reduce.or.{kind}({wide.bits} {total})")
-        lane = emit.value(f"insertelement {scalar.bits} poison, {scalar.integer} {found}, i32 0")
+            any_lane = emit.value(f"call {wide.integer} @llvm.vector.reduce.or.{kind}({wide.bits} {total})")
+        lane = emit.value(f"insertelement {scalar.bits} poison, {scalar.integer} {any_lane}, i32 0")
         rest = inputs % wide.width
         if not rest:
             return lane

@@ -26,6 +26,10 @@ iteration reads or overwrites what another one writes:
     lanes beyond the last iteration repeat it: they read valid data and write what is written anyway
 
 Every lane performs the arithmetic of its iteration, so the bits are those of consecutive iterations.
+
+**Columns.** A step with columns runs its tape once per column. With one sample, lanes are columns: an element of
+neighbouring columns is one load, and what all columns share is broadcast. Otherwise two columns run at once, so that
+what they share is loaded once. Columns are independent, so that the bits do not depend on their order.
 """
 
 from __future__ import annotations
@@ -548,7 +552,7 @@ class _VectorCode:
             loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in at]
             registers = rows_to_lanes(emit, loaded, size)
             if self._is_short:
-                self._held |= {target + start + k: register for k, register in enumerate(registers)}
+                self._held |= dict(enumerate(registers, target + int(start)))
                 return
             block = emit.address(first, emit.times(start, lanes.bytes))
             for k, register in enumerate(registers):
@@ -560,7 +564,7 @@ class _VectorCode:
                 number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
                 register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
             if self._is_short:
-                self._held[target + k] = register
+                self._held[target + int(k)] = register
             else:
                 emit.store(register, first, k)
 

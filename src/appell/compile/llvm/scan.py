@@ -155,7 +155,8 @@ class _State:
 
                 if count:
                     emit.repeat(count, one, unroll=count <= _MAX_UNROLLED_REGISTERS)
-                pointers = tuple(emit.address(pointer, count * many * lanes.bytes) for pointer in pointers)
+                copied = count * many * lanes.bytes
+                pointers = emit.address(pointers[0], copied), emit.address(pointers[1], copied)
                 length -= count * many
 
 

@@ -204,13 +204,13 @@ def verify_program(program: Program) -> Program:
 
 def _outside(slots: np.ndarray, size: int) -> np.ndarray:
     """Return the iterations with slots beyond the frame."""
-    return ((slots < 0) | (slots >= size)).any(axis=(1, 2))
+    return np.any((slots < 0) | (slots >= size), axis=(1, 2))
 
 
 def _repeats(slots: np.ndarray) -> np.ndarray:
     """Return the iterations in which a slot occurs twice."""
     ordered = np.sort(slots.reshape(len(slots), -1), axis=1)
-    return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    return np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
 
 
 def _shared(read: np.ndarray, written: np.ndarray, size: int) -> np.ndarray:
