@@ -128,6 +128,10 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.motion import Record as Record
     from appell.motion import Records as Records
     from appell.motion import collisions as collisions
+    from appell.optimal.manifold import turn as turn
+    from appell.optimal.objective import square as square
+    from appell.optimal.optimizer import Optimizer as Optimizer
+    from appell.optimal.optimizer import optimize as optimize
     from appell.show import draw as draw
     from appell.show import to_html as to_html
     from appell.show import view as view
@@ -184,6 +188,9 @@ _NAMES = {  # module -> the public names that it defines
     "appell.model.mechanism": "LegJoint Mechanism MovingBody Pin Reach",
     "appell.model.robot": "Joint Link Mimic Robot",
     "appell.motion": "Path Record Records collisions",
+    "appell.optimal.manifold": "turn",
+    "appell.optimal.objective": "square",
+    "appell.optimal.optimizer": "Optimizer optimize",
     "appell.show": "draw to_html view",
     "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere rollout simulate to_fmu",
     "appell.sweeps": "grid sweep",

@@ -222,6 +222,9 @@ def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) ->
     for position, stage in enumerate(program.stages):
         code = _StageCode(prefix, position, stage, lanes)
         texts.append(code.text(blocks))
+        if stage.flag is not None:
+            one += f"    if (frame_[{stage.flag}] != 0)\n    "
+            every += f"        if ({code.name}_due(frame_))\n    "
         one += f"    flag_ |= {code.name}_one(frame_);\n"
         every += f"        flag_ |= {code.name}_lanes(frame_);\n"
     texts.append(_table("uint32_t", f"{prefix}_results", [map(str, program.results)]))
@@ -292,7 +295,16 @@ class _StageCode:
         parts = [self._step(kind, step) for kind, step in enumerate(steps)]
         if len(steps) > 1:
             parts.append(_table("uint32_t", f"{self.prefix}_order{self.position}", [map(str, self.stage.order)]))
+        if blocks and self.stage.flag is not None:
+            parts.append(self._due(self.stage.flag))
         return "".join([*parts, self._runner(lanes=False), self._runner(lanes=True) * blocks])
+
+    def _due(self, flag: int) -> str:
+        """Return the function that decides whether a stage runs for a block: its flag is set in any sample."""
+        return (
+            f"\n@P@_APART int {self.name}_due(const @real@ *frame_)\n{{\n    int due_ = 0;\n    size_t l_;\n"
+            f"    for (l_ = 0; l_ < @W@; ++l_)\n        due_ |= frame_[{flag} * @W@ + l_] != 0;\n    return due_;\n}}\n"
+        )
 
     def _step(self, kind: int, step: FrameStep) -> str:
         """Return the tables of a step, and its function on the inputs of one iteration."""
@@ -330,20 +342,26 @@ class _StageCode:
         text = f"\n@P@_APART @word@ {self.name}_{'lanes' if lanes else 'one'}(@real@ *frame_)\n{{\n"
         text += f"    @real@ in_[{widths[0] or 1}{wide}], out_[{widths[1]}{wide}];\n    @word@ flag_ = 0;\n"
         text += "    size_t iteration_"
-        text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0)) + f"{', l_' * lanes};\n\n"
+        text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0))
+        text += f"{', c_' * any(step.columns > 1 for step in steps)}{', l_' * lanes};\n\n"
         text += f"    for (iteration_ = 0; iteration_ < {len(order)}; ++iteration_) {{\n"
         for k, step in enumerate(steps):
             (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
             if several:
                 text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
             text += f"        const uint32_t *moves_ = {moves}[{index}];\n\n"
-            text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0))
+            text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=False))
+            if step.columns > 1:
+                text += f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n"
+                text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=True))
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
             if lanes:
                 text += f"{LANES}            flag_ |= {self.name}_{k}(in_ + l_, {numbers}, out_ + l_, @W@, 0);\n"
             else:
                 text += f"        flag_ |= {self.name}_{k}(in_, {numbers}, out_, 1, 1);\n"
-            text += "".join(_copies("frame_[{1}]", "out_[{0}]", step.writes, wide, len(step.reads)))
+            moving = step.columns > 1
+            text += "".join(_copies("frame_[{1}]", "out_[{0}]", step.writes, wide, len(step.reads), moving))
+            text += "        }\n" * (step.columns > 1)
             text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
 
@@ -353,14 +371,19 @@ def _moves(step: FrameStep) -> list[tuple[int, ...]]:
     return list(zip(*(window.starts for window in (*step.reads, *step.writes)), strict=True))
 
 
-def _copies(target: str, source: str, windows: Sequence[Window], wide: str, first: int) -> Iterable[str]:
-    """Yield statements that copy windows from the frame or to it; a window without gaps is copied at once."""
+def _copies(target: str, source: str, windows: Sequence[Window], wide: str, first: int, columns: bool) -> Iterable[str]:
+    """Yield statements that copy windows from the frame or to it; a window without gaps is copied at once.
+
+    With `columns`, only windows that move from column to column are copied, else only the others.
+    """
     start = 0
     for entry, window in enumerate(windows, first):
         is_contiguous = window.stride == 1
-        for k in range(1 if is_contiguous else window.width):
+        column = f" + {window.shift} * c_" if window.shift else ""
+        for k in range((1 if is_contiguous else window.width) if columns == (window.shift > 0) else 0):
             size = window.width if is_contiguous else 1
-            slot = f"(moves_[{entry}] + {k * window.stride})" if k else f"moves_[{entry}]"
+            slot = f"(moves_[{entry}]{column} + {k * window.stride})"
+            slot = slot if k or column else f"moves_[{entry}]"
             indices = [f"{start + k}{wide}", f"{slot}{wide}"]
             to, of = target.format(*indices), source.format(*indices)
             yield f"        memcpy(&{to}, &{of}, {size}{wide} * sizeof(@real@));\n"

@@ -26,40 +26,55 @@ iteration reads or overwrites what another one writes:
     lanes beyond the last iteration repeat it: they read valid data and write what is written anyway
 
 Every lane performs the arithmetic of its iteration, so the bits are those of consecutive iterations.
+
+**Columns.** A step with columns runs its tape once per column. With one sample, lanes are columns: an element of
+neighbouring columns is one load, and what all columns share is broadcast. Otherwise two columns run at once, so that
+what they share is loaded once. Columns are independent, so that the bits do not depend on their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from appell.compile.llvm.body import (
     Writer,
-    careful_functions,
+    chunk_functions,
     frame_on_stack,
     has_angles,
     nonfinite_samples,
     overwrite_nonfinite,
+    slots,
 )
 from appell.compile.llvm.emitter import Constants, Emitter, Index, Value
 from appell.compile.llvm.lanes import Form, Lanes
-from appell.compile.llvm.schedule import chunks, plan_spills, schedule
+from appell.compile.llvm.schedule import allocate, chunks, plan_spills, schedule
+from appell.compile.llvm.transfer import MAX_UNROLLED_ELEMENTS
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
-from appell.compile.program.program import FrameStep, Program, Stage, Window
+from appell.compile.llvm.trigonometry import reduce_huge, sincos_careful
+from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, window_slots
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Node
 
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
-MIN_ITERATIONS = 3  # that are worth vectorising
+JOINED_COLUMNS = 2  # columns that are run together where lanes are samples
+MIN_ITERATIONS = 3  # per step that are worth vectorising
+MAX_STACK_BYTES = 1 << 18  # of the inputs and results of a register of iterations
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any."""
+    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any.
+
+    A window of a matrix moves by `shift` slots per column.
+    """
 
     entry: int | None
     slot: int
+    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,9 +96,9 @@ def row_shape(step: FrameStep, several: bool, lanes: Lanes) -> RowShape:
         first = window.starts[0]
         offsets = tuple(start - first for start in window.starts)
         if not any(offsets):
-            return Anchor(None, first)
+            return Anchor(None, first, window.shift)
         entry = columns.setdefault(offsets, WORD * (several + len(columns)))
-        return Anchor(entry, first)
+        return Anchor(entry, first, window.shift)
 
     reads, writes = (tuple(map(anchor, windows)) for windows in (step.reads, step.writes))
     numbers = WORD * (several + len(columns))
@@ -128,8 +143,14 @@ def stage_functions(
     functions: list[str] = []
 
     def iteration(kind: int) -> None:
-        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
-        functions.extend(code.write(emit, emitter, chunk, large))
+        for number, group in enumerate(column_groups(stage.steps[kind], shapes[kind], lanes, chunk)):
+            code = _StepCode(f"{name}_{kind}_{number}", group.step, group.shape, lanes)
+
+            def columns(k: Index, code: _StepCode = code, group: ColumnGroup = group) -> None:
+                functions.extend(code.write(emit, emitter, chunk, large, group.column(emit, k)))
+
+            with emit.using(Lanes(lanes.format, group.width * lanes.bytes)):
+                emit.repeat(group.count, columns, unroll=group.count == 1)
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -180,17 +201,18 @@ class _StepCode:
     name: str
     step: FrameStep
     shape: RowShape
+    frame_lanes: Lanes
 
-    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool) -> list[str]:
-        """Write the iteration and return the functions that it calls."""
+    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool, column: Index) -> list[str]:
+        """Write one column of the iteration and return the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
         spills = plan_spills(tape, pieces, emit.lanes)
-        early = self._overwritten()
-        operands = _StepOperands(self.step, self.shape)
+        early = overwritten_inputs(self.step)
+        operands = _StepOperands(self.step, self.shape, self.frame_lanes)
         prefetch = operands.prefetch if large else None
         writer = Writer(tape, spills, operands.read, operands.write, operands.reread, prefetch=prefetch)
-        operands.enter(emit)
+        operands.enter(emit, column)
         held = {number: operands.read(emit, number) for number in early}
         if len(pieces) == 1:
             operands.held = held
@@ -204,33 +226,140 @@ class _StepCode:
         writer.leaves(emit)
         functions = []
         for number, piece in enumerate(pieces):
-            part = emitter()
-            operands.enter(part)
+            part = emitter() if emit.lanes == self.frame_lanes else Emitter(emit.lanes, emit.fused)
+            operands.enter(part, "%column")
             operands.held = {number: part.load("%saved", k) for k, number in enumerate(early)}
             writer.chunk(part, piece, number)
             part.do("ret void")
-            pointers = "ptr %inputs, ptr %row, ptr noalias %saved, ptr noalias %frame"
+            pointers = "ptr %inputs, ptr %row, i64 %column, ptr noalias %saved, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))
-            emit.do(f"call void @{self.name}_{number}(ptr %inputs, ptr %row, ptr {saved}, ptr {frame})")
+            arguments = f"ptr %inputs, ptr %row, i64 {column}, ptr {saved}, ptr {frame}"
+            emit.do(f"call void @{self.name}_{number}({arguments})")
         return functions
 
-    def _overwritten(self) -> list[int]:
-        """Return the inputs whose slots an iteration overwrites."""
-        overwritten: set[int] = set()
-        for iteration in range(len((self.step.reads + self.step.writes)[0].starts)):
-            written = {slot for window in self.step.writes for slot in window.slots(iteration)}
-            read = (slot for window in self.step.reads for slot in window.slots(iteration))
-            overwritten |= {number for number, slot in enumerate(read) if slot in written}
-        return sorted(overwritten & self.step.tape.reads)
+
+def overwritten_inputs(step: FrameStep) -> list[int]:
+    """Return the inputs of a step whose slots the same evaluation overwrites."""
+    overwritten: set[int] = set()
+    first = 0
+    for read in step.reads:
+        for written in step.writes:
+            distances = np.unique(np.subtract(read.starts, written.starts))  # from what is written to what is read
+            end = written.width * written.stride
+            for column in range(step.columns if read.shift != written.shift else 1):
+                starts = distances + column * (read.shift - written.shift)
+                starts = starts[(starts > -read.width * read.stride) & (starts < end)]
+                slots = starts[:, None] + np.arange(read.width) * read.stride
+                inside = (slots >= 0) & (slots < end) & (slots % written.stride == 0)
+                overwritten |= {first + k for k in np.flatnonzero(inside.any(axis=0)).tolist()}
+        first += read.width
+    return sorted(overwritten & step.tape.reads)
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Columns of a step that the same code runs: `count` repetitions of `size` columns, the first one from `first`."""
+
+    step: FrameStep
+    shape: RowShape
+    count: int
+    width: int  # lanes that are columns
+    size: int  # columns per repetition
+    first: int = 0
+
+    def column(self, emit: Emitter, number: Index) -> Index:
+        """Return the first column of a repetition; the last one may overlap the one before."""
+        start, last = emit.times(number, self.size), self.step.columns - self.size
+        if isinstance(start, int):
+            return min(self.first + start, last)
+        start = emit.value(f"add i64 {start}, {self.first}")
+        return emit.value(f"select i1 {emit.value(f'icmp ult i64 {start}, {last}')}, i64 {start}, i64 {last}")
+
+
+def column_groups(step: FrameStep, shape: RowShape, lanes: Lanes, chunk: int) -> list[ColumnGroup]:
+    """Return how the columns of a step are run.
+
+    In a kernel of one sample, lanes are columns. Otherwise a repetition runs several columns, so that what they share
+    is loaded once. The last repetition may overlap the one before, unless a column is changed in place: then the
+    remaining columns are run by other code.
+
+    Parameters
+    ----------
+    step : step of a loop
+    shape : layout of its rows
+    lanes : registers of the frame
+    chunk : steps per function
+    """
+    columns, wide = step.columns, lanes.width == 1 and not has_angles(step.tape)
+    largest = VECTOR_BYTES // lanes.itemsize if wide else JOINED_COLUMNS
+    if not wide and len(chunks(schedule(step.tape) * JOINED_COLUMNS, chunk)) > 1:
+        largest = 1  # code in one function is faster
+    in_place = bool(columns > 1 and overwritten_inputs(step))
+    made, done, size = [], 0, min(largest, 1 << (columns.bit_length() - 1))
+    while done < columns:
+        count = (columns - done) // size if in_place else -(-columns // size)
+        if count:
+            code = (step, shape) if wide else joined_columns(step, shape, size)
+            made.append(ColumnGroup(*code, count, size if wide else 1, size, done))
+        done, size = done + count * size, max(1, size // 2)
+    return made
+
+
+def joined_columns(step: FrameStep, shape: RowShape, count: int) -> tuple[FrameStep, RowShape]:
+    """Return a step that runs `count` neighbouring columns, node by node, and its rows."""
+    if count == 1:
+        return step, shape
+    tape, read = step.tape, sum(window.width for window in step.reads)
+    moved = [(window, anchor) for window, anchor in zip(step.reads, shape.reads, strict=True) if window.shift]
+    added = sum(window.width for window, _ in moved)
+    is_column = [window.shift > 0 for window in step.reads for _ in range(window.width)]
+    position = np.cumsum([0, *is_column])
+
+    def number(old: int, copy: int) -> int:
+        """Return the input of a copy of the tape."""
+        if old >= read:
+            return old + (count - 1) * added
+        return read + (copy - 1) * added + int(position[old]) if copy and is_column[old] else old
+
+    nodes: list[Node] = []
+    index: list[list[int]] = []  # by node of the tape: its copies
+    for op, *content in tape.nodes:
+        copies: list[int] = []
+        for copy in range(count):
+            if op == Op.CONST:
+                node = (op, *content)
+            else:
+                node = (op, *([number(content[0], copy)] if op == Op.INPUT else (index[k][copy] for k in content)))
+            if copies and nodes[copies[0]] == node:
+                copies.append(copies[0])
+            else:
+                copies.append(len(nodes))
+                nodes.append(node)
+        index.append(copies)
+    results = [index[node][copy] for copy in range(count) for node in tape.results]
+
+    def shifted(windows: list[tuple[Window, Anchor]]) -> list[tuple[Window, Anchor]]:
+        return [
+            (replace(w, starts=tuple(s + c * w.shift for s in w.starts)), replace(a, slot=a.slot + c * w.shift))
+            for c in range(1, count)
+            for w, a in windows
+        ]
+
+    reads = [*zip(step.reads, shape.reads, strict=True), *shifted(moved)]
+    writes = [*zip(step.writes, shape.writes, strict=True)]
+    writes += shifted(writes)
+    joined = frame_step(tape.name, nodes, results, [w for w, _ in reads], [w for w, _ in writes], step.numbers)
+    new_shape = replace(shape, reads=tuple(a for _, a in reads), writes=tuple(a for _, a in writes))
+    return replace(joined, columns=step.columns), new_shape
 
 
 class _StepOperands:
     """Slots from which an iteration reads its inputs and to which it writes its results."""
 
-    def __init__(self, step: FrameStep, shape: RowShape):
-        self.shape = shape
+    def __init__(self, step: FrameStep, shape: RowShape, frame_lanes: Lanes):
+        self.shape, self._frame_lanes = shape, frame_lanes
         self.held: dict[int, Value] = {}
-        self._pointers: dict[int | None, Value] = {}
+        self._pointers: dict[tuple[int | None, int], Value] = {}  # by entry and shift of an anchor
         self._sources = [
             (anchor, k * window.stride)
             for anchor, window in zip(shape.reads, step.reads, strict=True)
@@ -245,156 +374,237 @@ class _StepOperands:
         for node, target in zip(step.tape.results, targets, strict=True):
             self._targets.setdefault(node, []).append(target)
 
-    def enter(self, emit: Emitter) -> None:
-        """Compute the pointers to the windows, at the start of a function."""
-        self._pointers = {None: "%inputs"}
+    def enter(self, emit: Emitter, column: Index) -> None:
+        """Compute the pointers to the windows of a column, at the start of a function."""
+        rows: dict[int | None, Value] = {None: "%inputs"}
+        self._pointers = {}
         for anchor in (*self.shape.reads, *self.shape.writes):
-            if anchor.entry in self._pointers or anchor.entry is None:
-                continue
-            offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry)}, align 8")
-            self._pointers[anchor.entry] = emit.address("%inputs", offset)
+            if anchor.entry not in rows:
+                offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry or 0)}, align 8")
+                rows[anchor.entry] = emit.address("%inputs", offset)
+            if (key := (anchor.entry, anchor.shift)) not in self._pointers:
+                moved = emit.times(column, anchor.shift * self._frame_lanes.bytes) if anchor.shift else 0
+                self._pointers[key] = emit.address(rows[anchor.entry], moved)
+
+    def _address(self, emit: Emitter, anchor: Anchor, offset: int) -> Value:
+        pointer = self._pointers[anchor.entry, anchor.shift]
+        return emit.address(pointer, (anchor.slot + offset) * self._frame_lanes.bytes)
+
+    def _load(self, emit: Emitter, anchor: Anchor, offset: int) -> Value:
+        """Load a slot; if lanes are columns, a slot that is the same for all columns is broadcast."""
+        at = self._address(emit, anchor, offset)
+        if not anchor.shift and emit.lanes != self._frame_lanes:
+            return emit.broadcast(at)
+        return emit.value(f"load {emit.lanes.real}, ptr {at}, align {self._frame_lanes.bytes}")
 
     def read(self, emit: Emitter, number: int) -> Value:
         if number in self.held:
             return self.held[number]
         if number < len(self._sources):
-            anchor, offset = self._sources[number]
-            return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
+            return self._load(emit, *self._sources[number])
         offset = self.shape.numbers + (number - len(self._sources)) * emit.lanes.itemsize
         return emit.broadcast(emit.address("%row", offset))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         for anchor, offset in self._targets[node]:
-            emit.store(value, self._pointers[anchor.entry], anchor.slot + offset)
+            at = self._address(emit, anchor, offset)
+            emit.do(f"store {emit.lanes.real} {value}, ptr {at}, align {self._frame_lanes.bytes}")
 
     def reread(self, emit: Emitter, node: int) -> Value:
-        anchor, offset = self._targets[node][0]
-        return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
+        return self._load(emit, *self._targets[node][0])
 
     def prefetch(self, emit: Emitter, node: int) -> None:
         for anchor, offset in self._targets[node]:
-            slot = (anchor.slot + offset) * emit.lanes.bytes
-            emit.prefetch(emit.address(self._pointers[anchor.entry], slot))
+            emit.prefetch(self._address(emit, anchor, offset))
 
 
-def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
+def fills_lanes(stage: Stage, lanes: Lanes) -> bool:
+    """Return whether a kernel of one sample computes columns or iterations of a stage at once."""
+    return (lanes.width == 1 and any(step.columns > 1 for step in stage.steps)) or is_vectorisable(stage, lanes)
+
+
+def is_vectorisable(stage: Stage, lanes: Lanes) -> bool:
     """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
-    if lanes.width > 1 or len(stage.steps) > 1 or len(stage.order) < MIN_ITERATIONS:
+    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps):
         return False
-    step, iterations = stage.steps[0], range(len(stage.order))
-    if step.numbers or has_angles(step.tape) or len(chunks(schedule(step.tape), chunk)) > 1:
+    if len(stage.order) < MIN_ITERATIONS * len(stage.steps):
         return False
-    if any(window.stride != 1 or (window.width and not groups(window.width, _wide(lanes))) for window in _moving(step)):
+    if any((step.tape.input_size + len(step.tape.results)) * VECTOR_BYTES > MAX_STACK_BYTES for step in stage.steps):
         return False
     read, written = (
-        [slot for window in windows for iteration in iterations for slot in window.slots(iteration)]
-        for windows in (step.reads, step.writes)
+        np.concatenate([window_slots(side(step), stage.order.count(k)).ravel() for k, step in enumerate(stage.steps)])
+        for side in (lambda step: step.reads, lambda step: step.writes)
     )
-    return len(set(written)) == len(written) and not set(written) & set(read)
+    return np.unique(written).size == written.size and not np.isin(written, read).any()
 
 
-def vectorised_functions(name: str, stage: Stage, form: Form) -> list[str]:
-    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads."""
-    [step], lanes = stage.steps, form.lanes
-    emit = Emitter(_wide(lanes), form.fused)
-    shape = row_shape(step, several=False, lanes=lanes)
-    width = emit.lanes.width
-    rows = iteration_table(stage, [shape], lanes)
-    rounds = -(-len(stage.order) // width)
-    rows += rows[-shape.size :] * (rounds * width - len(stage.order))
-
-    def vector_iteration(number: Index) -> None:
-        row = emit.address(f"@{name}_table", emit.times(number, width * shape.size))
-        operands = _VectorOperands(emit, step, shape, lanes, row)
-        writer = Writer(step.tape, plan_spills(step.tape, [[]], emit.lanes), operands.read, operands.write)
-        writer.leaves(emit)
-        writer.chunk(emit, chunks(schedule(step.tape), form.chunk)[0])
-
-    emit.repeat(rounds, vector_iteration, unroll=rounds == 1)
+def vectorised_functions(name: str, stage: Stage, form: Form, constants: Constants) -> list[str]:
+    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and what it uses."""
+    emit, functions = Emitter(_wide(form.lanes), form.fused), []
+    for kind, step in enumerate(stage.steps):
+        functions += _VectorCode(f"{name}_{kind}", step, emit, form).write(constants)
     emit.do("ret void")
-    header = f"define internal void @{name}(ptr %inputs) noinline nounwind"
-    return [constant(f"{name}_table", rows), emit.function(header)]
+    return [*functions, emit.function(f"define internal void @{name}(ptr %inputs) noinline nounwind")]
 
 
 def _wide(lanes: Lanes) -> Lanes:
     return Lanes(lanes.format, VECTOR_BYTES)
 
 
-def _moving(step: FrameStep) -> list[Window]:
-    return [window for window in (*step.reads, *step.writes) if len(set(window.starts)) > 1]
+class _VectorCode:
+    """The code of all iterations of a step, one iteration per lane: gather the inputs, run the tape, scatter."""
 
-
-class _VectorOperands:
-    """Slots from which the iterations of one vector read their inputs and to which they write their results."""
-
-    def __init__(self, emit: Emitter, step: FrameStep, shape: RowShape, lanes: Lanes, table: Value):
-        self._emit, self._slot = emit, lanes.bytes
-        self._rows: dict[int | None, list[Value]] = {}  # start of a window in each lane, by the entry of its offset
-        for anchor in (*shape.reads, *shape.writes):
-            if anchor.entry is not None and anchor.entry not in self._rows:
-                self._rows[anchor.entry] = [
-                    self._start(table, lane * shape.size + anchor.entry) for lane in range(emit.lanes.width)
-                ]
+    def __init__(self, name: str, step: FrameStep, emit: Emitter, form: Form):
+        self.name, self.step, self.emit, self.form = name, step, emit, form
+        self.shape = row_shape(step, several=False, lanes=form.lanes)
+        self._inputs, self._outputs = emit.stack(step.tape.input_size), emit.stack(len(slots(step.tape)))
+        self._pieces, self._spills = allocate(step.tape, emit.lanes, form.chunk)
+        self._held: dict[int, Value] = {}  # inputs of a short tape that move, in registers
         self._fixed: dict[int, int] = {}  # slots of inputs that are the same for all iterations
-        self._held: dict[int, Value] = {}  # the other inputs
         first = 0
-        for anchor, window in zip(shape.reads, step.reads, strict=True):
+        for anchor, window in zip(self.shape.reads, step.reads, strict=True):
             if anchor.entry is None:
                 self._fixed |= {first + k: anchor.slot + k * window.stride for k in range(window.width)}
-            else:
-                loaded = self._loaded(anchor, window.width)
-                self._held |= {first + k: value for k, value in loaded.items()}
             first += window.width
-        self._targets: dict[int, list[tuple[_Gathered, int]]] = {}
-        nodes = iter(step.tape.results)
-        for anchor, window in zip(shape.writes, step.writes, strict=True):
-            written = [next(nodes) for _ in range(window.width)]
-            for start, size in groups(window.width, emit.lanes):
-                gathered = _Gathered(anchor, start, [None] * size)
-                for k, node in enumerate(written[start : start + size]):
-                    self._targets.setdefault(node, []).append((gathered, k))
+        self._is_short = len(self._pieces) == 1 and step.tape.input_size - len(self._fixed) <= MAX_UNROLLED_ELEMENTS
 
-    def read(self, emit: Emitter, number: int) -> Value:
-        if number in self._held:
-            return self._held[number]
-        return emit.broadcast(emit.address("%inputs", self._fixed[number] * self._slot))
+    def write(self, constants: Constants) -> list[str]:
+        """Write the iterations and return the functions and the table that they use."""
+        emit, shape, step = self.emit, self.shape, self.step
+        iterations, width = len((step.reads + step.writes)[0].starts), emit.lanes.width
+        rows = iteration_table(Stage((step,), (0,) * iterations), [shape], self.form.lanes)
+        rounds = -(-iterations // width)
+        rows += rows[-shape.size :] * (rounds * width - iterations)
+        emit.repeat(rounds, self._round, unroll=rounds == 1)
+        return [constant(f"{self.name}_table", rows), *([] if self._is_short else self._tape(constants))]
 
-    def write(self, emit: Emitter, node: int, value: Value) -> None:
-        """Store results for all iterations as soon as all results of their group are known."""
-        for gathered, k in self._targets[node]:
-            gathered.values[k] = value
-            if None not in gathered.values:
-                self._store(gathered)
+    def _writer(self, inputs: Value, outputs: Value, frame: Value) -> Writer:
+        """Return the writer of the tape on a block of inputs, a block of results, and the frame of the program."""
+        slot_of = slots(self.step.tape)
 
-    def _start(self, table: Value, entry: int) -> Value:
-        offset = self._emit.value(f"load i64, ptr {self._emit.address(table, entry)}, align 8")
-        return self._emit.address("%inputs", offset)
+        def read(emit: Emitter, number: int) -> Value:
+            if number in self._held:
+                return self._held[number]
+            if number in self._fixed:
+                return emit.broadcast(emit.address(frame, self._fixed[number] * self.form.lanes.bytes))
+            return emit.load(inputs, number)
 
-    def _loaded(self, anchor: Anchor, width: int) -> dict[int, Value]:
-        """Load the inputs of a moving window, one iteration per lane."""
-        emit, lanes = self._emit, self._emit.lanes
-        inputs: dict[int, Value] = {}
-        for start, size in groups(width, lanes):
-            kind, offset = f"<{size} x {lanes.scalar}>", (anchor.slot + start) * self._slot
-            rows = [emit.address(row, offset) for row in self._rows[anchor.entry]]
-            loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in rows]
-            inputs |= dict(enumerate(rows_to_lanes(emit, loaded, size), start))
-        return inputs
+        return Writer(
+            self.step.tape,
+            self._spills,
+            read,
+            lambda emit, node, value: emit.store(value, outputs, slot_of[node]),
+            lambda emit, node: emit.load(outputs, slot_of[node]),
+        )
 
-    def _store(self, gathered: _Gathered) -> None:
-        emit, lanes = self._emit, self._emit.lanes
-        kind = f"<{len(gathered.values)} x {lanes.scalar}>"
-        offset = (gathered.anchor.slot + gathered.start) * self._slot
-        rows = lanes_to_rows(emit, gathered.values)
-        for value, row in zip(rows, self._rows[gathered.anchor.entry], strict=True):
-            emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+    def _tape(self, constants: Constants) -> list[str]:
+        """Return the functions of a tape that is divided."""
+        writer = self._writer("%inputs", "%outputs", "%destinations")
 
+        def piece(emit: Emitter, number: int) -> None:
+            if number == 0:
+                writer.leaves(emit)
+            writer.chunk(emit, self._pieces[number], number)
+            emit.do("ret void")
 
-class _Gathered:
-    """A group of neighbouring results of a window; None where a result is not known yet."""
+        def emitter() -> Emitter:
+            return Emitter(self.emit.lanes, self.form.fused, constants)
 
-    def __init__(self, anchor: Anchor, start: int, values: list):
-        self.anchor, self.start, self.values = anchor, start, values
+        return chunk_functions(f"{self.name}_tape", len(self._pieces), self._spills, emitter, piece)
+
+    def _round(self, number: Index) -> None:
+        """Write a register of iterations."""
+        emit, shape, slot = self.emit, self.shape, self.form.lanes.bytes
+        table = emit.address(f"@{self.name}_table", emit.times(number, emit.lanes.width * shape.size))
+        rows = [emit.address(table, lane * shape.size) for lane in range(emit.lanes.width)]
+        starts: dict[int | None, list[Value]] = {None: ["%inputs"] * len(rows)}  # in each lane, by entry of the offset
+        for anchor in (*shape.reads, *shape.writes):
+            if anchor.entry not in starts:
+                entries = [emit.address(row, anchor.entry or 0) for row in rows]
+                offsets = [emit.value(f"load i64, ptr {entry}, align 8") for entry in entries]
+                starts[anchor.entry] = [emit.address("%inputs", offset) for offset in offsets]
+        first = 0
+        for anchor, window in zip(shape.reads, self.step.reads, strict=True):
+            if anchor.entry is not None:
+                pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
+                self._gather(pointers, window.width, window.stride, first)
+            first += window.width
+        self._gather([emit.address(row, shape.numbers) for row in rows], self.step.tape.input_size - first, 1, first)
+        if self._is_short:
+            writer = self._writer(self._inputs, self._outputs, "%inputs")
+            writer.leaves(emit)
+            writer.chunk(emit, self._pieces[0])
+        else:
+            emit.do(f"call void @{self.name}_tape(ptr {self._inputs}, ptr {self._outputs}, ptr %inputs)")
+        slot_of, nodes = slots(self.step.tape), iter(self.step.tape.results)
+        for anchor, window in zip(shape.writes, self.step.writes, strict=True):
+            pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
+            self._scatter(pointers, window.stride, [slot_of[next(nodes)] for _ in range(window.width)])
+
+    def _gather(self, rows: list[Value], width: int, stride: int, target: int) -> None:
+        """Read a window of every lane into the block of inputs, from register `target` on."""
+        emit, lanes = self.emit, self.emit.lanes
+        first = emit.address(self._inputs, target * lanes.bytes)
+
+        def group(start: Index, size: int) -> None:
+            kind, offset = f"<{size} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
+            at = [emit.address(row, offset) for row in rows]
+            loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in at]
+            registers = rows_to_lanes(emit, loaded, size)
+            if self._is_short:
+                self._held |= dict(enumerate(registers, target + int(start)))
+                return
+            block = emit.address(first, emit.times(start, lanes.bytes))
+            for k, register in enumerate(registers):
+                emit.store(register, block, k)
+
+        def single(k: Index) -> None:
+            register, offset = "poison", emit.times(k, stride * lanes.itemsize)
+            for lane, row in enumerate(rows):
+                number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+                register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
+            if self._is_short:
+                self._held[target + int(k)] = register
+            else:
+                emit.store(register, first, k)
+
+        self._transfer(width, stride, group, single, loop=not self._is_short)
+
+    def _scatter(self, rows: list[Value], stride: int, registers: list[int]) -> None:
+        """Write registers of the block of results to a window of every lane."""
+        emit, lanes = self.emit, self.emit.lanes
+
+        def get(k: Index, plus: int = 0) -> Value:
+            if isinstance(k, int):
+                return emit.load(self._outputs, registers[k + plus])
+            return emit.load(emit.address(self._outputs, (registers[0] + plus) * lanes.bytes), k)
+
+        def group(start: Index, size: int) -> None:
+            kind, offset = f"<{size} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
+            for value, row in zip(lanes_to_rows(emit, [get(start, k) for k in range(size)]), rows, strict=True):
+                emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+
+        def single(k: Index) -> None:
+            register, offset = get(k), emit.times(k, stride * lanes.itemsize)
+            for lane, row in enumerate(rows):
+                number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
+                emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+
+        adjacent = all(register == registers[0] + k for k, register in enumerate(registers))
+        self._transfer(len(registers), stride, group, single, loop=adjacent)
+
+    def _transfer(self, width: int, stride: int, group, single, loop: bool = True) -> None:
+        """Transfer the elements of a window in groups, if they are adjacent in memory, else one by one."""
+        emit, unroll = self.emit, not loop or width <= MAX_UNROLLED_ELEMENTS
+        parts = groups(width, emit.lanes) if stride == 1 else []
+        if not parts:
+            emit.repeat(width, single, unroll)
+            return
+        each = parts[0][1]
+        equal = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
+        emit.repeat(equal, lambda k: group(emit.times(k, each), each), unroll)
+        for start, size in parts[equal:]:
+            group(start, size)
 
 
 def program_body(program: Program, form: Form) -> str:
@@ -402,18 +612,25 @@ def program_body(program: Program, form: Form) -> str:
     lanes, fused = form.lanes, form.fused
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
-    if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
-        functions += careful_functions(lanes, fused)
-    constants = Constants(lanes)
+    constants, wide_constants = Constants(lanes), Constants(_wide(lanes))
     emit = Emitter(lanes, fused, constants)
+    vectorised = [is_vectorisable(stage, lanes) for stage in program.stages]
+    with_angles = [any(has_angles(step.tape) for step in stage.steps) for stage in program.stages]
+    if any(with_angles):
+        kinds = sorted({wide for wide, angles in zip(vectorised, with_angles, strict=True) if angles})
+        functions += [reduce_huge(), *(sincos_careful(_wide(lanes) if wide else lanes, fused) for wide in kinds)]
     nonfinite = nonfinite_samples(emit, program.input_size)
     for number, stage in enumerate(program.stages):
         name = f"stage{number}"
-        if is_vectorisable(stage, lanes, chunk):
-            functions += vectorised_functions(name, stage, form)
+        if vectorised[number]:
+            functions += vectorised_functions(name, stage, form, wide_constants)
         else:
             functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
-        emit.do(f"call void @stage{number}(ptr %inputs)")
+        call = f"call void @stage{number}(ptr %inputs)"
+        if stage.flag is None:
+            emit.do(call)
+        else:
+            emit.when(_is_set(emit, stage.flag), lambda text=call: emit.do(text))
     results = list(dict.fromkeys(program.results))
     functions.append(_table(results))
 
@@ -423,7 +640,13 @@ def program_body(program: Program, form: Form) -> str:
     overwrite_nonfinite(emit, nonfinite, len(results), slot)
     emit.do("ret void")
     header = "define internal void @body(ptr %inputs, ptr %outputs, ptr %destinations) noinline nounwind"
-    return "\n".join([*constants.text(), *functions, emit.function(header)])
+    return "\n".join([*constants.text(), *wide_constants.text(), *functions, emit.function(header)])
+
+
+def _is_set(emit: Emitter, flag: int) -> Value:
+    """Return whether a slot of the frame is not zero in any sample; bits are compared, which raises no flag."""
+    size = emit.bits(emit.absolute(emit.load("%inputs", flag)))
+    return emit.any(emit.integer("icmp ne", size, emit.pattern(0)))
 
 
 def _table(results: list[int]) -> str:

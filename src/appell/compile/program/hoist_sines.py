@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step
+from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, window_slots
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Node, needed, renumber
 
@@ -27,28 +27,30 @@ def hoist_sines(program: Program) -> Program:
     """Return the same program with loops for sines and cosines before the loops that need them."""
     size, stages = program.size, []
     for stage in program.stages:
-        hoisted = [_early(step, _written(stage)) if len(stage.order) > 1 else [] for step in stage.steps]
+        trig = any(node[0] in _TRIG for step in stage.steps for node in step.tape.nodes)
+        written = _written(stage) if trig and len(stage.order) > 1 else None
+        hoisted = [[] if written is None or step.columns > 1 else _early(step, written) for step in stage.steps]
         if any(hoisted):
             before = []
             steps = list(stage.steps)
-            for k, (step, trig) in enumerate(zip(stage.steps, hoisted, strict=True)):
-                if trig:
+            for k, (step, sines) in enumerate(zip(stage.steps, hoisted, strict=True)):
+                if sines:
                     iterations = stage.order.count(k)
-                    window = Window(tuple(range(size, size + iterations * len(trig), len(trig))), len(trig))
-                    size += iterations * len(trig)
-                    before += _grouped(_only_sines(step, trig, window))
-                    steps[k] = _without_sines(step, trig, window)
+                    window = Window(tuple(range(size, size + iterations * len(sines), len(sines))), len(sines))
+                    size += iterations * len(sines)
+                    before += _grouped(_only_sines(step, sines, window))
+                    steps[k] = _without_sines(step, sines, window)
             order = [k for k, step in enumerate(before) for _ in step.writes[0].starts]
-            stages.append(Stage(tuple(before), tuple(order)))
-            stage = Stage(tuple(steps), stage.order)
+            stages.append(Stage(tuple(before), tuple(order), flag=stage.flag))
+            stage = replace(stage, steps=tuple(steps))
         stages.append(stage)
     return replace(program, size=size, stages=tuple(stages))
 
 
 def _written(stage: Stage) -> set[int]:
     """Return all slots that the stage writes."""
-    windows = (window for step in stage.steps for window in step.writes)
-    return {slot for window in windows for k in range(len(window.starts)) for slot in window.slots(k)}
+    slots = (window_slots(s.writes, stage.order.count(k), s.columns) for k, s in enumerate(stage.steps))
+    return {slot for each in slots for slot in each.ravel().tolist()}
 
 
 def _early(step: FrameStep, written: set[int]) -> list[int]:

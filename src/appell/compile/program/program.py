@@ -9,13 +9,17 @@
 The frame starts with the scalar inputs, in the order of a tape's inputs, which are never overwritten; the other slots
 are written by iterations. An iteration reads its windows of the frame, evaluates its tape and writes its windows; then
 the next iteration starts. The results are slots of the frame. A tape by itself is a program of one iteration.
+
+An iteration of a step with columns does this once per column: windows of matrices move by one slot per column, the
+others stay. Columns are independent, so they may run in any order or at once. A stage may have a flag, a slot of the
+frame: if it is zero in all samples, the stage is skipped.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -31,11 +35,23 @@ class Window:
     starts: tuple[int, ...]
     width: int
     stride: int = 1
+    shift: int = field(default=0, repr=False)  # slots from a column to the next
 
-    def slots(self, iteration: int) -> range:
-        """Return the slots of one iteration."""
-        start = self.starts[iteration]
+    def slots(self, iteration: int, column: int = 0) -> range:
+        """Return the slots of one column of one iteration."""
+        start = self.starts[iteration] + column * self.shift
         return range(start, start + self.width * self.stride, self.stride)
+
+
+def window_slots(windows: Sequence[Window], iterations: int, columns: int = 1) -> np.ndarray:
+    """Return all slots of some windows, (iterations, columns, total width)."""
+    parts = [
+        np.array(window.starts, dtype=np.int64)[:, None, None]
+        + np.arange(columns)[:, None] * window.shift
+        + np.arange(window.width) * window.stride
+        for window in windows
+    ]
+    return np.concatenate([np.empty((iterations, columns, 0), np.int64), *parts], axis=2)
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,7 @@ class FrameStep:
     reads: tuple[Window, ...]
     writes: tuple[Window, ...]
     numbers: tuple[tuple[float, ...], ...] = ()  # one row per iteration
+    columns: int = 1  # evaluations of the tape per iteration
 
 
 def frame_step(
@@ -84,6 +101,7 @@ class Stage:
 
     steps: tuple[FrameStep, ...]
     order: tuple[int, ...]
+    flag: int | None = None  # slot; the stage may be skipped where it is zero
 
 
 @dataclass(frozen=True)
@@ -105,7 +123,7 @@ class Program:
     def __len__(self) -> int:
         """Return the number of nodes of one evaluation, those of all iterations."""
         return sum(
-            stage.order.count(number) * len(step.tape)
+            stage.order.count(number) * step.columns * len(step.tape)
             for stage in self.stages
             for number, step in enumerate(stage.steps)
         )
@@ -120,6 +138,7 @@ class Program:
             for number, step in enumerate(stage.steps):
                 count = stage.order.count(number)
                 iterations = f"{count} iteration{'s' * (count != 1)}"
+                iterations += f" and {step.columns} columns" * (step.columns > 1)
                 lines.append(f"  {'or ' if number else ''}{iterations} of {signature(step.tape)}")
         return "\n".join(lines)
 
@@ -129,9 +148,14 @@ class Program:
         total = hashlib.sha256(repr((self.inputs, self.outputs, self.size, self.results)).encode())
         for stage in self.stages:
             total.update(repr(stage.order).encode())
+            if stage.flag is not None:
+                total.update(f"flag {stage.flag}".encode())
             for step in stage.steps:
                 total.update(step.tape.digest.encode())
                 total.update(repr((step.reads, step.writes)).encode())
+                if step.columns > 1:
+                    shifts = [window.shift for window in (*step.reads, *step.writes)]
+                    total.update(repr((step.columns, shifts)).encode())
                 total.update(np.array(step.numbers, dtype="<f8").tobytes())
         return total.hexdigest()
 
@@ -157,16 +181,48 @@ def verify_program(program: Program) -> Program:
                 fail(f"step '{tape.name}' lacks rows of {widths[-1]} numbers for its {iterations} iterations")
             if not np.isfinite(np.array(step.numbers)).all():
                 fail(f"step '{tape.name}' has numbers that are not finite")
-            for k in range(iterations):
-                read, written = ([s for w in windows for s in w.slots(k)] for windows in (step.reads, step.writes))
-                if not all(0 <= slot < program.size for slot in (*read, *written)):
-                    fail(f"iteration {k} of step '{tape.name}' accesses slots beyond the frame")
-                if len(set(written)) != len(written):
-                    fail(f"iteration {k} of step '{tape.name}' writes a slot twice")
-                if written and min(written) < program.input_size:
-                    fail(f"iteration {k} of step '{tape.name}' overwrites an input")
+            read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
+            for wrong, problem in (
+                (_outside(read, program.size) | _outside(written, program.size), "accesses slots beyond the frame"),
+                (_repeats(written), "writes a slot twice"),
+                (
+                    written.reshape(iterations, -1).min(axis=1, initial=program.size) < program.input_size,
+                    "overwrites an input",
+                ),
+                (_shared(read, written, program.size), "reads in one column what it writes in another one"),
+            ):
+                if wrong.any():
+                    fail(f"iteration {np.flatnonzero(wrong)[0]} of step '{tape.name}' {problem}")
+        if stage.flag is not None and not 0 <= stage.flag < program.size:
+            fail("the flag of a stage is beyond the frame")
     if not all(0 <= slot < program.size for slot in program.results):
         fail("a result is beyond the frame")
     if len(program.results) != sum(array.size for array in program.outputs):
         fail(f"there are {len(program.results)} results for outputs {program.outputs}")
     return program
+
+
+def _outside(slots: np.ndarray, size: int) -> np.ndarray:
+    """Return the iterations with slots beyond the frame."""
+    return np.any((slots < 0) | (slots >= size), axis=(1, 2))
+
+
+def _repeats(slots: np.ndarray) -> np.ndarray:
+    """Return the iterations in which a slot occurs twice."""
+    ordered = np.sort(slots.reshape(len(slots), -1), axis=1)
+    return np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
+
+
+def _shared(read: np.ndarray, written: np.ndarray, size: int) -> np.ndarray:
+    """Return the iterations in which a column reads what another column writes."""
+    iterations, columns, _ = read.shape
+    if columns == 1:
+        return np.zeros(iterations, bool)
+    shared = np.empty(iterations, bool)
+    writer = np.full(size, -1)
+    for k in range(iterations):
+        writer[written[k]] = np.arange(columns)[:, None]
+        readers = writer[read[k]]
+        shared[k] = ((readers >= 0) & (readers != np.arange(columns)[:, None])).any()
+        writer[written[k]] = -1
+    return shared

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from appell.compile.program.program import FrameStep, Program, Stage
+from appell.compile.program.program import FrameStep, Program
 from appell.compile.tape import count as tapes
 from appell.compile.tape.count import OpCount
 from appell.compile.tape.graph import Graph
@@ -33,7 +33,7 @@ def fused(formula: Formula) -> Formula:
     if isinstance(formula, Tape):
         return fuse(formula)
     stages = (
-        Stage(tuple(replace(step, tape=fuse(step.tape)) for step in stage.steps), stage.order)
+        replace(stage, steps=tuple(replace(step, tape=fuse(step.tape)) for step in stage.steps))
         for stage in formula.stages
     )
     return replace(formula, stages=tuple(stages))
@@ -46,7 +46,7 @@ def count(formula: Formula) -> OpCount:
     total = OpCount()
     for stage in formula.stages:
         for number, step in enumerate(stage.steps):
-            total += stage.order.count(number) * tapes.count(step.tape)
+            total += stage.order.count(number) * step.columns * tapes.count(step.tape)
     return total
 
 
@@ -59,15 +59,16 @@ def unrolled(formula: Formula) -> Tape:
     for stage in formula.stages:
         iterations = [0] * len(stage.steps)
         for number in stage.order:
-            _unroll(graph, frame, stage.steps[number], iterations[number])
+            for column in range(stage.steps[number].columns):
+                _unroll(graph, frame, stage.steps[number], iterations[number], column)
             iterations[number] += 1
     results = [frame[slot] for slot in formula.results]
     return factor(graph.tape(formula.name, formula.inputs, formula.outputs, results))
 
 
-def _unroll(graph: Graph, frame: dict[int, int], step: FrameStep, iteration: int) -> None:
-    operands = [frame[slot] for window in step.reads for slot in window.slots(iteration)]
+def _unroll(graph: Graph, frame: dict[int, int], step: FrameStep, iteration: int, column: int) -> None:
+    operands = [frame[slot] for window in step.reads for slot in window.slots(iteration, column)]
     operands += [graph.const(x) for x in step.numbers[iteration]] if step.numbers else []
     index = graph.splice(step.tape, operands)
-    written = (slot for window in step.writes for slot in window.slots(iteration))
+    written = (slot for window in step.writes for slot in window.slots(iteration, column))
     frame |= zip(written, [index[node] for node in step.tape.results], strict=True)

@@ -58,6 +58,7 @@ class Graph:
         self.index: dict[Node, int] = {}
         self.loops: Any = None  # `Loops` of a trace with loops, in which products of large matrices are loops
         self.has_large_products = False  # whether a matrix was multiplied that should be a loop
+        self.squares: Any = None  # called by `ap.square` with its operands: how a cost is traced for its Hessian
         # tangents of the functions that were inlined, by the nodes of an argument and by digest
         self.tangents: dict[tuple[int, ...], dict[str, Tape]] = {}
 

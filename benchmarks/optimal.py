@@ -1,0 +1,423 @@
+"""Optimal control against crocoddyl, fatrop and HPIPM: python benchmarks/optimal.py [PART ...] [--output FILE].
+
+Parts: reaching, bounded, constrained, sweep, walking, references, cold, ablation; without any, all of them. One thread,
+one core, processor time; peers answer in turns with appell, and their dynamics are compared before anything is timed.
+
+reaching      an iteration of PUMA and Panda, 100 knots, one problem and 256, against crocoddyl's FDDP
+bounded       256 starts with torque limits to convergence, against BoxFDDP
+constrained   UR5 with limits of torque, speed and position, and the bounded PUMA, against fatrop with compiled functions
+sweep         one Riccati sweep against HPIPM
+walking       crocoddyl's problem of a walking ANYmal, an iteration
+references    costs, iterations, and residuals by Pinocchio's derivatives
+cold          processes with an empty cache
+ablation      the same iterations without an ingredient
+
+crocoddyl gets an environment of its own with Pinocchio 4.0 (`peers/crocoddyl.py`), fatrop the functions of one knot as
+C, mapped over the knots (`peers/fatrop_c.py`), HPIPM a build for this processor if APPELL_HPIPM names its sources
+(`peers/hpipm.py`). The first run makes the environment and builds for two minutes; both are cached.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import appell as ap
+from appell.algebra.loops import Rows
+from appell.compile.scan import Scan
+from appell.optimal.iteration import Iteration
+from appell.optimal.optimizer import Optimizer
+from appell.optimal.sweep import Step, Value, sparse_dot, stage
+from appell_lab.bench.clock import one_core
+from appell_lab.bench.machine import machine, versions
+from appell_lab.bench.peers.builds import BuildFolder, package_version
+from appell_lab.bench.peers.crocoddyl import Crocoddyl
+from appell_lab.bench.peers.fatrop_c import FatropC
+from appell_lab.bench.peers.hpipm import Sweep, libraries
+from appell_lab.bench.peers.peer import PeerUnavailableError
+from appell_lab.references.optimality import optimality
+from appell_lab.references.reaching import PROBLEMS, Reaching
+from appell_lab.references.walking import walking_problem
+
+BATCH, SPREAD, WALKERS = 256, 0.05, 16
+TURNS = 5
+HELD_BARRIER = 1e-6  # of timed iterations, which then never end
+SWEEPS = ((12, 6), (14, 7), (36, 12))
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    output = Path(__file__).parent / "results" / "optimal.json"
+    if "--output" in arguments:
+        place = arguments.index("--output")
+        output = Path(arguments[place + 1])
+        del arguments[place : place + 2]
+    chosen = arguments or list(PARTS)
+    result: dict[str, Any] = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
+    result |= {"machine": machine(), "versions": versions() | {"casadi": package_version("casadi")}}
+    builds = BuildFolder(say=print)
+    with one_core(), Crocoddyl(builds) as crocoddyl:
+        result["versions"]["crocoddyl environment"] = crocoddyl.ask("versions")
+        for name in chosen:
+            print(name, flush=True)
+            try:
+                result[name] = PARTS[name](builds, crocoddyl)
+            except PeerUnavailableError as error:
+                result[name] = {"unavailable": str(error)}
+            print(json.dumps(result[name], indent=1), flush=True)
+            output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def rounded(x: float) -> float:
+    return float(f"{x:.4g}")
+
+
+def micro(seconds: float) -> float:
+    return rounded(seconds * 1e6)
+
+
+def best(function: Callable[[], Any], turns: int = TURNS) -> float:
+    """Return the least processor time of a call, s."""
+    times = []
+    for _ in range(turns):
+        before = time.process_time()
+        function()
+        times.append(time.process_time() - before)
+    return min(times)
+
+
+def iteration_seconds(problem: Reaching, members: int) -> float:
+    """Return the processor time of one iteration of one problem, s: many iterations less few, with the barrier held."""
+    plan = Optimizer(problem.dyn, **problem.options)
+    it, inner = Iteration(plan.problem, barrier=HELD_BARRIER), plan.problem
+    q0 = np.tile(problem.q0, (members, 1))
+    first = inner.guess(q0, None, None, None)
+    held, driven = inner.data_values({}, None, None)
+    state = plan.first_iterate(first, *(np.repeat(x, members, axis=0) for x in (held, driven)))
+    given = [*(state[name] for name in it.carried), np.hstack([q0, 0.0 * q0]), np.full(members, problem.dt)]
+    if members == 1:
+        given = [x[0] for x in given]
+    seconds = {}
+    for count in (20, 120) if members == 1 else (3, 13):
+        ticks = np.zeros(count) if members == 1 else np.zeros((1, count))
+        run = partial(it.scan, *given, ticks, every=count, threads=1)
+        run()
+        seconds[count] = best(run, 2 * TURNS)
+    (few, short), (many, long) = seconds.items()
+    return (long - short) / (many - few) / members
+
+
+def solve_seconds(problem: Reaching, plan: Any, starts: Any) -> tuple[float, Any]:
+    """Return the processor time to convergence per problem, s, and the solutions."""
+    records = plan(starts)
+    members = len(starts) if np.ndim(starts) == 2 else 1
+    return best(lambda: plan(starts)) / members, records
+
+
+def reaching(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    for name in ("puma-reach", "panda-reach"):
+        problem = PROBLEMS[name]
+        difference, statement, q0 = crocoddyl.compare(problem), problem.statement(), np.array(problem.q0)
+        theirs: list[dict[str, float]] = []
+        ours: dict[int, list[float]] = {1: [], BATCH: []}
+        for _ in range(2):
+            theirs.append(crocoddyl.ask("iteration", problem=statement))
+            for members, seconds in ours.items():
+                seconds.append(iteration_seconds(problem, members))
+        peer = min(turn["iteration"] for turn in theirs)
+        alone, batch = (min(seconds) for seconds in ours.values())
+        plan = Optimizer(problem.dyn, **problem.options)
+        seconds, record = solve_seconds(problem, plan, q0)
+        solved = crocoddyl.ask("solve", problem=statement)
+        rows[name] = {
+            "difference of the dynamics": float(f"{difference:.1g}"),
+            "crocoddyl, µs": micro(peer),
+            "its parts, µs": {part: micro(min(turn[part] for turn in theirs)) for part in theirs[0]},
+            "appell, one problem, µs": micro(alone),
+            f"appell, {BATCH} problems, µs per problem": micro(batch),
+            "times faster, one problem": rounded(peer / alone),
+            f"times faster, {BATCH} problems": rounded(peer / batch),
+            "to convergence": {
+                "crocoddyl": {"µs": micro(solved["seconds"]), "iterations": solved["iterations"], "cost": solved["cost"]},
+                "appell": {"µs": micro(seconds), "iterations": int(record.iterations), "cost": float(record.cost)},
+            },
+        }
+    return rows
+
+
+def bounded(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    problem = PROBLEMS["puma-reach-bounded"]
+    crocoddyl.compare(problem)
+    near = [problem.near(seed, SPREAD) for seed in range(BATCH)]
+    plan = Optimizer(problem.dyn, **problem.options)
+    seconds, records = solve_seconds(problem, plan, np.array([each.q0 for each in near]))
+    sample = range(0, BATCH, 8)
+    answers = [crocoddyl.ask("solve", problem=near[k].statement(), budget=0.0) for k in sample]
+    differences = [abs(records.cost[k] / answer["cost"] - 1.0) for k, answer in zip(sample, answers, strict=True)]
+    peer = float(np.mean([answer["seconds"] for answer in answers]))
+    return {
+        "problems": BATCH,
+        "of them solved": int(np.sum(records.solved)),
+        "BoxFDDP, µs per problem": micro(peer),
+        "BoxFDDP, iterations, mean": rounded(np.mean([answer["iterations"] for answer in answers])),
+        "sample of BoxFDDP": len(answers),
+        "appell, µs per problem": micro(seconds),
+        "appell, iterations, mean and largest": [rounded(np.mean(records.iterations)), int(np.max(records.iterations))],
+        "times faster": rounded(peer / seconds),
+        "largest relative difference of costs": float(f"{max(differences):.1g}"),
+        "residual by Pinocchio, largest of 8": float(f"{max(_worst(near[k], records, k) for k in range(8)):.1g}"),
+    }
+
+
+def _worst(problem: Reaching, records: Any, k: int) -> float:
+    return optimality(problem, records.q[k], records.v[k], records.tau[k][: problem.steps]).worst
+
+
+def constrained(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    for name in ("ur5-limits", "puma-reach-bounded"):
+        problem = PROBLEMS[name]
+        fatrop = FatropC(problem, builds)
+        plan, q0 = Optimizer(problem.dyn, **problem.options), np.array(problem.q0)
+        answer = fatrop.solve()
+        theirs = min(fatrop.solve()["seconds"] for _ in range(TURNS))
+        seconds, record = solve_seconds(problem, plan, q0)
+        alone = iteration_seconds(problem, 1)
+        n = problem.system.nv
+        judged = {
+            "fatrop": optimality(problem, answer["x"][:, :n], answer["x"][:, n:], answer["u"]),
+            "appell": optimality(problem, record.q, record.v, record.tau[: problem.steps]),
+        }
+        rows[name] = {
+            "fatrop": {
+                "µs to convergence": micro(theirs),
+                "iterations": answer["iterations"],
+                "µs per iteration": micro(theirs / answer["iterations"]),
+                "share in functions": rounded(answer["seconds in functions"] / answer["seconds"]),
+            },
+            "appell": {
+                "µs to convergence": micro(seconds),
+                "iterations": int(record.iterations),
+                "µs per iteration": micro(alone),
+            },
+            "cost and residual by Pinocchio": {
+                each: [result.cost, float(f"{result.worst:.1g}")] for each, result in judged.items()
+            },
+            "times faster, an iteration": rounded(theirs / answer["iterations"] / alone),
+            "times faster, to convergence": rounded(theirs / seconds),
+        }
+    return rows
+
+
+def sweep(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    drivers = libraries(builds)
+    for nx, nu in SWEEPS:
+        matrices = lq_matrices(100, nx, nu)
+        ours, solution = appell_sweep(matrices)
+        theirs = {}
+        for title, path in drivers.items():
+            solver = Sweep(path, matrices)
+            _, u = solver.solution()
+            difference = float(np.abs(u - solution).max() / np.abs(u).max())
+            if difference > 1e-8:
+                raise PeerUnavailableError(f"HPIPM, {title}: the solution differs by {difference:.1g}.")
+            theirs[title] = min(solver.seconds() for _ in range(20))
+        rows[f"{nx} states, {nu} inputs"] = {
+            "HPIPM, µs": {title: micro(x) for title, x in theirs.items()},
+            "appell, µs": {f"{members} problems, per problem": micro(x) for members, x in ours.items()},
+            "times faster than the best HPIPM, one problem": rounded(min(theirs.values()) / ours[1]),
+            "difference of the solutions": float(f"{difference:.1g}"),
+        }
+    return rows
+
+
+def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.ndarray]:
+    """Return the seconds of one sweep per problem, for one problem and sixteen, and the inputs of the solution.
+
+    The steps of the iteration (`sweep.stage`) are repeated on tables with the numbers of an iteration, without their
+    derivatives; the time is that of many sweeps less that of few in one call.
+    """
+    N, nx, nu = matrices["B"].shape
+    n, size, h, lower = nx // 2, nx + nu, 0.01, np.tril_indices(nx + nu)
+    S = np.concatenate([matrices["A"], matrices["B"]], axis=2)[:, n:].reshape(N, -1)
+    H = np.block([[matrices["Q"][:-1], matrices["S"].transpose(0, 2, 1)], [matrices["S"], matrices["R"]]])
+    H = H[:, lower[0], lower[1]]
+    linear = np.hstack([matrices["q"][:-1], matrices["r"]])
+    end = np.r_[matrices["Q"][-1][np.tril_indices(nx)], matrices["q"][-1]]
+    unit, half = [[float(i == j) for j in range(nx)] for i in range(nx)], nx * (nx + 1) // 2
+    transform = [[unit[i][j] + (h if j == i + n else 0.0) for j in range(nx)] for i in range(nx)]
+
+    def square(entries, count):
+        return [[entries[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(count)] for i in range(count)]
+
+    def rows_of(entries, width):
+        return [list(entries[k : k + width]) for k in range(0, len(entries), width)]
+
+    def backward(value, S, H, linear, b):
+        given = Step(transform, rows_of(S, size), n, [[x] for x in b])
+        cost = Value(square(H, size), [[x] for x in linear], [[0.0]])
+        after = Value(square(value[:half], nx), [[x] for x in value[half:]], [[0.0]])
+        new, gains, _ = stage(after, given, cost, 0.0, nu)
+        packed = [new.hessian[i][j] for i in range(nx) for j in range(i + 1)]
+        return [[*packed, *(w[0] for w in new.linear)], [x for row in gains.feedback for x in row],
+                [x[0] for x in gains.feedforward]]  # fmt: skip
+
+    def forward(x, K, k, S, b):
+        u = [sparse_dot(row, x) + f for row, f in zip(rows_of(K, nx), k, strict=True)]
+        y = [sparse_dot(row, [*x, *u]) for row in rows_of(S, size)]
+        moved = [*(a + h * c for a, c in zip(x[:n], y, strict=True)), *y]
+        return [[a + c for a, c in zip(moved, b, strict=True)], u]
+
+    def body(start, S, H, linear, b, end, tick, loops):
+        S, H, linear, b = (loops.given([list(row) for row in table]) for table in (S, H, linear, b))
+        V, K, k = loops.table(N + 1, half + nx), loops.table(N, nu * nx), loops.table(N, nu)
+        X, U = loops.table(N + 1, nx), loops.table(N, nu)
+        loops.each([lambda row: [row]], [0], [Rows(loops.given([list(end)]), [0])], [Rows(V, [N])])
+        loops.each([lambda row: [row]], [0], [Rows(loops.given([list(start)]), [0])], [Rows(X, [0])])
+        back, knots = list(range(N - 1, -1, -1)), list(range(N))
+        given = [Rows(table, back) for table in (S, H, linear, b)]
+        loops.each([backward], [0] * N, [Rows(V, [i + 1 for i in back]), *given], [Rows(t, back) for t in (V, K, k)])
+        given = [Rows(table, knots) for table in (X, K, k, S, b)]
+        loops.each([forward], [0] * N, given, [Rows(X, [i + 1 for i in knots]), Rows(U, knots)])
+        return {"start": [x * 1.0 for x in start], "u": loops.values(U)}
+
+    shapes = {"S": S.shape, "H": H.shape, "linear": linear.shape, "b": matrices["b"].shape, "end": end.shape}
+    scan = Scan.of("sweep", {"start": (nx,)}, shapes, {"tick": ()}, body, loops=True)
+    start, seconds = np.zeros(nx), {}
+    arrays = (start, S, H, linear, matrices["b"], end)
+    for members in (1, 16):
+        given = arrays if members == 1 else [np.tile(x, (members, *[1] * x.ndim)) for x in arrays]
+        times = {}
+        for count in (10, 40) if members == 1 else (3, 9):
+            ticks = np.zeros(count) if members == 1 else np.zeros((1, count))
+            run = partial(scan, *given, ticks, every=count, threads=1)
+            result = run()
+            times[count] = best(run, 2 * TURNS)
+        (few, short), (many, long) = times.items()
+        seconds[members] = (long - short) / (many - few) / members
+    return seconds, np.asarray(result.u)[0, -1].reshape(N, nu)
+
+
+def lq_matrices(N: int, nx: int, nu: int) -> dict[str, np.ndarray]:
+    """Return a linear-quadratic problem whose steps are semi-implicit: x' = T (q, S z)."""
+    rng, n, h = np.random.default_rng(0), nx // 2, 0.01
+    S = 0.1 * rng.normal(size=(N, n, nx + nu))
+    S[:, :, n:nx] += np.eye(n)
+    full = np.concatenate([h * S, S], axis=1)
+    full[:, :n, :n] += np.eye(n)
+    H = rng.normal(size=(N + 1, nx + nu, nx + nu))
+    H = 0.004 * H @ H.transpose(0, 2, 1) + np.eye(nx + nu)
+    return {
+        "A": full[:, :, :nx],
+        "B": full[:, :, nx:],
+        "b": 0.01 * rng.normal(size=(N, nx)),
+        "Q": H[:, :nx, :nx],
+        "S": H[:-1, nx:, :nx],
+        "R": H[:-1, nx:, nx:],
+        "q": rng.normal(size=(N + 1, nx)),
+        "r": rng.normal(size=(N, nu)),
+    }
+
+
+def walking(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    theirs = crocoddyl.ask("walking")
+    dyn, q0, options, signals = walking_problem(theirs)
+    before = time.process_time()
+    few, many = (Optimizer(dyn, iterations=count, **options) for count in (8, 24))
+    few(q0, signals=signals)
+    cold = time.process_time() - before
+    solved = many(q0, signals=signals)
+    seconds = [best(partial(plan, q0, signals=signals)) for plan in (few, many)]
+    alone = (seconds[1] - seconds[0]) / 16
+    starts = np.tile(q0, (WALKERS, 1))
+    batch = best(partial(few, starts, signals=signals), 2) / 8 / WALKERS
+    return {
+        "knots, tangent states, inputs": [theirs["knots"], theirs["ndx"], theirs["nu"]],
+        "impulses": sum(knot["impulse"] for knot in theirs["course"]),
+        "crocoddyl, µs": micro(theirs["iteration"]),
+        "its parts, µs": {part: micro(theirs[part]) for part in ("calc", "calcDiff", "backwardPass", "forwardPass")},
+        "crocoddyl, cost and iterations": [theirs["cost"], theirs["iterations"]],
+        "appell, one problem, µs": micro(alone),
+        f"appell, {WALKERS} problems, µs per problem": micro(batch),
+        "appell, reason": solved.reason,
+        "appell, cost": float(solved.cost),
+        "appell, s until the first eight iterations, with the cache that is there": rounded(cold),
+        "times faster, one problem": rounded(theirs["iteration"] / alone),
+        f"times faster, {WALKERS} problems": rounded(theirs["iteration"] / batch),
+    }
+
+
+def references(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    expected = json.loads(
+        (Path(__file__).parents[1] / "tests" / "optimal" / "data" / "references.json").read_text(encoding="utf-8")
+    )
+    rows: dict[str, Any] = {}
+    for name, problem in PROBLEMS.items():
+        record = ap.optimize(problem.dyn, problem.q0, **problem.options)
+        judged = optimality(problem, record.q, record.v, record.tau[: problem.steps])
+        known = expected.get(name, {})
+        minima = known.get("cost", [])
+        rows[name] = {
+            "solved": bool(record.solved),
+            "cost": float(record.cost),
+            "relative difference": float(f"{min((abs(record.cost / x - 1) for x in minima), default=np.nan):.1g}"),
+            "residual by Pinocchio": float(f"{judged.worst / judged.scale:.1g}"),
+            "iterations": int(record.iterations),
+            "iterations of the best peer": known.get("best_iterations"),
+        }
+    return rows
+
+
+COLD = """
+import time
+import appell as ap
+from appell_lab.references.reaching import PROBLEMS
+problem = PROBLEMS["{name}"]
+before = time.process_time()
+dyn = ap.Dynamics(ap.load("{robot}"))
+record = ap.optimize(dyn, problem.q0, **problem.options)
+print(time.process_time() - before, record.solved)
+"""
+
+
+def cold(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    """Processor time from the robot to the first solution, with an empty cache and with a filled one."""
+    import os
+
+    rows: dict[str, Any] = {}
+    for name in ("puma-reach-bounded", "panda-tool-bounded"):
+        script = COLD.format(name=name, robot=PROBLEMS[name].robot)
+        with tempfile.TemporaryDirectory() as folder:
+            environment = os.environ | {"APPELL_CACHE": folder}
+            seconds = []
+            for _ in range(2):
+                command = [sys.executable, "-c", script]
+                run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                seconds.append(rounded(float(run.stdout.split()[0])))
+        rows[name] = {"s, empty cache": seconds[0], "s, filled cache": seconds[1]}
+    return rows
+
+
+PARTS: dict[str, Callable[[BuildFolder, Crocoddyl], dict[str, Any]]] = {
+    "reaching": reaching,
+    "bounded": bounded,
+    "constrained": constrained,
+    "sweep": sweep,
+    "walking": walking,
+    "references": references,
+    "cold": cold,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Optimal control: motions of least cost under limits, computed by compiled iterations."""

@@ -1,0 +1,921 @@
+"""One iteration of the solver: a primal-dual interior point method on multiple shooting.
+
+    min Σ l(x_k, u_k, p) + l_N(x_N, p)   with   s(x_k, u_k, p) ⊖ x_{k+1} = 0,   g + w = 0, w ≥ 0,   e = 0         (1)
+
+Newton's method on the conditions of the barrier problem, with multipliers λ, z ≥ 0 and y of the three kinds of rows:
+
+    ∇l + Jᵀ(λ, z, y) = 0        w z = μ        J_e dx + e = δ (y⁺ - y)                                           (2)
+
+Slacks and multipliers of rows are eliminated at every knot: an inequality adds J_gᵀ (z/w) J_g to the Hessian and
+J_gᵀ (μ + z (g + w)) / w to the gradient, an equality J_eᵀ J_e / δ and J_eᵀ (y + e/δ). What remains is the Riccati
+sweep (`sweep`). The proximal term δ changes the path of the iteration, not its limit, because y is carried.
+
+    carried   x (N+1, nq + nv)    states
+              w (N, nu + 2 m + me)    inputs, slacks, multipliers z, multipliers y of each knot
+              costate (N+1, nx)
+              end    p; slacks, z and y of the last knot and of p; then the numbers of `INFO`
+
+An iteration is branch-free: a problem that is done keeps its numbers, loops that no problem
+of a block needs are skipped.
+Its stages, one loop each: derivatives and residuals; barrier terms; sweep backwards; forwards; directions;
+trial points; update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from appell.algebra.loops import Loops, Rows
+from appell.algebra.scalar import Scalar, Vector, is_zero, log, maximum, minimum, select, sqrt
+from appell.algebra.scalar import abs as magnitude
+from appell.compile.function import Function
+from appell.compile.scan import Scan
+from appell.optimal.layout import Part
+from appell.optimal.problem import Problem
+from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
+
+# numbers of a problem that are carried and reported, in the order of the last entries of `end`
+INFO = (
+    "status",
+    "iterations",
+    "mu",
+    "rho",
+    "funnel",
+    "cost",
+    "error",
+    "dual",
+    "primal",
+    "gap",
+    "alpha",
+    "wait",
+    "reach",
+)
+RUNNING, SOLVED, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0  # values of the entry `status`
+
+PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
+TRIALS = (1.0, 0.5, 0.25, 0.125, 1.0 / 32.0, 1.0 / 256.0)  # step lengths of one iteration, relative to the longest
+SMALLEST_RHO, LARGEST_RHO = 1e-6, 1e8
+REACH_FACTOR = 32.0  # by which the longest step length decreases if none was accepted, and increases otherwise
+ARMIJO = 1e-4
+ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
+NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
+EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
+EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
+BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
+LARGEST_PRODUCT = 1e300
+
+RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
+
+
+class Totals(NamedTuple):
+    """Sums and extremes over all knots."""
+
+    dual: Scalar  # largest entry of the gradient of the Lagrangian
+    primal: Scalar  # largest violation of a constraint
+    violation: Scalar  # sum of all violations
+    product: Scalar  # largest product of a slack and its multiplier
+    gap: Scalar  # their sum
+    smallest: Scalar  # the smallest
+    cost: Scalar
+    logs: Scalar  # sum of the logarithms of the slacks
+    multipliers: Scalar  # sum of the magnitudes of all multipliers
+
+
+class Ends(NamedTuple):
+    """The row `end`, divided."""
+
+    p: list[Scalar]
+    slack: list[Scalar]
+    z: list[Scalar]
+    y: list[Scalar]
+    info: dict[str, Scalar]
+
+
+def total(values: Sequence[Scalar]) -> Scalar:
+    """Return the sum."""
+    return sum(values, start=0.0)
+
+
+def largest(values: Sequence[Scalar]) -> Scalar:
+    """Return the largest magnitude, 0 without values."""
+    result: Scalar = 0.0
+    for value in values:
+        result = maximum(result, magnitude(value))
+    return result
+
+
+class Iteration:
+    """The iteration of a problem; `scan` repeats it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    tolerance : float
+        KKT residual, scaled as IPOPT does, and relative duality gap at which a problem is solved.
+    limit : int
+        Largest number of iterations; a problem that reached it does not change any more.
+    barrier : float, optional
+        Value at which μ is held, for model predictive control; a problem is then never done. None: μ decreases.
+    """
+
+    def __init__(self, problem: Problem, tolerance: float = 1e-8, limit: int = 300, barrier: float | None = None):
+        self.problem, self.tolerance, self.limit, self.barrier = problem, tolerance, limit, barrier
+        self.N, self.nq, self.nv, self.nx = problem.steps, problem.nq, problem.nv, problem.nx
+        self.nu, self.np = problem.nu, problem.np
+        self.nz = self.nx + self.nu + self.np
+        self.m = max(len(rows) for rows in problem.rows)
+        self.me = max(len(rows) for rows in problem.equalities)
+        self.m_end = len(problem.final_rows) + len(problem.parameter_rows)
+        self.me_end = len(problem.final_equalities)
+        self.n_held, self.n_driven = sum(problem.held.values()), sum(problem.driven.values())
+        self.kinds = sorted(set(problem.kinds))
+        self.order = [self.kinds.index(kind) for kind in problem.kinds]
+        self.rows = sum(
+            not (row.state_only and k == 0) for k, kind in enumerate(problem.kinds) for row in problem.rows[kind]
+        )
+        self.rows += self.m_end
+
+    # ---- sizes of the carried arrays
+
+    @property
+    def carried(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the carried arrays."""
+        return {
+            "x": (self.N + 1, self.nq + self.nv),
+            "w": (self.N, self.nu + 2 * self.m + self.me),
+            "costate": (self.N + 1, self.nx),
+            "end": (self.np + 2 * self.m_end + self.me_end + len(INFO),),
+        }
+
+    @property
+    def held(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays that are constant in all iterations."""
+        shapes: dict[str, tuple[int, ...]] = {"start": (self.nq + self.nv,), "dt": ()}
+        if self.n_held:
+            shapes["data"] = (self.n_held,)
+        if self.n_driven:
+            shapes["course"] = (self.N, self.n_driven)
+        return shapes
+
+    def mask(self, k: int) -> list[float]:
+        """Return 1 for every row of a knot, and 0 for rows of the given first state: inequalities, then equalities."""
+        problem, kind = self.problem, self.problem.kinds[k]
+        return [
+            0.0 if k == 0 and j < len(rows) and rows[j].state_only else 1.0
+            for rows, count in ((problem.rows[kind], self.m), (problem.equalities[kind], self.me))
+            for j in range(count)
+        ]
+
+    def ends(self, row: Vector) -> Ends:
+        """Return the parts of `end`."""
+        a, b = self.np, self.np + self.m_end
+        c, d = b + self.m_end, b + self.m_end + self.me_end
+        return Ends(
+            list(row[:a]), list(row[a:b]), list(row[b:c]), list(row[c:d]), dict(zip(INFO, row[d:], strict=True))
+        )
+
+    def knot(self, row: Vector) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
+        """Return inputs, slacks, multipliers z and y of a row of `w`."""
+        a, b = self.nu, self.nu + self.m
+        return list(row[:a]), list(row[a:b]), list(row[b : b + self.m]), list(row[b + self.m :])
+
+    # ---- parts that are traced once
+
+    @cached_property
+    def derivatives(self) -> list[Part]:
+        """Derivatives of every kind of knot: step; gradient and Hessian; rows; and the gap."""
+        return [self._derivatives(kind) for kind in self.kinds]
+
+    def _derivatives(self, kind: int) -> Part:
+        problem, nq = self.problem, self.nq
+
+        def body(x, x_next, u, p, costate, z, y, clock, data):
+            t, h = problem.clock(clock[0], p, clock[1])
+            weights = (z, y) if problem.exact else (None, None)
+            d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
+            after, slopes = d.values, d.slopes
+            gap = [
+                *problem.difference(x_next[:nq], after.q),
+                *(a - b for a, b in zip(after.v, x_next[nq:], strict=True)),
+            ]
+            if problem.structured:
+                nd = self.nx - self.nv
+                upper = [[*a, *b] for a, b in zip(slopes.T_q, slopes.T_v, strict=True)]
+                lower = [[0.0] * nd + [float(i == j) for j in range(self.nv)] for i in range(self.nv)]
+                rows = [[*a, *b, *c] for a, b, c in zip(slopes.P, slopes.Q, slopes.R, strict=True)]
+                step = [upper + lower, rows, slopes.by_p]
+            else:
+                step = [[], [[*a, *b] for a, b in zip(slopes.A, slopes.B, strict=True)], slopes.by_p]
+            hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
+            return step, [after.cost, d.gradient, hessian], [after.g, after.e, d.g_z, d.e_z], gap
+
+        sizes = {"x": nq + self.nv, "next": nq + self.nv, "u": self.nu, "p": self.np, "costate": self.nx}
+        sizes |= {"z": len(problem.rows[kind]), "y": len(problem.equalities[kind])}
+        return Part("derivatives", {**sizes, "clock": 2, "data": self.n_held + self.n_driven}, body)
+
+    @cached_property
+    def final(self) -> Part:
+        """Derivatives of the last knot: gradient and Hessian in (x, p); rows."""
+        problem, nq, nx = self.problem, self.nq, self.nx
+
+        def body(x, p, z, y, clock, data):
+            t, h = problem.clock(clock[0], p, clock[1])
+            weights = (z, y) if problem.exact else (None, None)
+            d = problem.final_derivatives(t, h, x[:nq], x[nq:], p, data, weights)
+            g, g_z = list(d.values.g), list(d.g_z)
+            for row, value in zip(problem.parameter_rows, problem.parameter_values(p), strict=True):
+                g.append(value)
+                g_z.append([row.sign if j - nx == row.unknown else 0.0 for j in range(nx + self.np)])
+            hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
+            return [d.values.cost, d.gradient, hessian], [g, d.values.e, g_z, d.e_z]
+
+        sizes = {"x": nq + self.nv, "p": self.np, "z": len(problem.final_rows), "y": self.me_end, "clock": 2}
+        return Part("final", {**sizes, "data": self.n_held}, body)
+
+    @cached_property
+    def stages(self) -> list[Part]:
+        """Hessian and gradient of every kind of knot with the terms of its rows."""
+        parts = []
+        for part in self.derivatives:
+
+            def body(cost, rows, w, mu, number, part=part):
+                _, gradient, hessian = part.nested(1, cost)
+                _, slack, z, y = self.knot(w)
+                return self._with_rows(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number)
+
+            sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1], "mu": 1}
+            sizes["mask"] = self.m + self.me
+            parts.append(Part("stage", sizes, body))
+        return parts
+
+    @cached_property
+    def last_stage(self) -> Part:
+        """Hessian and gradient of the last knot with the terms of its rows."""
+
+        def body(cost, rows, end, mu):
+            _, gradient, hessian = self.final.nested(0, cost)
+            ends = self.ends(end)
+            nested = self.final.nested(1, rows)
+            return self._with_rows(
+                gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end)
+            )
+
+        sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0], "mu": 1}
+        return Part("last_stage", sizes, body)
+
+    @staticmethod
+    def _with_rows(gradient, hessian, rows, slack, z, y, mu, mask):
+        """Return gradient and lower half of the Hessian with the terms of (2)."""
+        g, e, g_z, e_z = rows
+        weights, pulls, jacobian = [], [], []
+        for k, row in enumerate(g_z):
+            inverse = mask[k] / slack[k]
+            weights.append(z[k] * inverse)
+            pulls.append(inverse * (mu + z[k] * (g[k] + slack[k])))
+            jacobian.append(row)
+        for k, row in enumerate(e_z):
+            counted = mask[len(mask) - len(y) + k]
+            weights.append(counted * (1.0 / PROXIMAL))
+            pulls.append(counted * (y[k] + e[k] * (1.0 / PROXIMAL)))
+            jacobian.append(row)
+        size = len(gradient)
+        columns = [[row[i] for row in jacobian] for i in range(size)]
+        gradient = [gradient[i] + sparse_dot(columns[i], pulls) for i in range(size)]
+        scaled = [[0.0 if is_zero(x) else x * w for x, w in zip(column, weights, strict=True)] for column in columns]
+        hessian = [[hessian[i][j] + sparse_dot(scaled[i], columns[j]) for j in range(i + 1)] for i in range(size)]
+        return gradient, hessian
+
+    # ---- the iteration
+
+    @cached_property
+    def scan(self) -> Scan:
+        """The kernel: a step of the scan is an iteration."""
+
+        def body(*given):
+            return self._run(given[:-2], given[-1]).results()
+
+        owner = self.problem.system.owner
+        return Scan.of("optimize", self.carried, self.held, {"tick": ()}, body, owner=owner, loops=True)
+
+    @cached_property
+    def gains(self) -> Function:
+        """Feedback gains (N, nu, nx) at an iterate that is not done, as a function of the carried and held arrays."""
+
+        def body(*given):
+            run = self._run(given[:-1], given[-1])
+            run.residuals()
+            run.GLOBAL = run.loops.given([[run.ends.info["mu"], run.ends.info["rho"]]])
+            run.sweep()
+            return {"gain": [matrix(row, self.nx) for row in run.loops.values(run.GAIN)]}
+
+        return Function.of("gains", self.carried | self.held, body, owner=self.problem.system.owner, loops=True)
+
+    def _run(self, given: Sequence[Any], loops: Loops) -> Run:
+        x, w, costate, end, start, dt, *rest = given
+        data = list(rest.pop(0)) if self.n_held else []
+        course = [list(row) for row in rest.pop(0)] if self.n_driven else []
+        return Run(self, loops, x, w, costate, end, list(start), dt, data, course)
+
+
+class Run:
+    """The trace of one iteration: tables in the order in which they are computed."""
+
+    def __init__(self, iteration: Iteration, loops: Loops, x, w, costate, end, start, dt, data, course):
+        self.it, self.loops = iteration, loops
+        it, N = iteration, iteration.N
+        self.knots = list(range(N))
+        self.X, self.W = loops.given([list(r) for r in x]), loops.given([list(r) for r in w])
+        self.L, self.END = loops.given([list(r) for r in costate]), loops.given([list(end)])
+        self.DATA = loops.given([[dt, *data]])
+        self.COURSE = loops.given(course) if course else None
+        self.start, self.ends = start, it.ends(list(end))
+        self.running = select(self.ends.info["status"] - 0.5, 0.0, 1.0)
+        if it.barrier is None:
+            self.running = select(float(it.limit) - self.ends.info["iterations"], self.running, 0.0)
+        self.when = self.flag(self.running)
+        self.masks = [it.mask(k) for k in self.knots]
+
+    # ---- helpers
+
+    def flag(self, condition: Scalar) -> tuple[Any, int]:
+        """Return a flag, 0 or 1, for loops that are skipped if it is 0 in all problems of a block."""
+        return self.loops.given([[condition]]), 0
+
+    def once(self, table) -> Rows:
+        """The only row of a table, for every knot."""
+        return Rows(table, [0] * self.it.N)
+
+    def at(self, table, shift: int = 0) -> Rows:
+        return Rows(table, [k + shift for k in self.knots])
+
+    def course(self) -> list[Rows]:
+        return [self.at(self.COURSE)] if self.COURSE is not None else []
+
+    def each(self, bodies: Sequence[Callable], reads: list[Rows], writes: list[Rows], numbers=()) -> None:
+        self.loops.each(bodies, self.it.order, reads, writes, numbers, when=self.when)
+
+    def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
+        """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
+
+        def rows(tables: list[Any]) -> list[Rows]:
+            pairs = [table if isinstance(table, tuple) else (table, 0) for table in tables]
+            return [Rows(table, [row]) for table, row in pairs]
+
+        self.loops.each([body], [0], rows(reads), rows(writes), when=self.when)
+
+    def reduced(self, table, rules: Sequence[str]) -> list[Scalar]:
+        """Return sums and extremes over the rows 0..N of a table."""
+        it, loops = self.it, self.loops
+        result = loops.given([[{"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}[rule] for rule in rules]])
+        combine = {"sum": lambda a, b: a + b, "max": maximum, "min": minimum}
+
+        def body(total_row, row):
+            return [[combine[rule](a, b) for rule, a, b in zip(rules, total_row, row, strict=True)]]
+
+        count = it.N + 1
+        loops.each(
+            [body],
+            [0] * count,
+            [Rows(result, [0] * count), Rows(table, range(count))],
+            [Rows(result, [0] * count)],
+            when=self.when,
+        )
+        return loops.values(result)[0]
+
+    # ---- the iteration
+
+    def results(self) -> dict[str, Any]:
+        totals, dual_p = self.residuals()
+        status, mu, error, scaled_dual = self.progress(totals, dual_p)
+        info = self.ends.info
+        self.GLOBAL = self.loops.given([[mu, info["rho"]]])
+        self.when = self.flag(self.running * select(0.5 - status, 1.0, 0.0))
+        pivot = self.sweep()
+        alpha_s, alpha_z, slope = self.directions()
+        phi = totals.cost - mu * totals.logs
+        good = select(pivot, 1.0, 0.0) * select(0.5 - status, 1.0, 0.0)
+        alpha, by_violation, violation = self.search(alpha_s, slope, phi, totals.violation, mu, error, good)
+        accepted = select(alpha, 1.0, 0.0)
+        after = dict(info)
+        running = self.running
+        rho, it = info["rho"], self.it
+        larger = maximum(10.0 * rho, SMALLEST_RHO)
+        smaller = select(0.1 * rho - SMALLEST_RHO, 0.1 * rho, 0.0)
+        after["rho"] = select(accepted, select(alpha - 0.4, smaller, rho), select(0.5 - status, larger, rho))
+        stalled = select(after["rho"] - LARGEST_RHO, STALLED, status)
+        after["status"] = select(running, select(status - 0.5, status, stalled), info["status"])
+        after["iterations"] = info["iterations"] + running * select(0.5 - status, 1.0, 0.0)
+        after["mu"] = mu
+        funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, totals.violation))
+        narrowed = select(by_violation, maximum(0.1 * violation + 0.9 * funnel, 1e-9), funnel)
+        after["funnel"] = select(accepted, narrowed, funnel)
+        reach = info["reach"]
+        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), reach * (1.0 / REACH_FACTOR))
+        exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], 1.0, 0.0)
+        after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
+        if it.problem.exact:
+            after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
+        values = {"cost": totals.cost, "error": error, "dual": scaled_dual, "primal": totals.primal, "gap": totals.gap}
+        after |= {**values, "alpha": alpha}
+        for name in INFO:
+            if name not in ("status", "iterations"):
+                after[name] = select(running, after[name], info[name])
+        return self.update(alpha, select(accepted, alpha_z, 0.0), after)
+
+    def residuals(self) -> tuple[Totals, list[Scalar]]:
+        """Compute derivatives, gaps and residuals of all knots."""
+        it, loops = self.it, self.loops
+        N, nx, nu, np_ = it.N, it.nx, it.nu, it.np
+        widths = [max(part.widths[k] for part in it.derivatives) for k in range(4)]
+        self.STEP, self.COST, self.ROWS, self.GAP = (loops.table(N, max(1, width)) for width in widths)
+        self.RES = loops.table(N + 1, len(RESIDUALS) + np_)
+
+        def knot(part: Part) -> Callable:
+            def body(x, x_next, w, now, after, end, data, *rest):
+                numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
+                u, slack, z, y = it.knot(w)
+                p = it.ends(end).p
+                weights = z[: part.sizes[5]], y[: part.sizes[6]]
+                info = it.ends(end).info
+                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(
+                    EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0
+                )
+                curved = [exact * value for value in after]
+                rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:], *course])
+                padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
+                mapped = transposed_step(it, part.nested(0, rows[0]), after)
+                cost, gradient, _ = part.nested(1, rows[1])
+                gap = part.nested(3, rows[3])
+                nested = part.nested(2, rows[2])
+                entries = self.residual(
+                    [*(a + b for a, b in zip(gradient, mapped, strict=True))], now, nested, slack, z, y, numbers[1:]
+                )
+                dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
+                primal, violation = maximum(primal, largest(gap)), violation + total([magnitude(g) for g in gap])
+                mults = mults + total([magnitude(v) for v in now])
+                return [*padded, [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]]
+
+            return body
+
+        reads = [self.at(self.X), self.at(self.X, 1), self.at(self.W), self.at(self.L), self.at(self.L, 1)]
+        reads += [self.once(self.END), self.once(self.DATA), *self.course()]
+        writes = [self.at(table) for table in (self.STEP, self.COST, self.ROWS, self.GAP, self.RES)]
+        numbers = [[float(k), *self.masks[k]] for k in self.knots]
+        self.each([knot(part) for part in it.derivatives], reads, writes, numbers)
+
+        final = it.final
+        self.COST_END, self.ROWS_END = loops.table(1, max(1, final.widths[0])), loops.table(1, max(1, final.widths[1]))
+
+        def last(x, now, end, data):
+            ends = it.ends(end)
+            weights = ends.z[: final.sizes[2]], ends.y
+            cost_row, rows = final.rows(x, ends.p, *weights, [float(N), data[0]], data[1:])
+            cost, gradient, _ = final.nested(0, cost_row)
+            gradient = [*gradient[:nx], *([0.0] * nu), *gradient[nx:]]
+            g, e, g_z, e_z = final.nested(1, rows)
+            g_z, e_z = ([[*row[:nx], *([0.0] * nu), *row[nx:]] for row in each] for each in (g_z, e_z))
+            ones = [1.0] * (len(g) + len(e))
+            entries = self.residual(gradient, now, (g, e, g_z, e_z), ends.slack, ends.z, ends.y, ones)
+            dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
+            mults = mults + total([magnitude(v) for v in now])
+            row = [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]
+            return [pad(cost_row, max(1, final.widths[0])), pad(rows, max(1, final.widths[1])), row]
+
+        self.single(
+            last, [(self.X, N), (self.L, N), self.END, self.DATA], [self.COST_END, self.ROWS_END, (self.RES, N)]
+        )
+        sums = self.reduced(self.RES, [*RESIDUALS, *["sum"] * np_])
+        return Totals(*sums[: len(RESIDUALS)]), sums[len(RESIDUALS) :]
+
+    def residual(self, gradient, costate, rows, slack, z, y, mask) -> tuple:
+        """Return the residuals of one knot; `gradient` contains Jᵀλ of the step."""
+        nx, nu = self.it.nx, self.it.nu
+        g, e, g_z, e_z = rows
+        m, me = len(g), len(e)
+        size = len(gradient)
+        counted = mask[len(mask) - len(y) :]
+        weights = [*(mask[k] * z[k] for k in range(m)), *(counted[k] * y[k] for k in range(me))]
+        columns = [[row[i] for row in (*g_z, *e_z)] for i in range(size)]
+        gradient = [a + sparse_dot(column, weights) for a, column in zip(gradient, columns, strict=True)]
+        gradient = [*(a - b for a, b in zip(gradient[:nx], costate, strict=True)), *gradient[nx:]]
+        violated = [*(mask[k] * (g[k] + slack[k]) for k in range(m)), *(counted[k] * e[k] for k in range(me))]
+        products = [mask[k] * (slack[k] * z[k]) for k in range(m)]
+        small: Scalar = LARGEST_PRODUCT
+        for k in range(m):
+            small = minimum(small, slack[k] * z[k] + (1.0 - mask[k]) * LARGEST_PRODUCT)
+        logs = total([mask[k] * log(slack[k]) for k in range(m)])
+        magnitudes = total([magnitude(value) for value in violated])
+        multipliers = total([*(z[k] for k in range(m)), *(magnitude(y[k]) for k in range(me))])
+        return (
+            largest(gradient[: nx + nu]),
+            largest(violated),
+            magnitudes,
+            largest(products),
+            total(products),
+            small,
+            logs,
+            multipliers,
+            gradient[nx + nu :],
+        )
+
+    def progress(self, totals: Totals, dual_p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+        """Return the status, μ, the scaled KKT residual and its dual part."""
+        it = self.it
+        dual_max = maximum(totals.dual, largest(dual_p)) if dual_p else totals.dual
+        counted = (it.N + 1) * it.nx + it.rows + it.N * it.me + it.me_end
+        scale = maximum(100.0, totals.multipliers / float(counted)) * 0.01
+        dual = dual_max / scale
+        error = maximum(maximum(dual, totals.primal), totals.product / scale if it.rows else 0.0)
+        tolerance = it.tolerance
+        close = select(tolerance * maximum(1.0, magnitude(totals.cost)) - totals.gap, 1.0, 0.0) if it.rows else 1.0
+        solved = select(tolerance - error, 1.0, 0.0) * close
+        finite = select(1.0 - magnitude((error + totals.cost + totals.gap) * 0.0), 1.0, 0.0)
+        status = select(finite, select(solved, SOLVED, RUNNING), NOT_FINITE)
+        if it.barrier is not None:
+            return select(finite, RUNNING, NOT_FINITE), it.barrier, error, dual
+        if not it.rows:
+            return status, 0.0, error, dual
+        mu = self.next_mu(totals, dual, scale)
+        return status, mu, error, dual
+
+    def next_mu(self, totals: Totals, dual: Scalar, scale: Scalar) -> Scalar:
+        """Return the next μ: smaller once the residual of its barrier problem is a small multiple of it."""
+        it, info = self.it, self.ends.info
+        mu = info["mu"]
+        complementarity = maximum(totals.product - mu, mu - totals.smallest) / scale
+        error = maximum(maximum(dual, totals.primal), complementarity)
+        smallest = 0.01 * it.tolerance / float(it.rows)
+        lower = maximum(minimum(BARRIER_FACTOR * mu, mu * sqrt(mu)), smallest)
+        return select(BARRIER_ERROR * mu - error, lower, mu)
+
+    def sweep(self) -> Scalar:
+        """Solve the linear system: backwards and forwards over the knots; return a number > 0 if it is convex."""
+        it, loops = self.it, self.loops
+        N, nx, nu, np_ = it.N, it.nx, it.nu, it.np
+        widths = [max(part.widths[k] for part in it.stages) for k in range(2)]
+        GRAD, HESS = (loops.table(N, max(1, width)) for width in widths)
+
+        def barrier(part: Part) -> Callable:
+            def body(cost, rows, w, glob, numbers):
+                k = it.stages.index(part)
+                sizes = it.derivatives[k].widths
+                result = part.rows(cost[: sizes[1]], rows[: sizes[2]], w, glob[:1], list(numbers))
+                return [pad(row, max(1, width)) for row, width in zip(result, widths, strict=True)]
+
+            return body
+
+        reads = [self.at(self.COST), self.at(self.ROWS), self.at(self.W), self.once(self.GLOBAL)]
+        self.each([barrier(part) for part in it.stages], reads, [self.at(GRAD), self.at(HESS)], self.masks)
+
+        columns = 1 + np_
+        half = nx * (nx + 1) // 2
+        self.V = loops.table(N + 1, half + nx * columns)
+        CONSTANT = loops.table(1, columns * (columns + 1) // 2 + 1)
+        self.GAIN, self.FORWARD = loops.table(N, nu * nx), loops.table(N, nu * columns)
+
+        def last(cost, rows, end, glob):
+            gradient, hessian = (
+                it.last_stage.nested(k, row)
+                for k, row in enumerate(
+                    it.last_stage.rows(cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, glob[:1])
+                )
+            )
+            full = mirrored(hessian)
+            V = [row[:nx] for row in full[:nx]]
+            W = [[gradient[i], *full[i][nx:]] for i in range(nx)]
+            Y = symmetric(
+                columns, lambda i, j: (full[nx + i - 1][nx + j - 1] if j else gradient[nx + i - 1]) if i else 0.0
+            )
+            return [[*lower(V), *(a for row in W for a in row)], [*lower(Y), 1.0]]
+
+        self.single(last, [self.COST_END, self.ROWS_END, self.END, self.GLOBAL], [(self.V, N), CONSTANT])
+
+        def backward(index: int) -> Callable:
+            def body(value, constant, gradient, hessian, step, gap, glob):
+                part, rows = it.stages[index], it.derivatives[index]
+                V = unpacked(value[:half], nx)
+                W = matrix(value[half:], columns)
+                Y = unpacked(constant[:-1], columns)
+                linear, full = part.nested(0, gradient), mirrored(part.nested(1, hessian))
+                transform, step_map, step_p = rows.nested(0, step)
+                offset = (
+                    [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)]
+                    if np_
+                    else [[d] for d in rows.nested(3, gap)]
+                )
+                n = nx + nu
+                H = [row[:n] for row in full[:n]]
+                C = [[linear[i], *full[i][n:]] for i in range(n)]
+                D = symmetric(
+                    columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0
+                )
+                given = Step(transform, step_map, nx - len(step_map), offset)
+                new, gains, pivot = stage(Value(V, W, Y), given, Value(H, C, D), glob[1], nu)
+                return [
+                    [*lower(new.hessian), *(a for row in new.linear for a in row)],
+                    [*lower(new.constant), minimum(constant[-1], pivot)],
+                    [a for row in gains.feedback for a in row],
+                    [a for row in gains.feedforward for a in row],
+                ]
+
+            return body
+
+        back = list(reversed(self.knots))
+        loops.each(
+            [backward(k) for k in range(len(it.kinds))],
+            [it.order[k] for k in back],
+            [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
+            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)]
+            + [self.once(self.GLOBAL)],
+            [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
+            when=self.when,
+        )
+        # first state and parameters
+        first = loops.values(self.X)[0]
+        nq = it.nq
+        dx0 = [*it.problem.difference(first[:nq], self.start[:nq])]
+        dx0 += [a - b for a, b in zip(self.start[nq:], first[nq:], strict=True)]
+        constant = loops.values(CONSTANT)[0]
+        pivot = constant[-1]
+        dp: list[Scalar] = []
+        if np_:
+            Y = unpacked(constant[:-1], columns)
+            W = matrix(loops.values(self.V)[0][half:], columns)
+            right = [-(Y[0][1 + j] + sparse_dot([W[i][1 + j] for i in range(nx)], dx0)) for j in range(np_)]
+            dp, good = solve_positive([row[1:] for row in Y[1:]], right)
+            pivot = minimum(pivot, good)
+        self.DX = loops.table(N + 1, nx)
+        self.DU = loops.table(N, nu)
+        self.DP = loops.given([[1.0, *dp]])
+        self.single(lambda row: [row], [loops.given([dx0])], [(self.DX, 0)])
+
+        def forward(index: int) -> Callable:
+            def body(dx, gain, feed, step, gap, one_p):
+                K, k = matrix(gain, nx), matrix(feed, columns)
+                du = [sparse_dot(a, dx) + sparse_dot(b, [1.0, *one_p[1:]]) for a, b in zip(K, k, strict=True)]
+                part = it.derivatives[index]
+                transform, step_map, step_p = part.nested(0, step)
+                copied = nx - len(step_map)
+                y = [*dx[:copied], *(sparse_dot(row, [*dx, *du]) for row in step_map)]
+                after = [sparse_dot(row, y) for row in transform] if copied else y
+                gaps = part.nested(3, gap)
+                after = [a + d for a, d in zip(after, gaps, strict=True)]
+                if np_:
+                    after = [a + sparse_dot(f, one_p[1:]) for a, f in zip(after, step_p, strict=True)]
+                return [after, du]
+
+            return body
+
+        self.each(
+            [forward(k) for k in range(len(it.kinds))],
+            [
+                self.at(self.DX),
+                self.at(self.GAIN),
+                self.at(self.FORWARD),
+                self.at(self.STEP),
+                self.at(self.GAP),
+                self.once(self.DP),
+            ],
+            [self.at(self.DX, 1), self.at(self.DU)],
+        )
+        return pivot
+
+    def directions(self) -> tuple[Scalar, Scalar, Scalar]:
+        """Compute the directions of all multipliers and slacks; return both step lengths and the slope."""
+        it, loops = self.it, self.loops
+        N, nx, np_ = it.N, it.nx, it.np
+        half, columns = nx * (nx + 1) // 2, 1 + np_
+        self.DW, self.DL = loops.table(N, it.carried["w"][1]), loops.table(N + 1, nx)
+        self.DEND = loops.table(1, it.carried["end"][0] - len(INFO))
+        RED = loops.table(N + 1, 3)
+
+        def costate_change(dx, value, now, one_p):
+            V, W = unpacked(value[:half], nx), matrix(value[half:], columns)
+            return [sparse_dot(V[i], dx) + sparse_dot(W[i], [1.0, *one_p[1:]]) - now[i] for i in range(nx)]
+
+        def changes(d, rows, slack, z, y, mu, mask):
+            g, e, g_z, e_z = rows
+            ds = [mask[k] * (-(g[k] + slack[k]) - sparse_dot(g_z[k], d)) for k in range(len(g))]
+            dz = [mask[k] * ((mu - z[k] * (slack[k] + ds[k])) / slack[k]) for k in range(len(g))]
+            counted = mask[len(mask) - len(y) :]
+            dy = [counted[k] * ((e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL)) for k in range(len(e))]
+            tau = maximum(0.99, 1.0 - mu)
+            alpha_s: Scalar = 1.0
+            alpha_z: Scalar = 1.0
+            for k in range(len(g)):
+                alpha_s = minimum(alpha_s, select(-ds[k], -tau * slack[k] / minimum(ds[k], -1e-300), 1.0))
+                alpha_z = minimum(alpha_z, select(-dz[k], -tau * z[k] / minimum(dz[k], -1e-300), 1.0))
+            slope = -mu * total([ds[k] / slack[k] for k in range(len(g))])
+            return ds, dz, dy, alpha_s, alpha_z, slope
+
+        def knot(index: int) -> Callable:
+            part = it.derivatives[index]
+
+            def body(dx, du, value, cost, rows, w, now, one_p, glob, numbers):
+                _, slack, z, y = it.knot(w)
+                _, gradient, _ = part.nested(1, cost)
+                d = [*dx, *du, *one_p[1:]]
+                nested = part.nested(2, rows)
+                ds, dz, dy, alpha_s, alpha_z, slope = changes(d, nested, slack, z, y, glob[0], numbers)
+                rest = it.m - len(ds)
+                row = [*du, *ds, *[0.0] * rest, *dz, *[0.0] * rest, *pad(dy, it.me)]
+                slope = slope + sparse_dot(gradient, d)
+                return [row, costate_change(dx, value, now, one_p), [alpha_s, alpha_z, slope]]
+
+            return body
+
+        reads = [self.at(table) for table in (self.DX, self.DU, self.V, self.COST, self.ROWS, self.W, self.L)]
+        self.each(
+            [knot(k) for k in range(len(it.kinds))],
+            [*reads, self.once(self.DP), self.once(self.GLOBAL)],
+            [self.at(self.DW), self.at(self.DL), self.at(RED)],
+            self.masks,
+        )
+
+        def last(dx, value, cost, rows, end, now, one_p, glob):
+            ends = it.ends(end)
+            _, gradient, _ = it.final.nested(0, cost)
+            d = [*dx, *one_p[1:]]
+            nested = it.final.nested(1, rows)
+            ones = [1.0] * (it.m_end + it.me_end)
+            ds, dz, dy, alpha_s, alpha_z, slope = changes(d, nested, ends.slack, ends.z, ends.y, glob[0], ones)
+            slope = slope + sparse_dot(gradient, d)
+            row = [*one_p[1:], *ds, *dz, *dy]
+            return [row, costate_change(dx, value, now, one_p), [alpha_s, alpha_z, slope]]
+
+        self.single(
+            last,
+            [(self.DX, N), (self.V, N), self.COST_END, self.ROWS_END, self.END, (self.L, N), self.DP, self.GLOBAL],
+            [self.DEND, (self.DL, N), (RED, N)],
+        )
+        alpha_s, alpha_z, slope = self.reduced(RED, ["min", "min", "sum"])
+        return alpha_s, alpha_z, slope
+
+    def search(self, alpha, slope, phi, violation, mu, error, good) -> tuple[Scalar, Scalar, Scalar]:
+        """Return the accepted step length or 0, whether it was accepted for its violation, and its violation."""
+        info = self.ends.info
+        funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, violation))
+        pending, result, by_violation, after = good * self.running, 0.0, 0.0, violation
+        longest = alpha * info["reach"]
+        for trial, length in enumerate(TRIALS):
+            alpha = length * longest
+            self.when = self.flag(pending)
+            cost, theta, logs = self.trial(alpha)
+            phi_new = cost - mu * logs
+            decrease = -alpha * slope
+            armijo = select(phi + ROUNDING * (1.0 + magnitude(phi)) - ARMIJO * decrease - phi_new, 1.0, 0.0)
+            switching = select(decrease - violation, 1.0, 0.0)
+            better = maximum(
+                select((1.0 - 1e-5) * violation - theta, 1.0, 0.0), select(phi - 1e-5 * violation - phi_new, 1.0, 0.0)
+            )
+            inside = select(funnel - theta, 1.0, 0.0)
+            penalty = select(slope, 2.0 * slope / maximum(violation, 1e-300), 0.0)
+            predicted = alpha * (penalty * violation - slope)
+            merit = phi + penalty * violation + ROUNDING * (1.0 + magnitude(phi)) - ARMIJO * predicted
+            descent = select(merit - phi_new - penalty * theta, 1.0, 0.0)
+            fine = inside * select(switching, armijo, maximum(better, descent))
+            if trial == 0:
+                fine = maximum(fine, inside * select(NEAR_SOLUTION - error, 1.0, 0.0))
+            fine = fine * select(1.0 - magnitude((phi_new + theta) * 0.0), 1.0, 0.0)
+            chosen = pending * fine
+            result = select(chosen, alpha, result)
+            by_violation = select(chosen, 1.0 - switching, by_violation)
+            after = select(chosen, theta, after)
+            pending = select(chosen, 0.0, pending)
+        return result, by_violation, after
+
+    def trial(self, alpha: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return cost, violation and sum of logarithms at a step length."""
+        it, loops, problem = self.it, self.loops, self.it.problem
+        N, nq = it.N, it.nq
+        RES = loops.table(N + 1, 3)
+        LENGTH = loops.given([[alpha]])
+
+        def violation(g, e, slack, mask, me):
+            counted = mask[len(mask) - me :]
+            bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
+            return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
+
+        def knot(index: int) -> Callable:
+            def body(x, x_next, dx, dx_next, w, dw, end, dend, length, data, *rest):
+                numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
+                a = length[0]
+                x, x_next = self.moved(x, dx, a), self.moved(x_next, dx_next, a)
+                w = [b + a * c for b, c in zip(w, dw, strict=True)]
+                p = [b + a * c for b, c in zip(end[: it.np], dend[: it.np], strict=True)]
+                u, slack, _, _ = it.knot(w)
+                t, h = problem.clock(numbers[0], p, data[0])
+                after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
+                gap = [*problem.difference(x_next[:nq], after.q)]
+                gap += [b - c for b, c in zip(after.v, x_next[nq:], strict=True)]
+                bad, logs = violation(after.g, after.e, slack, numbers[1:], it.me)
+                return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
+
+            return body
+
+        reads = [
+            self.at(self.X),
+            self.at(self.X, 1),
+            self.at(self.DX),
+            self.at(self.DX, 1),
+            self.at(self.W),
+            self.at(self.DW),
+        ]
+        reads += [self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA)] + self.course()
+        numbers = [[float(k), *self.masks[k]] for k in self.knots]
+        self.each([knot(k) for k in range(len(it.kinds))], reads, [self.at(RES)], numbers)
+
+        def last(x, dx, end, dend, length, data):
+            a = length[0]
+            x = self.moved(x, dx, a)
+            ends = it.ends([*(b + a * c for b, c in zip(end, dend, strict=False)), *([0.0] * len(INFO))])
+            t, h = problem.clock(float(N), ends.p, data[0])
+            values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1:])
+            g = [*values.g, *problem.parameter_values(ends.p)]
+            bad, logs = violation(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)), len(values.e))
+            return [[values.cost, bad, logs]]
+
+        self.single(last, [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA], [(RES, N)])
+        cost, theta, logs = self.reduced(RES, ["sum", "sum", "sum"])
+        return cost, theta, logs
+
+    def moved(self, x, dx, alpha) -> list[Scalar]:
+        """Return the state x ⊕ α dx."""
+        it = self.it
+        nd = it.nx - it.nv
+        q = it.problem.integrate(list(x[: it.nq]), [alpha * d for d in dx[:nd]])
+        return [*q, *(a + alpha * b for a, b in zip(x[it.nq :], dx[nd:], strict=True))]
+
+    def update(self, alpha: Scalar, alpha_z: Scalar, info: dict[str, Scalar]) -> dict[str, Any]:
+        """Return the carried arrays after the step; a step of length 0 changes nothing, not even NaN into 0."""
+        it, loops = self.it, self.loops
+        N, nu, m, me = it.N, it.nu, it.m, it.me
+        LENGTH = loops.given([[alpha, alpha_z]])
+        X, W, L = loops.table(N + 1, it.nq + it.nv), loops.table(N, nu + 2 * m + me), loops.table(N + 1, it.nx)
+
+        def state(x, dx, now, change, length):
+            moved = self.moved(x, dx, length[0])
+            return [
+                [select(length[0], a, b) for a, b in zip(moved, x, strict=True)],
+                [select(length[0], a + length[0] * b, a) for a, b in zip(now, change, strict=True)],
+            ]
+
+        every = range(N + 1)
+        one = Rows(LENGTH, [0] * (N + 1))
+        reads = [Rows(table, every) for table in (self.X, self.DX, self.L, self.DL)]
+        loops.each([state], [0] * (N + 1), [*reads, one], [Rows(X, every), Rows(L, every)])
+
+        def knot(w, dw, length):
+            lengths = [length[0]] * (nu + m) + [length[1]] * m + [length[0]] * me
+            return [[select(length[0], a + b * c, a) for a, b, c in zip(w, lengths, dw, strict=True)]]
+
+        loops.each([knot], [0] * N, [self.at(self.W), self.at(self.DW), self.once(LENGTH)], [self.at(W)])
+        old = loops.values(self.END)[0]
+        change = loops.values(self.DEND)[0]
+        lengths = [alpha] * (it.np + it.m_end) + [alpha_z] * it.m_end + [alpha] * it.me_end
+        end = [select(alpha, a + b * c, a) for a, b, c in zip(old, lengths, change, strict=False)]
+        return {
+            "x": loops.values(X),
+            "w": loops.values(W),
+            "costate": loops.values(L),
+            "end": [*end, *(info[name] for name in INFO)],
+        }
+
+
+def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
+    """Return the gradient of λᵀ(step) in (x, u, p)."""
+    transform, step_map, step_p = step
+    nx, copied = it.nx, it.nx - len(step_map)
+    y = [sparse_dot([row[j] for row in transform], costate) for j in range(nx)] if copied else list(costate)
+    result = [sparse_dot([row[j] for row in step_map], y[copied:]) for j in range(nx + it.nu)]
+    for j in range(copied):
+        result[j] = result[j] + y[j]
+    return [*result, *(sparse_dot([row[j] for row in step_p], costate) for j in range(it.np))]
+
+
+def pad(row: Vector, width: int) -> list[Scalar]:
+    """Return the row with zeros up to a width."""
+    return [*row, *[0.0] * (width - len(row))]
+
+
+def lower(a: Sequence[Vector]) -> list[Scalar]:
+    """Return the lower half of a symmetric matrix, row by row."""
+    return [a[i][j] for i in range(len(a)) for j in range(i + 1)]
+
+
+def mirrored(rows: Sequence[Vector]) -> list[list[Scalar]]:
+    """Return a symmetric matrix from the rows of its lower half."""
+    return symmetric(len(rows), lambda i, j: rows[i][j])
+
+
+def unpacked(flat: Vector, size: int) -> list[list[Scalar]]:
+    """Return a symmetric matrix from its lower half, row by row."""
+    return symmetric(size, lambda i, j: flat[i * (i + 1) // 2 + j])
+
+
+def matrix(flat: Vector, columns: int) -> list[list[Scalar]]:
+    """Return a matrix from its entries, row by row."""
+    return [list(flat[k : k + columns]) for k in range(0, len(flat), columns)]

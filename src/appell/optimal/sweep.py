@@ -1,0 +1,193 @@
+"""The Riccati sweep: one Newton step of a multiple-shooting problem, knot by knot.
+
+The step of knot k in tangent coordinates, with gap d and free parameters p, and its stage in z = (x, u):
+
+    x' = A x + B u + F [1; p],    F = [d, f_p]                                                                    (1)
+    ½ zᵀ H z + zᵀ C [1; p] + ½ [1; p]ᵀ D [1; p]                                                                  (2)
+
+The value of the remaining knots has the same form in x alone, with V, W and Y in place of H, C and D. The gradient and
+the parameters are columns of one right-hand side, so a free parameter costs one column. For a semi-implicit step
+
+    x' = T y,   y = (q, S z),   S = [P Q R]                                                                       (3)
+
+all products have half the rows: V is first transformed to y by T, which is nearly the identity. Any other step has
+T = 1 and y = S z with S = [A B]. Elimination of u by Cholesky's method:
+
+    H_uu + ρ = L Lᵀ,  G = L⁻¹ [H_ux, C_u],  V = H_xx - G_xᵀ G_x,  W = C_x - G_xᵀ G_c,  Y = D - G_cᵀ G_c           (4)
+    u = -L⁻ᵀ (G_x x + G_c [1; p])                                                                                 (5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.algebra.scalar import Matrix, Scalar, Vector, dot, is_zero, maximum, select, sqrt
+
+SMALLEST_PIVOT = 1e-14  # relative to the diagonal entry before elimination
+
+
+class Step(NamedTuple):
+    """A linearised step: x' = T (x[:copied], S z) + F [1; p]."""
+
+    transform: Matrix  # (nx, nx)
+    map: Matrix  # (nx - copied, nx + nu)
+    copied: int
+    offset: Matrix  # (nx, 1 + np)
+
+
+class Value(NamedTuple):
+    """A quadratic function ½ xᵀ V x + xᵀ W [1; p] + ½ [1; p]ᵀ Y [1; p]; symmetric matrices in full."""
+
+    hessian: Matrix
+    linear: Matrix
+    constant: Matrix
+
+
+class Gains(NamedTuple):
+    """u = feedback x + feedforward [1; p]."""
+
+    feedback: Matrix
+    feedforward: Matrix
+
+
+def product(a: Sequence[Vector], b: Sequence[Vector]) -> Matrix:
+    """Return a b without products of numbers that are zero."""
+    columns = [list(column) for column in zip(*b, strict=True)]
+    return [[sparse_dot(row, column) for column in columns] for row in a]
+
+
+def sparse_dot(x: Vector, y: Vector) -> Scalar:
+    """Return Σ x y without terms that are structurally zero."""
+    return sum((a * b for a, b in zip(x, y, strict=True) if not is_zero(a) and not is_zero(b)), start=0.0)
+
+
+def transposed(a: Sequence[Vector]) -> Matrix:
+    """Return the transpose."""
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def symmetric(size: int, entry) -> Matrix:
+    """Return the symmetric matrix with entries entry(i, j) for j ≤ i, each computed once."""
+    lower = [[entry(i, j) for j in range(i + 1)] for i in range(size)]
+    return [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+
+
+def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tuple[Value, Gains, Scalar]:
+    """Eliminate the inputs of one knot.
+
+    Parameters
+    ----------
+    value : value of the next knot
+    step : step to the next knot
+    cost : cost of this knot in z = (x, u)
+    rho : number added to the diagonal of H_uu
+    inputs : number of inputs u
+
+    Returns
+    -------
+    tuple
+        Value of this knot, gains, and the smallest pivot relative to its diagonal entry: not positive if H_uu + ρ is
+        not positive definite.
+    """
+    nx, c = len(value.hessian), step.copied
+    moved = product(value.hessian, step.offset)
+    linear = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(moved, value.linear, strict=True)]
+    twice = product(
+        transposed(step.offset),
+        [[x + y for x, y in zip(*r, strict=True)] for r in zip(linear, value.linear, strict=True)],
+    )
+    constant = symmetric(
+        len(twice), lambda i, j: value.constant[i][j] + 0.5 * (twice[i][j] + twice[j][i]) + cost.constant[i][j]
+    )
+    if c:  # (3)
+        half = product(value.hessian, step.transform)
+        columns = transposed(step.transform)
+        halves = transposed(half)
+        hessian = symmetric(nx, lambda i, j: sparse_dot(columns[i], halves[j]))
+        linear = product(columns, linear)
+    else:
+        hessian = value.hessian
+    size = nx + inputs
+    block = [row[c:] for row in hessian[c:]]
+    mapped = product(block, step.map)  # (nx - c, size)
+    cross = [row[c:] for row in hessian[:c]]  # (c, nx - c)
+    left = product(cross, step.map) if c else []
+    map_columns, mapped_columns = transposed(step.map), transposed(mapped)
+
+    def entry(i: int, j: int) -> Scalar:  # j <= i
+        total = cost.hessian[i][j] + sparse_dot(map_columns[i], mapped_columns[j])
+        if j < c:
+            total = total + left[j][i]
+        if i < c:
+            total = total + left[i][j] + hessian[i][j]
+        return total
+
+    H = symmetric(size, entry)
+    C = product(map_columns, linear[c:])
+    C = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(C, cost.linear, strict=True)]
+    for i in range(c):
+        C[i] = [x + y for x, y in zip(C[i], linear[i], strict=True)]
+    return eliminate(H, C, constant, rho, nx)
+
+
+def eliminate(H: Matrix, C: Matrix, D: Matrix, rho: Scalar, nx: int) -> tuple[Value, Gains, Scalar]:
+    """Minimise over the last unknowns, from the row `nx` on: equations (4) and (5)."""
+    nu, columns = len(H) - nx, len(C[0])
+    diagonal = [H[nx + i][nx + i] + rho for i in range(nu)]
+    L, inverse, smallest = cholesky([row[nx:] for row in H[nx:]], diagonal)
+    right = [[*H[nx + i][:nx], *C[nx + i]] for i in range(nu)]
+    G: Matrix = []
+    for i in range(nu):
+        G.append(
+            [
+                inverse[i] * (right[i][j] - sparse_dot(L[i][:i], [G[k][j] for k in range(i)]))
+                for j in range(nx + columns)
+            ]
+        )
+    G_columns = transposed(G)
+    V = symmetric(nx, lambda i, j: H[i][j] - sparse_dot(G_columns[i], G_columns[j]))
+    W = [[C[i][j] - sparse_dot(G_columns[i], G_columns[nx + j]) for j in range(columns)] for i in range(nx)]
+    Y = symmetric(columns, lambda i, j: D[i][j] - sparse_dot(G_columns[nx + i], G_columns[nx + j]))
+    K: Matrix = [[] for _ in range(nu)]
+    for i in reversed(range(nu)):
+        K[i] = [
+            inverse[i] * (-G[i][j] - sum((L[k][i] * K[k][j] for k in range(i + 1, nu)), start=0.0))
+            for j in range(nx + columns)
+        ]
+    return Value(V, W, Y), Gains([row[:nx] for row in K], [row[nx:] for row in K]), smallest
+
+
+def cholesky(matrix: Matrix, diagonal: Vector) -> tuple[Matrix, list[Scalar], Scalar]:
+    """Return L, the inverses of its diagonal, and the smallest pivot relative to its diagonal entry.
+
+    A pivot that is not positive is replaced by 1, so that all numbers stay finite.
+    """
+    n = len(matrix)
+    L: Matrix = []
+    inverse: list[Scalar] = []
+    smallest: Scalar = 1.0
+    for i in range(n):
+        row: list[Scalar] = []
+        for j in range(i):
+            row.append(inverse[j] * (matrix[i][j] - sparse_dot(row, L[j][:j])))
+        pivot = diagonal[i] - sparse_dot(row, row)
+        scale = maximum(diagonal[i], -diagonal[i])
+        good = pivot - SMALLEST_PIVOT * scale
+        smallest = select(good, smallest, -1.0)
+        inverse.append(1.0 / sqrt(select(good, pivot, 1.0)))
+        L.append(row)
+    return L, inverse, smallest
+
+
+def solve_positive(matrix: Matrix, right: Vector) -> tuple[list[Scalar], Scalar]:
+    """Return x with matrix x = right, and a number that is positive if the matrix is positive definite."""
+    n = len(matrix)
+    L, inverse, smallest = cholesky(matrix, [matrix[i][i] for i in range(n)])
+    y: list[Scalar] = []
+    for i in range(n):
+        y.append(inverse[i] * (right[i] - dot(L[i], y)))
+    x: list[Scalar] = [0.0] * n
+    for i in reversed(range(n)):
+        x[i] = inverse[i] * (y[i] - sum((L[k][i] * x[k] for k in range(i + 1, n)), start=0.0))
+    return x, smallest
