@@ -49,6 +49,19 @@ RUN = (
     "appell export puma inverse_dynamics --to c",
     "appell export puma forward_dynamics --by q,v --to json",
 )
+AFTER = {  # Python code that is run after the blocks of a page, with their names and in their folder
+    "docs/pictures.md": """
+import os
+assert set(os.listdir()) == {"ball.png", "platform.png", "puma.pdf", "fall.gif", "ball.csv"}
+assert len(frame) == len(record)
+""",
+    "docs/rollouts.md": "import os\nassert os.path.exists('spread.png')",
+}
+PRINTED = {
+    "docs/jax-and-pytorch.md": [
+        *("(1000, 6) (6, 6)", "(1000,) (1000, 100, 6)", "(500,) (500,)", "torch.Size([1000, 6])", "(6, 6)")
+    ]
+}
 RUNNER = """
 import doctest, json, os, sys
 
@@ -168,6 +181,8 @@ def steps(page: Path) -> list[dict]:
             for line in commands(block.code):
                 if line in RUN:
                     listed.append({"kind": "command", "code": shlex.split(line), **step})
+    if name_of(page) in AFTER:
+        listed.append({**listed[-1], "kind": "python", "code": AFTER[name_of(page)]})
     return listed
 
 
@@ -177,11 +192,11 @@ def commands(code: str) -> list[str]:
     return [" ".join(line.split()) for line in lines if line]
 
 
-RUNNABLE = [page for page in PAGES if any(block.language in (*PYTHON, "sh") for block in blocks(page))]
-
-
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
+
+
+RUNNABLE = [page for page in PAGES if any(block.language in (*PYTHON, "sh") for block in blocks(page))]
 
 
 @pytest.mark.parametrize("page", [page for page in RUNNABLE if steps(page)], ids=name_of)
@@ -200,6 +215,9 @@ def test_the_code_of_a_page_runs_with_the_extras_it_names(page, tmp_path):
         command, input=given, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "StepWarning" not in done.stderr
+    if name_of(page) in PRINTED:
+        assert done.stdout.splitlines() == PRINTED[name_of(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
