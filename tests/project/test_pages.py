@@ -155,13 +155,18 @@ def installed(extras: frozenset[str]) -> frozenset[str]:
 
 
 @cache
+def installed_modules() -> dict[str, list[str]]:
+    """Distributions by the names of their modules; reading them takes a second."""
+    return dict(importlib.metadata.packages_distributions())
+
+
+@cache
 def hidden_modules(extras: frozenset[str], laboratory: bool) -> list[str]:
     """Top-level modules of this environment that an install with some extras does not have."""
     allowed = {name.replace("_", "-") for name in installed(extras | ({"demo"} if laboratory else frozenset()))}
-    modules = importlib.metadata.packages_distributions()
     hidden = {
         module
-        for module, distributions in modules.items()
+        for module, distributions in installed_modules().items()
         if not any(name.lower().replace("_", "-") in allowed for name in distributions)
     }
     return sorted((hidden | ({"appell_lab"} if not laboratory else set())) - {"appell"})
@@ -196,10 +201,15 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-RUNNABLE = [page for page in PAGES if any(block.language in (*PYTHON, "sh") for block in blocks(page))]
+def is_run(page: Path) -> bool:
+    """Whether a page has Python blocks or commands that are executed."""
+    return any(
+        block.language in PYTHON or (block.language == "sh" and set(commands(block.code)) & set(RUN))
+        for block in blocks(page)
+    )
 
 
-@pytest.mark.parametrize("page", [page for page in RUNNABLE if steps(page)], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if is_run(page)], ids=name_of)
 def test_the_code_of_a_page_runs_with_the_extras_it_names(page, tmp_path):
     for extra in sorted({extra for block in blocks(page) for extra in block.extras}):
         for name in requirements(frozenset({extra})):
