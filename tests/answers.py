@@ -10,7 +10,7 @@ from __future__ import annotations
 from appell.compile.function import Function
 from appell.compile.tape.evaluate import evaluate
 
-MAX_COMPILED_NODES = 300
+MAX_COMPILED_NODES = 60
 
 
 def answer(function: Function, *arguments):

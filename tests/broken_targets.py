@@ -16,8 +16,8 @@ class Breaking(Target):
 
     name = "breaking"
     about = "fails on purpose"
-    seconds = 1.0
-    max_sleep_s = 3
+    seconds = 0.5
+    max_sleep_s = 1
     megabytes = 300
 
     def __init__(self, way: str):
@@ -54,7 +54,7 @@ class Breaking(Target):
             pass
 
     def lingers(self):
-        until = time.process_time() + 1.5
+        until = time.process_time() + 0.75
         while time.process_time() < until:
             pass
 

@@ -1,8 +1,12 @@
-"""Tests use one temporary cache folder for compiled code, shared by all workers, and one browser per worker."""
+"""Tests use one temporary cache folder for compiled code, shared by all workers, and one browser per worker.
+
+Collection creates objects that live until the end: garbage is not collected meanwhile, nor searched in them afterwards.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import tempfile
@@ -17,6 +21,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job, co
 
 if "APPELL_CACHE" not in os.environ:
     os.environ["APPELL_CACHE"] = tempfile.mkdtemp(prefix="appell-tests-")  # workers inherit it
+
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter):

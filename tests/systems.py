@@ -28,7 +28,7 @@ MAX_FROM_START = {
 CONSTRAINED = ("floating-fourbar", "bricard", "rod-leg", "snakeboard")  # a floating loop, one with a redundant row, ...
 
 
-def systems(trees: int = 10, links: int = 10, first_seed: int = 100) -> dict[str, System]:
+def systems(trees: int = 6, links: int = 10, first_seed: int = 100) -> dict[str, System]:
     """Return all systems of the zoo, random trees, and constrained robots of the reference data, by name."""
     listed = [*map(load, zoo_names()), *random_trees(trees, links, first_seed), *map(constrained, CONSTRAINED)]
     return {system.name: fully_actuated(system) for system in listed}

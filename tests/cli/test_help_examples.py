@@ -105,12 +105,16 @@ def test_the_lists_of_examples_are_up_to_date():
     assert set(WRITERS.values()) <= set(RUN)
 
 
+def chains() -> list[list[str]]:
+    """Examples in the order in which they are run in one folder: one that writes a file, then those that read it."""
+    chains = [[writer, *(line for line in RUN if name in line and line != writer)] for name, writer in WRITERS.items()]
+    return chains + [[line] for line in RUN if not any(line in chain for chain in chains)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("line", RUN)
-def test_an_example_of_the_help_runs(line, folder, tmp_path, monkeypatch):
+@pytest.mark.parametrize("lines", chains(), ids=lambda lines: lines[-1])
+def test_examples_of_the_help_run(lines, folder, tmp_path, monkeypatch):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    for name, writer in WRITERS.items():
-        if name in line and line != writer:
-            run(writer)
-    run(line)
+    for line in lines:
+        run(line)

@@ -84,8 +84,7 @@ def _stops_too_early(monkeypatch):
 def test_the_campaign_detects_a_faulty_loop(monkeypatch, bad, broken):
     """The checks use the arm and the converters, not the loop, whose replay would agree with most of these errors."""
     bad(monkeypatch)
-    violated = {name for finding in run_campaign(standard_setting(), range(5000, 5030)) for name in finding.broken}
-    assert broken in violated
+    assert any(broken in finding.broken for finding in run_campaign(standard_setting(), range(5000, 5030)))
 
 
 @pytest.fixture

@@ -49,6 +49,19 @@ RUN = (
     "appell export puma inverse_dynamics --to c",
     "appell export puma forward_dynamics --by q,v --to json",
 )
+AFTER = {  # Python code that is run after the blocks of a page, with their names and in their folder
+    "docs/pictures.md": """
+import os
+assert set(os.listdir()) == {"ball.png", "platform.png", "puma.pdf", "fall.gif", "ball.csv"}
+assert len(frame) == len(record)
+""",
+    "docs/rollouts.md": "import os\nassert os.path.exists('spread.png')",
+}
+PRINTED = {
+    "docs/jax-and-pytorch.md": [
+        *("(1000, 6) (6, 6)", "(1000,) (1000, 100, 6)", "(500,) (500,)", "torch.Size([1000, 6])", "(6, 6)")
+    ]
+}
 RUNNER = """
 import doctest, json, os, sys
 
@@ -142,13 +155,18 @@ def installed(extras: frozenset[str]) -> frozenset[str]:
 
 
 @cache
+def installed_modules() -> dict[str, list[str]]:
+    """Distributions by the names of their modules; reading them takes a second."""
+    return dict(importlib.metadata.packages_distributions())
+
+
+@cache
 def hidden_modules(extras: frozenset[str], laboratory: bool) -> list[str]:
     """Top-level modules of this environment that an install with some extras does not have."""
     allowed = {name.replace("_", "-") for name in installed(extras | ({"demo"} if laboratory else frozenset()))}
-    modules = importlib.metadata.packages_distributions()
     hidden = {
         module
-        for module, distributions in modules.items()
+        for module, distributions in installed_modules().items()
         if not any(name.lower().replace("_", "-") in allowed for name in distributions)
     }
     return sorted((hidden | ({"appell_lab"} if not laboratory else set())) - {"appell"})
@@ -168,6 +186,8 @@ def steps(page: Path) -> list[dict]:
             for line in commands(block.code):
                 if line in RUN:
                     listed.append({"kind": "command", "code": shlex.split(line), **step})
+    if name_of(page) in AFTER:
+        listed.append({**listed[-1], "kind": "python", "code": AFTER[name_of(page)]})
     return listed
 
 
@@ -177,14 +197,19 @@ def commands(code: str) -> list[str]:
     return [" ".join(line.split()) for line in lines if line]
 
 
-RUNNABLE = [page for page in PAGES if any(block.language in (*PYTHON, "sh") for block in blocks(page))]
-
-
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [page for page in RUNNABLE if steps(page)], ids=name_of)
+def is_run(page: Path) -> bool:
+    """Whether a page has Python blocks or commands that are executed."""
+    return any(
+        block.language in PYTHON or (block.language == "sh" and set(commands(block.code)) & set(RUN))
+        for block in blocks(page)
+    )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if is_run(page)], ids=name_of)
 def test_the_code_of_a_page_runs_with_the_extras_it_names(page, tmp_path):
     for extra in sorted({extra for block in blocks(page) for extra in block.extras}):
         for name in requirements(frozenset({extra})):
@@ -200,6 +225,9 @@ def test_the_code_of_a_page_runs_with_the_extras_it_names(page, tmp_path):
         command, input=given, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "StepWarning" not in done.stderr
+    if name_of(page) in PRINTED:
+        assert done.stdout.splitlines() == PRINTED[name_of(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -27,12 +27,12 @@ from pathlib import Path
 import numpy as np
 
 from appell.hardware.cabinet.simulated import (
+    KINDS,
     CabinetModel,
     Faults,
     Imperfections,
     Injection,
     SimulatedCabinet,
-    random_faults,
 )
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
@@ -135,7 +135,7 @@ def run_schedule(setting: Setting, seed: int, folder: Path) -> Finding:
     loop.arm()
     loop.start(_reference(setting, loop.position))
     until = setting.motion_end + setting.observed_after
-    while clock.now() < min(until, faults.killed_at) - period:
+    while clock.now() < min(until, killed_at(injections)) - period:
         if clock.now() > setting.motion_end and loop.state is State.RUNNING:
             loop.stop()
         tick()
@@ -147,6 +147,23 @@ def run_schedule(setting: Setting, seed: int, folder: Path) -> Finding:
     loop.close()
     path.unlink()
     return finding
+
+
+def random_faults(seed: int, n: int, first: float, last: float) -> tuple[Injection, ...]:
+    """Return one to three random faults between two times, with short ones that a loop must tolerate."""
+    rng = np.random.default_rng(seed)
+    faults = []
+    for _ in range(int(rng.integers(1, 4))):
+        kind = str(rng.choice(KINDS))
+        brief = kind in ("not-a-number", "dropped-reads", "missed-deadlines") and rng.random() < 0.4
+        duration = float(rng.uniform(0.001, 0.004)) if brief else np.inf
+        faults.append(Injection(kind, float(rng.uniform(first, last)), int(rng.integers(n)), duration))
+    return tuple(sorted(faults, key=lambda fault: fault.time))
+
+
+def killed_at(injections: Iterable[Injection]) -> float:
+    """Return the time at which the loop is killed, in s; infinite if it is not."""
+    return min((fault.time for fault in injections if fault.kind == "killed-loop"), default=np.inf)
 
 
 def run_campaign(setting: Setting, seeds: Iterable[int]) -> Iterable[Finding]:

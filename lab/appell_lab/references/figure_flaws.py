@@ -1,6 +1,6 @@
 """Checks of matplotlib figures: the rules that all figures of appell satisfy, with a sentence per violation.
 
-An axis with data has a label with a unit, or is one of the dimensionless quantities of `style.UNITLESS`; axes in a row
+An axis with data has a label with a unit, or is one of the dimensionless quantities of `UNITLESS`; axes in a row
 or column may share a label. Legends do not cover data, and their entries are distinguishable. Font sizes and colours
 are those of `style`. No text is cut off by the edge of the canvas or overlaps other text.
 
@@ -18,8 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from appell.show.plot.style import COLORS, NOTE_PT, SMALL_PT, TEXT_PT, TITLE_PT, UNITLESS, darker
+from appell.show.plot.style import COLORS, NOTE_PT, SMALL_PT, TEXT_PT, TITLE_PT, darker
 
+UNITLESS = frozenset(  # labels of axes without a unit
+    {
+        "additions",
+        "branches of 4 links",
+        "condition number",
+        "impacts in 1.5 s",
+        "joints",
+        "links in each of 4 branches",
+        "multiplications",
+        "operations per joint",
+        "quaternion [1]",
+        "torque / limit",
+    }
+)
 UNIT = re.compile(r"\[[^\]]+\]")
 NUMBER = re.compile(r"[-−+]?[\d.,]+|\$.*\$")
 MAX_GREY_SPREAD = 0.06  # largest difference between the components of a colour that counts as grey

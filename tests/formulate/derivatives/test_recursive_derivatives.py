@@ -56,7 +56,7 @@ def test_a_robot_of_the_zoo_has_the_derivatives_of_its_tape(robot, name):
     assert_same_derivatives(Dynamics(robot), name, wrt, *motion)
 
 
-@settings(max_examples=16, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=8, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(seed=st.integers(0, 10**6), links=st.integers(1, 5), floating=st.booleans(), data=st.data())
 def test_any_tree_with_any_drives_has_the_derivatives_of_its_tape(seed, links, floating, data):
     robot = driven(random_tree(seed, links, base="floating" if floating else "fixed"), seed)

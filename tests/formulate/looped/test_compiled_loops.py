@@ -74,7 +74,7 @@ def test_loops_agree_with_straight_line_code_on_robots_of_the_zoo(name):
 @settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
-    links=st.integers(1, 8),
+    links=st.integers(1, 5),
     base=st.sampled_from(["fixed", "floating"]),
     friction=st.booleans(),
     rotors=st.booleans(),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
-from rich.console import Console
 
 from appell.dynamics import Dynamics
 from appell.simulation import simulate
 from appell_lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
-from appell_lab.papers.constraints import SQUEEZED, TIGHT, digits, run
-from appell_lab.papers.page import Page
+from appell_lab.papers.constraints import SQUEEZED, TIGHT, digits
 from appell_lab.papers.whipple import Canonical, bicycle
 from constrained_cases import CASES, constrained, state
 
@@ -65,11 +61,3 @@ def test_digits_counts_the_digits_that_two_numbers_share():
     assert digits(1.0, "1") == 17.0
     assert digits(1.0001, "1") == pytest.approx(4.0)
     assert digits(-1.0, "1") < 0.0
-
-
-@pytest.mark.slow
-def test_the_section_shows_all_tables_and_figures(tmp_path):
-    page = Page(Console(file=io.StringIO(), width=120), tmp_path)
-    run(page)
-    assert (page.tally.tables, page.tally.figures) == (7, 6)
-    assert len(list(tmp_path.glob("*.png"))) == 6

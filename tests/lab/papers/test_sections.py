@@ -29,8 +29,10 @@ MACHINE_DEPENDENT = (  # quantities that depend on the clock, or on roundings of
 EXPECTED_TEXTS = {  # printed numbers and results that a section must show
     "branch-by-branch": ("146n²+643n+165", "253.5n²+815.5n+297", "rod1, rod2, rod5", "1014n²+3262n+1188"),
     "impacts": ("33.12", "31.42", "57.46", "30.14", "18.66", "2.49971", "5.37", "16 of 20"),
-    "agile-wrist": ("1e-7", "the paper's, (47) in halves", "-1 -1 -1", "by 0.041 %", "0.051649"),
+    "agile-wrist": ("1e-7", "the paper's, (47) in halves", "-1 -1 -1", "by 0.041 %", "0.051649", "motor torques, N m"),
+    "control": ("0.225", "0.061"),
 }
+TABLES = {"constraints": 7}
 
 
 @pytest.mark.slow
@@ -40,6 +42,7 @@ def test_a_section_shows_all_items_without_warnings_or_flaws(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         import_module(SECTIONS[name].module).run(page)
+    assert page.tally.tables == TABLES.get(name, page.tally.tables)
     assert unshown(page, name) == []
     assert unmeasured(page, name) == []
     for book in LEDGERS:
@@ -58,4 +61,18 @@ def test_a_section_shows_all_items_without_warnings_or_flaws(name, tmp_path):
     gallery = {path.name for path in (IMAGES / name).glob("*.png")}
     drawn = {one.file for one in page.shown if isinstance(one, ShownFigure) and one.file.endswith(".png")}
     assert drawn == gallery, "run: python docs/paper_figures.py"
+    if name == "control":
+        check_errors_of_laws(page.console.file.getvalue())
     assert name != "impacts" or (tmp_path / "shafei_motion.gif").stat().st_size > 10_000
+
+
+def check_errors_of_laws(text: str) -> None:
+    """Laws with an integral end exactly, and tracking with an integral has the smallest error while moving."""
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
+    moving, final = {}, {}
+    for law in ("pid", "pd-gravity", "tracking", "tracking-integral"):
+        moving[law], final[law] = (float(x) for x in lines[law][1:3])
+    assert moving["tracking-integral"] == min(moving.values())
+    assert final["tracking-integral"] < 0.05 * final["tracking"]
+    assert final["pid"] < 0.05 * final["pd-gravity"]
+    assert max(float(x) for x in lines["ramp"][1:7]) < 2.0  # mrad

@@ -1,4 +1,4 @@
-"""Maps and sections on the command line: figures and messages of the commands."""
+"""Maps on the command line: figures and messages of the command `workspace`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,3 @@ def test_the_workspace_command_names_what_is_wrong(arguments, words, capfd):
     result = CliRunner().invoke(app, ["workspace", *arguments])
     assert result.exit_code == 1
     assert words in " ".join((result.output + capfd.readouterr().err).split())
-
-
-def test_the_section_prints_tables_and_writes_figures(tmp_path, monkeypatch):
-    monkeypatch.setattr("appell_lab.papers.agile_wrist.UNTIL", 0.1)
-    result = CliRunner().invoke(app, ["reproduce", "agile-wrist", "--output", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "motor torques, N m" in result.output
-    assert len(list(tmp_path.glob("agile_wrist_*.png"))) == 6

@@ -13,7 +13,7 @@ from appell.model.visual import Visual
 from appell.show.scene.poses import rotations
 from appell.show.scene.scene import LAYERS, WORLD, Actor, ScenePart
 from appell.show.stage.appearance import Appearance
-from appell.show.stage.scenes import robot_actor, robot_scene
+from appell.show.stage.scenes import robot_scene
 from appell_lab.references.oracle import Oracle
 from constrained_cases import constrained
 from free_bodies import box, free_body
@@ -25,6 +25,10 @@ SYSTEMS = systems(trees=3)
 @pytest.fixture
 def rng():
     return np.random.default_rng(11)
+
+
+def robot_actor(robot, q=None, **options) -> Actor:
+    return Appearance(robot, **options).actor(q)
 
 
 def in_world(actor: Actor, part: ScenePart, points) -> np.ndarray:

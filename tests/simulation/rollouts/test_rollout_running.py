@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -275,19 +272,6 @@ def test_long_trees_run_as_loops_over_their_links():
     loops, straight = (ap.rollout(ap.Dynamics(chain, looped=looped), steps=10) for looped in (True, False))
     assert np.abs(loops.q - straight.q).max() < 1e-12 * np.abs(straight.q).max()
     assert np.abs(straight.v).max() > 1e-3
-
-
-def test_the_page_on_rollouts_runs(monkeypatch, tmp_path):
-    page = (Path(__file__).parents[3] / "docs" / "rollouts.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ap.StepWarning)
-        for block in blocks:
-            exec(compile(block, "rollouts.md", "exec"), names)
-    assert len(blocks) == 4
-    assert (tmp_path / "spread.png").exists()
 
 
 def test_records_are_pickled_without_their_dynamics(arm, starts):

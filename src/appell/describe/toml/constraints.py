@@ -1,35 +1,7 @@
 """Constraints in the TOML file of a robot: loops, rolling bodies, skates and gears.
 
-    actuated = ["crank"]                    # velocities with a motor, or { crank = 1.0 } with weights
-    independent = ["crank"]                 # velocities that become v; chosen automatically by default
-
-    [[loop]]
-    type = "point"                          # orientation, weld, hinge, universal, cylinder, slider, line, plane, flat
-    frames = ["coupler/tip", "rocker/tip"]  # a single frame is tied to the world, at xyz and rpy if given
-    name = "pin"                            # by default made of the names of the frames
-
-    [[loop]]
-    type = "distance"
-    frames = ["hip", "knee"]
-    length = 0.66                           # by default the distance at home
-
-    [[rolling]]
-    link = "left"                           # a link or frame at the centre
-    radius = 0.1
-    axis = "y"                              # axis of symmetry; or ball = true
-    on = "table"                            # frame on whose x-y plane it rolls; by default the ground
-    turning = 0.5                           # rad/s, of a plate that rotates without being a link
-
-    [[skate]]
-    link = "blade"
-    across = "y"
-
-    [[gear]]
-    ratios = { roll = 1.0, yaw = -0.5 }
-    offset = 0.1
-
-Any of these may name rows whose motion is a given function of time: prescribed = ["length"]. Surfaces and rows defined
-in Python cannot be written to a file.
+docs/robot-files.md lists the keys. Any of these tables may name rows whose motion is a given function of time:
+prescribed = ["length"]. Surfaces and rows defined in Python cannot be written to a file.
 """
 
 from __future__ import annotations

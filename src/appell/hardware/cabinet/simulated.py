@@ -4,9 +4,8 @@ It shares a clock with the loop that uses it. On every read, the system is simul
 at most `step` seconds, with the codes that were last written. Its watchdog switches the amplifiers off and engages the
 brakes before `heartbeat` seconds without a write have passed; the same happens when the power fails.
 
-Faults change the signals or the behaviour of the cabinet from a given time on, or for a given duration; random
-schedules are seeded. Two faults concern the loop instead: missed deadlines are caused by the clock, and a killed loop
-stops ticking.
+Faults change the signals or the behaviour of the cabinet from a given time on, or for a given duration. Two faults
+concern the loop instead: missed deadlines are caused by the clock, and a killed loop stops ticking.
 """
 
 from __future__ import annotations
@@ -119,23 +118,6 @@ class Faults:
         if not late:
             return None
         return lambda t: 1.5 * period if any(i.active(t) for i in late) else 0.0
-
-    @property
-    def killed_at(self) -> float:
-        """Time at which the loop is killed, in s; infinite if it is not."""
-        return min((i.time for i in self.injections if i.kind == "killed-loop"), default=np.inf)
-
-
-def random_faults(seed: int, n: int, first: float, last: float) -> tuple[Injection, ...]:
-    """Return one to three random faults between two times, with short ones that a loop must tolerate."""
-    rng = np.random.default_rng(seed)
-    faults = []
-    for _ in range(int(rng.integers(1, 4))):
-        kind = str(rng.choice(KINDS))
-        brief = kind in ("not-a-number", "dropped-reads", "missed-deadlines") and rng.random() < 0.4
-        duration = float(rng.uniform(0.001, 0.004)) if brief else np.inf
-        faults.append(Injection(kind, float(rng.uniform(first, last)), int(rng.integers(n)), duration))
-    return tuple(sorted(faults, key=lambda fault: fault.time))
 
 
 @dataclass(frozen=True)

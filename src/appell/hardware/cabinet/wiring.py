@@ -12,7 +12,6 @@ actuator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -170,13 +169,6 @@ class Wiring:
     def reachable_torque(self) -> np.ndarray:
         """Largest torque of every actuator that converter and actuator allow, in N m or N."""
         return np.minimum((self.zero_code - 1.0) * self.torque_per_code, self.column("torque_limit"))
-
-    def code_bounds(self, torque_limit: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lowest and the highest code of every actuator whose torque is within the limit."""
-        reach = np.minimum(
-            np.floor(np.asarray(torque_limit) / self.torque_per_code * (1.0 + 1e-15)), self.zero_code - 1.0
-        )
-        return self.zero_code - reach, self.zero_code + reach
 
     def torque(self, codes: np.ndarray) -> np.ndarray:
         """Return the torques that codes command, in N m or N."""

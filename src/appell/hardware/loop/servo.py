@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from appell.compile.c.source import CSource
 
 COMMAND = ("q", "v", "tau", "kp", "kd")  # blocks of a `JointCommand`
-ALARMS = ("position", "velocity", "following", "device", "contact")  # the last with a contact observer only
 FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of periods since the last reading
 BELOW_ALL_ALARMS = 1e300  # subtracted from a finite sum, which then never is the largest alarm
 STOP_RESERVE = 1.5  # longest duration of a stop over its expected duration

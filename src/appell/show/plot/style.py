@@ -20,20 +20,6 @@ TITLE_PT, TEXT_PT, SMALL_PT, NOTE_PT = 11.0, 10.0, 9.0, 8.0  # titles; axes; tic
 DPI = 130
 FIGURE_WIDTH_IN = 9.0
 PREFIXES = {3 * k - 18: prefix for k, prefix in enumerate(("a", "f", "p", "n", "µ", "m", "", "k", "M", "G", "T"))}
-UNITLESS = frozenset(  # labels of axes without a unit
-    {
-        "additions",
-        "branches of 4 links",
-        "condition number",
-        "impacts in 1.5 s",
-        "joints",
-        "links in each of 4 branches",
-        "multiplications",
-        "operations per joint",
-        "quaternion [1]",
-        "torque / limit",
-    }
-)
 
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False,

@@ -1,6 +1,5 @@
 """Scenes of systems and of their motions, for pages, movies and live views.
 
-robot_actor(robot)           an actor at rest
 robot_scene(robot)           a scene of it
 record_scene(record)         a scene of a motion, with events, charts and walls
 
@@ -32,20 +31,13 @@ from appell.show.plot.plot import Panel, arranged, samples_between
 from appell.show.plot.sampling import Samples
 from appell.show.scene.camera import parallel_camera, upwards
 from appell.show.scene.poses import rotations
-from appell.show.scene.scene import LAYERS, Actor, Chart, Color, Mark, Scene, SceneMotion, palette_color
+from appell.show.scene.scene import LAYERS, Actor, Chart, Mark, Scene, SceneMotion, palette_color
 from appell.show.stage.appearance import Appearance
 from appell.show.stage.keyframes import keyframes
 from appell.show.stage.shape import checked_configuration, dynamics_of, proportions_of
 from appell.show.stage.walls import floor_heights, gap_of, rolling_surfaces, wall_parts
 
 EXTENT_SAMPLES = 60  # of a motion, to determine its extent
-
-
-def robot_actor(
-    robot: System | Dynamics, q=None, *, layers: Iterable[str] = LAYERS, color: Color | None = None
-) -> Actor:
-    """Return an actor of a robot or a mechanism at q (nq), by default its start, with the parts of these layers."""
-    return Appearance(robot, layers=layers, color=color).actor(q)
 
 
 def robot_scene(
