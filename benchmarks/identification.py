@@ -36,34 +36,32 @@ def main() -> None:
     q, v, a = (rng.normal(size=(samples, 6)) for _ in range(3))
     tau = Dynamics(robot).inverse_dynamics(q, v, a)
     figures = []
-    for method in ("normal", "qr"):
-        with Peak() as peak:
-            times = [_timed(lambda m=method: triangular_factors(regressor, (q, v, a), tau, method=m)) for _ in range(3)]
-        factors = triangular_factors(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000], method=method)
-        R = factors.weighted(np.ones(6))
-        beta = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
-        error = float(np.abs(beta - base.values()).max() / np.abs(base.values()).max())
-        figures.append(
-            {"name": f"puma/identification/{method}", "samples": samples, "seconds": min(times), "aim": AIM,
-             "extra_memory_mb": round(peak.megabytes, 1), "relative_error": error, "cores": os.cpu_count()}
-        )  # fmt: skip
-        print(f"{method:7} {min(times):6.2f} s  {peak.megabytes:6.1f} MB beside the record  relative error {error:.1e}")
-    figures.append(_fit(samples))
+    with Peak() as peak:
+        times = [_timed(lambda: triangular_factors(regressor, (q, v, a), tau)) for _ in range(3)]
+    R = triangular_factors(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000]).weighted(np.ones(6))
+    beta = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
+    error = float(np.abs(beta - base.values()).max() / np.abs(base.values()).max())
+    figures.append(
+        {"name": "puma/identification/qr", "samples": samples, "seconds": min(times), "aim": AIM,
+         "extra_memory_mb": round(peak.megabytes, 1), "relative_error": error, "cores": os.cpu_count()}
+    )  # fmt: skip
+    print(f"qr      {min(times):6.2f} s  {peak.megabytes:6.1f} MB beside the record  relative error {error:.1e}")
+    figures += [_fit("panda/fit", samples, 0.02), _fit("panda/fit with estimated widths", samples, None)]
     result = {"machine": machine(), "versions": versions(), "figures": figures}
     path = Path(__file__).parent / "results" / "identification.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _fit(samples: int) -> dict:
-    """Return the figures of a complete fit of the Panda on one core."""
+def _fit(name: str, samples: int, width: float | None) -> dict:
+    """Return the figures of a complete fit of the Panda on one core; the default is to estimate the widths."""
     parameter_set = select_parameters(load("panda"), friction=True, width=0.02)
     regressor, rng, n = parameter_set.base.regressor.compile(), np.random.default_rng(0), 7
     q, v, a = (rng.normal(size=(samples, n)) for _ in range(3))
     tau = 0.1 * rng.normal(size=(samples, n))
     for k in range(0, samples, 4096):
         tau[k : k + 4096] += regressor(*(x[k : k + 4096] for x in (q, v, a))) @ parameter_set.base.values()
-    estimator = LeastSquares(parameter_set, threads=1, method="normal")
+    estimator = LeastSquares(load("panda"), friction=True, width=width, threads=1)
     estimator.fit(q[:5000], v[:5000], a[:5000], tau[:5000])  # compiles
     with Peak() as peak:
         start = time.process_time()
@@ -71,9 +69,9 @@ def _fit(samples: int) -> dict:
         seconds = time.process_time() - start
     error = float(np.abs((estimator.base_parameters_ - parameter_set.base.values()) / estimator.std_).max())
     record = sum(x.nbytes for x in (q, v, a, tau)) / 1e6
-    print(f"fit     {seconds:6.2f} s of processor time  {peak.megabytes:6.1f} MB beside {record:.0f} MB of samples")
+    print(f"{name}  {seconds:6.2f} s of processor time  {peak.megabytes:6.1f} MB beside {record:.0f} MB of samples")
     return {
-        "name": "panda/fit", "samples": samples, "seconds": seconds, "aim": FIT_AIM, "cores": 1,
+        "name": name, "samples": samples, "seconds": seconds, "aim": FIT_AIM, "cores": 1,
         "extra_memory_mb": round(peak.megabytes, 1), "record_mb": round(record), "largest_deviations": error,
     }  # fmt: skip
 

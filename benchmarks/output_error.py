@@ -33,7 +33,7 @@ from appell_lab.bench.machine import machine, versions
 from appell_lab.references.oracle import Oracle
 
 PERIOD_S, INNER_STEPS, DURATION_S, SEGMENT_S, NOISE_RAD = 4e-3, 8, 10.0, 0.3, 2e-5
-DESCRIPTION_ERROR, MAX_ITERATIONS, MUJOCO_ITERATIONS = 0.2, 30, 10
+DESCRIPTION_ERROR, MAX_ITERATIONS, MUJOCO_ITERATIONS = 0.2, 30, 200
 FREQUENCIES_HZ = 0.2 * np.arange(1, 6)
 VISCOUS = np.array([3.0, 3.0, 2.0, 1.0, 1.0, 0.6])
 KP, KD = np.array([600.0, 600.0, 300.0, 80.0, 60.0, 4.0]), np.array([60.0, 60.0, 30.0, 8.0, 6.0, 0.4])

@@ -307,9 +307,6 @@ class _Problem:
         geometry = self.geometry
         heights_differ = geometry.measure == "plane" and np.ptp(self.measured) > MIN_BLOCK_M
         columns = [geometry.unknown[k] for k in geometry.combinations(theta, heights_differ).columns]
-        if not columns:
-            problem = f"no parameter of {geometry.robot.owner} is to be estimated."
-            raise ArgumentError(problem, hint="Declare fewer parameters as known.")
         J = self.jacobian(theta, columns)
         _, s, Vt = np.linalg.svd(J)
         rank = int(np.sum(s > DETERMINED * s[0]))
