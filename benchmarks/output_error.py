@@ -9,7 +9,10 @@ bodies (appell: their base parameters) and one viscous coefficient per joint, fr
 the same initial states from the filtered positions; appell corrects them and also estimates a delay, mujoco.sysid
 keeps them. Errors are those of the torques along a new motion, relative to the torques that Pinocchio computes for it,
 and those of the viscous coefficients. mujoco.sysid differentiates by finite differences, uses threads, and ends after
-`MUJOCO_ITERATIONS` iterations, when its objective still decreases slowly.
+`MUJOCO_ITERATIONS` iterations, or when it has converged.
+
+`python benchmarks/output_error.py coverage [SEEDS]` counts instead how many 95 % intervals of the base parameters contain
+the true values, with other noise, other motions and other descriptions for every seed.
 
 `mujoco.sysid` needs the packages of the extra `mujoco[sysid]`.
 """
@@ -17,14 +20,13 @@ and those of the viscous coefficients. mujoco.sysid differentiates by finite dif
 from __future__ import annotations
 
 import json
+import sys
 import time
 import warnings
 from functools import partial
 from pathlib import Path
 
-import mujoco
 import numpy as np
-from mujoco import sysid
 
 import appell as ap
 from appell.identify import LeastSquares, OutputError, process, select_parameters
@@ -39,24 +41,63 @@ VISCOUS = np.array([3.0, 3.0, 2.0, 1.0, 1.0, 0.6])
 KP, KD = np.array([600.0, 600.0, 300.0, 80.0, 60.0, 4.0]), np.array([60.0, 60.0, 30.0, 8.0, 6.0, 0.4])
 
 
+RESULT = Path(__file__).parent / "results" / "output-error.json"
+
+
+def coverage(seeds: int) -> None:
+    """Count the intervals of base parameters that contain the true values, and store the result."""
+    robot = ap.load("example-robot-data:ur5_robot")
+    rubbing = {
+        name: {"friction": ap.Friction(viscous=x)} for name, x in zip(robot.actuator_names, VISCOUS, strict=True)
+    }
+    truth = select_parameters(robot.with_actuators(rubbing), friction=("viscous",)).base.values()
+    oracle, covered, largest = Oracle(robot), [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        data = process(simulated(oracle, robot, rng), hold=True)
+        parameters = select_parameters(described_robot(robot, rng), friction=("viscous",))
+        fit = OutputError(parameters, segment=SEGMENT_S, iterations=MAX_ITERATIONS).fit_record(data)
+        low, high = fit.intervals().T
+        covered.append(((low <= truth) & (truth <= high)).tolist())
+        largest.append(float(np.max(np.abs(fit.base_parameters_ - truth) / fit.std_)))
+        print(
+            f"seed {seed}: {np.mean(covered[-1]):.3f}, largest error {largest[-1]:.2f} standard deviations", flush=True
+        )
+    share = np.mean(covered, axis=0)
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    result["coverage"] = {
+        "seeds": seeds,
+        "parameters": len(truth),
+        "covered": float(np.mean(covered)),
+        "covered_least_of_a_parameter": float(share.min()),
+        "largest_errors_in_standard_deviations": largest,
+    }
+    print(result["coverage"])
+    RESULT.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def described_robot(robot, rng: np.random.Generator):
+    """Return the description that identification starts from: wrong masses and inertias, half of the friction."""
+    factors = 1.0 + DESCRIPTION_ERROR * rng.choice([-1.0, 1.0], size=len(robot.links))
+    bodies = {
+        link.name: ap.Body.from_parameters([factor * x for x in link.body.parameters])
+        for link, factor in zip(robot.links, factors, strict=True)
+    }
+    half = {
+        name: {"friction": ap.Friction(viscous=0.5 * x)} for name, x in zip(robot.actuator_names, VISCOUS, strict=True)
+    }
+    return robot.with_bodies(bodies).with_actuators(half)
+
+
 def main() -> None:
     warnings.simplefilter("ignore", ap.ModelWarning)
+    if sys.argv[1:2] == ["coverage"]:
+        return coverage(int(sys.argv[2]) if len(sys.argv) > 2 else 40)
     robot = ap.load("example-robot-data:ur5_robot")
     rng, oracle = np.random.default_rng(0), Oracle(robot)
     log = simulated(oracle, robot, rng)
     data = process(log, hold=True)
-    factors = 1.0 + DESCRIPTION_ERROR * rng.choice([-1.0, 1.0], size=len(robot.links))
-    described = robot.with_bodies(
-        {
-            link.name: ap.Body.from_parameters([factor * x for x in link.body.parameters])
-            for link, factor in zip(robot.links, factors, strict=True)
-        }
-    ).with_actuators(
-        {
-            name: {"friction": ap.Friction(viscous=0.5 * x)}
-            for name, x in zip(robot.actuator_names, VISCOUS, strict=True)
-        }
-    )
+    described = described_robot(robot, rng)
     new = motion(np.arange(0.0, 10.0, 0.01), np.random.default_rng(99))
     expected = np.array([oracle.inverse_dynamics(*row) for row in zip(*new, strict=True)]) + VISCOUS * new[1]
 
@@ -77,6 +118,8 @@ def main() -> None:
         print(name, figures[name])
     figures["mujoco.sysid"] = by_mujoco(described, log, data, new, errors)
     print("mujoco.sysid", figures["mujoco.sysid"])
+    import mujoco
+
     result = {
         "machine": machine(),
         "versions": versions() | {"mujoco": mujoco.__version__},
@@ -88,8 +131,8 @@ def main() -> None:
         "position_noise_rad": NOISE_RAD,
         "figures": figures,
     }
-    path = Path(__file__).parent / "results" / "output-error.json"
-    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    RESULT.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return None
 
 
 class Clock:
@@ -149,6 +192,9 @@ def simulated(oracle: Oracle, robot, rng: np.random.Generator) -> ap.Record:
 
 def by_mujoco(described, log: ap.Record, data: ap.Record, new, errors) -> dict[str, object]:
     """Identify the arm with mujoco.sysid and return the figures."""
+    import mujoco
+    from mujoco import sysid
+
     spec = mujoco.MjSpec.from_string(ap.to_mjcf(described))
     spec.option.timestep, spec.option.integrator = PERIOD_S, mujoco.mjtIntegrator.mjINT_RK4
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
@@ -195,6 +241,9 @@ def write_inertia(spec, parameter, name: str) -> None:
 
     The default modifier of mujoco.sysid 3.17 gives models that MuJoCo 3.17 does not compile for this arm.
     """
+    import mujoco
+    from mujoco import sysid
+
     mass, *rest = sysid.model_modifier.pi_from_theta(parameter.value)
     body, com = spec.body(name), np.array(rest[:3]) / mass
     about_com = np.reshape(rest[3:], (3, 3)) - mass * (com @ com * np.eye(3) - np.outer(com, com))

@@ -66,17 +66,18 @@ FAULTS = {  # edit, kind, name, first time
 
 def test_a_clean_log_has_no_problems():
     result = ap.check(ROBOT, log())
-    assert result.ok and not result.skipped
+    assert result.ok
+    assert not result.skipped
     assert str(result) == "no problems in 1600 rows over 7.995 s"
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_fault_is_found_with_its_time_and_name(name):
     edit, kind, column, time = FAULTS[name]
-    found = [p for p in ap.check(ROBOT, log(edit)).problems if p.kind == kind and p.name == column]
-    assert len(found) == 1
+    matching = [p for p in ap.check(ROBOT, log(edit)).problems if p.kind == kind and p.name == column]
+    assert len(matching) == 1
     if time is not None:
-        assert found[0].times[0] == pytest.approx(time, abs=1e-9)
+        assert matching[0].times[0] == pytest.approx(time, abs=1e-9)
 
 
 def test_wrong_units_are_found():
@@ -92,12 +93,12 @@ def test_wrong_units_are_found():
 
 def test_a_plan_beyond_speed_and_torque_limits_is_found_as_pinocchio_computes_it():
     t = np.linspace(0.0, 3.0, 601)
-    q, v, a = motion(2.5 * t)
-    plan = ap.Record.of(t, {"q": q, "v": 2.5 * v, "a": 6.25 * a}, NAMES)
+    q, v, a = motion(5.0 * t)
+    plan = ap.Record.of(t, {"q": q, "v": 5.0 * v, "a": 25.0 * a}, NAMES)
     result = ap.check(ROBOT, plan)
     limits = ROBOT.limits
-    tau = pinocchio_torques(q, 2.5 * v, 6.25 * a)
-    for kind, values, limit in (("speed limit", 2.5 * v, limits.speed), ("torque limit", tau, limits.torque)):
+    tau = pinocchio_torques(q, 5.0 * v, 25.0 * a)
+    for kind, values, limit in (("speed limit", 5.0 * v, limits.speed), ("torque limit", tau, limits.torque)):
         expected = {NAMES[k]: t[np.argmax(np.abs(values[:, k]) > limit[k])] for k in range(6) if
                     np.abs(values[:, k]).max() > limit[k]}  # fmt: skip
         assert {p.name: p.times[0] for p in result.problems if p.kind == kind} == expected

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell import identify
 from appell.identify import (
     InstrumentalVariables,
     LeastSquares,

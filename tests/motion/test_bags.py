@@ -406,7 +406,7 @@ def full_disk(size):
 
 
 def test_on_a_full_disk_the_loop_continues_and_the_log_ends(tmp_path):
-    with full_disk(200), pytest.raises(ap.ArgumentError, match="a journal cannot be written to .*run.mcap"):
+    with full_disk(200), pytest.raises(ap.ArgumentError, match="a journal cannot be written to"):
         open_journal(tmp_path / "run.mcap", ("t", "q_a"), {})
     assert not list(tmp_path.iterdir())
     with full_disk(50_000):
@@ -415,7 +415,8 @@ def test_on_a_full_disk_the_loop_continues_and_the_log_ends(tmp_path):
             journal.row[:] = 1e-3 * k, k
             journal.commit()
         journal.close()
-    assert journal.rows == 2000 and 0 < journal.lost < 2000
+    assert journal.rows == 2000
+    assert 0 < journal.lost < 2000
     with pytest.warns(ap.ModelWarning, match="not closed by its writer"):
         rows = Record.read(tmp_path / "run.mcap")["q_a"]
     assert len(rows) >= 2000 - journal.lost

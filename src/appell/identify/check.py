@@ -128,14 +128,14 @@ def check(
     >>> [(p.kind, p.name) for p in ap.check(robot, plan).problems][:2]
     [('position limit', 'joint1'), ('position limit', 'joint2')]
     """
-    found: list[MotionProblem] = []
+    problems: list[MotionProblem] = []
     if isinstance(motion, (str, FilePath)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ModelWarning)
             record = Record.read(motion, **reading)
         repaired = record.clock.repairs()
         texts = [str(w.message).rstrip(".") for w in caught if issubclass(w.category, ModelWarning)]
-        found += [MotionProblem("file", "", (), x) for x in texts if not any(repair in x for repair in repaired)]
+        problems += [MotionProblem("file", "", (), x) for x in texts if not any(repair in x for repair in repaired)]
     elif isinstance(motion, Path):
         record = motion.record()
     elif isinstance(motion, Record):
@@ -148,7 +148,7 @@ def check(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
         record = in_units(matched(record, names, patterns), units or {})
-    found += [MotionProblem("units", "", (), str(w.message).rstrip(".")) for w in caught]
+    problems += [MotionProblem("units", "", (), str(w.message).rstrip(".")) for w in caught]
     kinds = {kind: names[kind] for kind in names if has_columns(record, kind, names[kind], required=kind == "q")}
     columns = ("t", *(title for kind in kinds for title in titles(kind, kinds[kind])))
     record = Record(
@@ -158,7 +158,7 @@ def check(
         about=record.about,
         source=record.source,
     )
-    found += [*_clock(record), *_missing(record)]
+    problems += [*_clock(record), *_missing(record)]
     complete = record.part(np.isfinite(record.data).all(axis=1) & (np.diff(record.t, prepend=-np.inf) > 0.0))
     skipped: list[str] = []
     duration = float(np.ptp(record.t)) if len(record) else 0.0
@@ -166,13 +166,13 @@ def check(
         skipped.append(f"only {len(complete)} rows are complete, too few for other checks")
     else:
         complete, wrong = _in_right_units(complete, robot)
-        found += wrong
+        problems += wrong
         if any("seems to be" in problem.text or "neither" in problem.text for problem in wrong):
             skipped.append("limits and torques, because the units contradict each other")
         else:
             subject = _Motion(robot, complete, skipped)
-            found += [problem for each in CHECKS for problem in each(subject)]
-    return MotionCheck(robot.name, len(record), duration, tuple(found), tuple(dict.fromkeys(skipped)))
+            problems += [problem for each in CHECKS for problem in each(subject)]
+    return MotionCheck(robot.name, len(record), duration, tuple(problems), tuple(dict.fromkeys(skipped)))
 
 
 def _clock(record: Record) -> Iterator[MotionProblem]:

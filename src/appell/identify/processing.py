@@ -8,11 +8,11 @@ If the torques are late by a known time, the filtered motion is evaluated earlie
 tau is low-pass filtered only for validation (`smooth`), not for fitting: least squares averages anyway, and filtered
 noise would make the samples look more independent than they are.
 
-Filters and differences need even steps. If the steps of a record differ by more than one percent, either the samples are
-uneven or the stamps have errors. The positions show which: they are smoother as a function of the right times. Uneven
-samples are resampled, q, v and a by cubic splines and tau by linear interpolation; wrong stamps are replaced by even
-ones; both with a remark. Steps longer than `GAP_RATIO` times the median step are gaps; every run between two gaps is
-processed separately."""
+Filters and differences need even steps. If the steps of a record differ by more than one percent, either the samples
+are uneven or the stamps have errors. The positions show which: they are smoother as a function of the right times.
+Uneven samples are resampled, q, v and a by cubic splines and tau by linear interpolation; wrong stamps are replaced by
+even ones; both with a remark. Steps longer than `GAP_RATIO` times the median step are gaps; every run between two gaps
+is processed separately."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def _valid_rows(record: Record, kinds) -> tuple[Record, list[str]]:
 
 
 def outlier_rows(record: Record, kind: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield columns with rows that differ from the median of their neighbours far more than other rows, and the rows."""
+    """Yield columns and their rows that differ from the median of their neighbours far more than other rows."""
     x = record[kind]
     median = np.median(np.stack([x[k : len(x) - 4 + k] for k in range(5)]), axis=0)
     deviation = np.abs(x[2:-2] - median)

@@ -7,7 +7,7 @@ The rows of joint j over all samples, [Y_j τ_j], enter a least-squares problem 
 Rows are evaluated in blocks; the factor of a block is stacked on the previous one and reduced again (TSQR), so that
 memory does not grow with the record. Because there is one factor per joint, the weights of the joints can be chosen
 afterwards. Columns without effect on a joint are structural zeros of its rows and are left out of its factorisation.
-Blocks are stored column by column, as LAPACK reads them: copies between layouts would take as long as the factorisation.
+Blocks are stored column by column, as LAPACK reads them: copying them would take as long as the factorisation.
 """
 
 from __future__ import annotations
