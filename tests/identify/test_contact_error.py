@@ -56,13 +56,13 @@ def recorded(t, q, seed, late=0.0):
 
 def test_stiffness_damping_and_friction_are_found_within_their_intervals(gantry, clean):
     truth, covered, errors = np.array([STIFFNESS, RATIO, FRICTION]), [], []
-    for seed in range(8):
+    for seed in range(4):
         fit = fit_contacts(gantry, recorded(*clean, seed), FLOOR, model=SpringContacts(stiffness=1500.0), segment=0.2)
         values, low, high = np.array([[p.value, p.low, p.high] for p in fit.parameters]).T
         errors.append(np.abs(values / truth - 1.0))
         covered.append((low <= truth) & (truth <= high))
     assert np.max(errors) < 0.01
-    assert np.mean(covered) >= 0.8  # of 24 intervals of 95 %; fewer has a probability of 1 %
+    assert np.mean(covered) >= 0.8  # of 12 intervals of 95 %; fewer has a probability of 2 %
     assert fit.model.stiffness == fit.parameters[0].value
     assert fit.contacts[0].friction == fit.parameters[2].value
     np.testing.assert_allclose(fit.position_errors, 2e-5, rtol=0.1)
@@ -80,5 +80,5 @@ def test_bad_input_is_named(gantry, clean):
     far = ap.Contact("load", ap.Plane((0.0, 0.0, 1.0), offset=-5.0))
     with pytest.raises(ap.ArgumentError, match=r"wall 0 \(Plane\) is touched in 0 of 1000 samples"):
         fit_contacts(gantry, record, far)
-    with pytest.raises(ap.ArgumentError, match="13 velocities and 7 actuators"):
-        fit_contacts(ap.load("panda", base="floating"), record, FLOOR)
+    with pytest.raises(ap.ArgumentError, match="7 coordinates, 6 velocities and 0 actuators"):
+        fit_contacts(ap.load("box"), record, FLOOR)
