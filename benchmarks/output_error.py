@@ -170,7 +170,7 @@ def motion(t: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndar
 
 
 def simulated(oracle: Oracle, robot, rng: np.random.Generator, held: bool = True) -> ap.Record:
-    """Return the log: Runge-Kutta steps with Pinocchio's ABA under a PD law, whose torque is held for one sample or not."""
+    """Return the log: Runge-Kutta steps with Pinocchio's ABA under a PD law, sampled (`held`) or continuous."""
     t, h = np.arange(0.0, DURATION_S, PERIOD_S), PERIOD_S / INNER_STEPS
     fine = np.arange(2 * INNER_STEPS * len(t)) * 0.5 * h
     reference, rates, _ = motion(fine, rng)

@@ -49,7 +49,7 @@ def test_clean_data_give_the_base_parameters_to_nine_digits(robot, solver):
 def test_a_long_record_of_a_poor_motion_is_reduced_without_squaring_its_condition_number():
     """Blocks of rows are reduced one after the other; normal equations of the same rows lose twice the digits."""
     rng, robot = np.random.default_rng(0), ap.load("puma")
-    q, v, a = (x + 3e-3 * rng.normal(size=(9000, 6)) for x in (0.3, 0.1, 0.0))
+    q, v, a = (x + 3e-6 * rng.normal(size=(9000, 6)) for x in (0.3, 0.1, 0.0))
     base = identify.base_parameters(robot)
     Y = np.asarray(base.regressor(q, v, a))
     tau = Y @ base.values()
