@@ -3,8 +3,8 @@
     python benchmarks/calibration.py [seeds]
 
 The RMS error of the target at held-out poses must be below 0.1 mm for every seed; the share of single poses below
-0.1 mm is stated too. 95 % intervals must contain the true values in nine of ten cases. On one arm, an independent Gauss-Newton
-solver on Pinocchio must give the same predictions.
+0.1 mm is stated too. 95 % intervals must contain the true values in nine of ten cases. On one arm, an independent
+Gauss-Newton solver on Pinocchio must give the same predictions.
 """
 
 from __future__ import annotations
