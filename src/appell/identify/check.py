@@ -334,7 +334,7 @@ def _beyond(
     if not known.all():
         unknown = [name for name, flag in zip(names, known, strict=True) if not flag]
         motion.skipped.append(f"{quantity} limits of {', '.join(unknown)}, which the description does not have")
-    for k in np.flatnonzero(known):
+    for k in np.flatnonzero(known).tolist():
         allowed = limits[k] * share[:, k]
         excess = np.nan_to_num(np.abs(values[:, k]) - allowed, nan=-np.inf)
         beyond = excess > LIMIT_TOLERANCE * limits[k]
