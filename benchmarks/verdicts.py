@@ -2,7 +2,7 @@
 
     python benchmarks/verdicts.py SEED [CASES]
 
-Seed 1 was used while the rules of the verdict were chosen; seed 2 was evaluated once, after they were final.
+The wrong verdicts of seeds 1 and 2 were examined while the rules of the verdict were chosen.
 """
 
 from __future__ import annotations

@@ -597,7 +597,6 @@ def identification() -> dict[str, Callable[[], Any]]:
         "least squares": lambda: fitted("LeastSquares"),
         "least squares by svd": lambda: fitted("LeastSquares", solver="svd"),
         "least squares by pinv": lambda: fitted("LeastSquares", solver="pinv", weighting=None),
-        "normal equations": lambda: fitted("LeastSquares", method="normal"),
         "ridge": lambda: fitted("Ridge"),
         "huber": lambda: fitted("Robust"),
         "tukey": lambda: fitted("Robust", loss="tukey"),

@@ -79,6 +79,8 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.errors import StepWarning as StepWarning
     from appell.errors import SweepError as SweepError
     from appell.errors import TraceError as TraceError
+    from appell.identify.check import MotionCheck as MotionCheck
+    from appell.identify.check import check as check
     from appell.learning import gym_env as gym_env
     from appell.model import constraint as constraint
     from appell.model import shapes as shapes
@@ -173,6 +175,7 @@ _NAMES = {  # module -> the public names that it defines
         "AppellError ArgumentError CacheWarning CompileError DescriptionError LimitWarning ModelError ModelWarning "
         "SimulationError StepWarning SweepError TraceError"
     ),
+    "appell.identify.check": "MotionCheck check",
     "appell.learning": "gym_env",
     "appell.model.actuator": "Actuator Friction",
     "appell.model.body": "Body Inertia",

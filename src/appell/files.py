@@ -53,8 +53,10 @@ def check_target(
     except (OSError, ValueError) as error:  # a name that is too long, a folder without permission, a NUL character
         raise ArgumentError(f"'{target}' cannot be written: {getattr(error, 'strerror', None) or error}.") from None
     if not has_folder:
-        problem = f"'{target}' cannot be written: the folder '{target.parent}' does not exist."
-        raise ArgumentError(problem, hint="Create the folder first.")
+        if (nearest := next(folder for folder in target.parents if os.path.exists(folder))).is_dir():
+            problem = f"'{target}' cannot be written: the folder '{target.parent}' does not exist."
+            raise ArgumentError(problem, hint="Create the folder first.")
+        raise ArgumentError(f"'{target}' cannot be written: '{nearest}' is not a folder.")
     if is_folder and not folder:
         raise ArgumentError(f"'{target}' cannot be written: it is a folder.", expected="the name of a file")
     if is_taken and not overwrite:

@@ -441,3 +441,23 @@ def test_bad_options_are_named():
         identify.plan_poses(geometry(), 5)
     with pytest.raises(ArgumentError, match="length 0"):
         identify.calibrate(geometry("pose"), q, np.column_stack([points, np.zeros((40, 4))]))
+
+
+def test_empty_plans_and_measurements_are_named_errors():
+    robot = ap.load("puma")
+    with pytest.raises(ArgumentError, match="the number of poses is 0"):
+        identify.plan_poses(robot, 0)
+    with pytest.raises(ArgumentError, match="no parameter of robot 'puma' is to be estimated"):
+        identify.plan_poses(robot, 20, known=["base", "tool", *robot.joint_names])
+    with pytest.raises(ArgumentError, match=r"the box has shape \(2,\)"):
+        identify.plan_poses(robot, 20, box=(0.0, 1.0), candidates=50)
+    with pytest.raises(ArgumentError, match="there are no poses"):
+        identify.calibrate(robot, np.zeros((0, 6)), np.zeros((0, 3)))
+
+
+def test_the_plot_shows_the_errors_before_and_after():
+    outcome = campaign.calibrated("ur5_robot", 0)
+    described, calibrated, left_out = outcome.fit.plot().axes[0].get_lines()
+    np.testing.assert_allclose(described.get_ydata(), 1e3 * np.linalg.norm(outcome.fit.described, axis=1))
+    np.testing.assert_allclose(calibrated.get_ydata(), 1e3 * np.linalg.norm(outcome.fit.residuals, axis=1))
+    assert np.median(left_out.get_ydata()) < 0.02 * np.median(described.get_ydata())

@@ -1,6 +1,6 @@
 """Output-error identification, from data that Pinocchio simulates."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pinocchio as pin
@@ -13,6 +13,7 @@ from appell.cli.main import app
 from appell.identify import LeastSquares, OutputError, process, select_parameters
 from appell.identify.estimators.output_error import Segments
 from appell.identify.samples import samples_of
+from appell.identify.simulated_loop import ParameterMotion
 from appell_lab.references.oracle import Oracle
 
 DELAY_S, VISCOUS, COULOMB, STIFFNESS, NOISE = 6e-3, 0.02, 0.03, 0.4, 2e-5
@@ -93,7 +94,8 @@ def test_friction_stiffness_and_delay_are_found_from_positions():
 def test_derivatives_of_simulated_positions_agree_with_finite_differences():
     base = parameters().base
     data = process(log()).part(slice(0, 200))
-    segments = Segments(base, samples_of(data, finger()), data.t, 0.1)
+    samples = samples_of(data, finger())
+    segments = Segments(partial(ParameterMotion, base), samples.q, samples.v, samples.tau, data.t, 0.1)
     x, states = np.append(base.values(), 3e-3), segments.states
     normal = segments.linearise(x, states, np.ones_like(segments.q), True)
     for k in range(len(x)):

@@ -1,9 +1,12 @@
 """MCAP files and ROS 2 bags: read, written, compared with other libraries, cut, and identified."""
 
 import os
+import resource
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing, contextmanager
 from functools import cache
 
 import numpy as np
@@ -389,6 +392,58 @@ def test_a_closed_journal_has_all_rows_and_is_never_overwritten(tmp_path):
     np.testing.assert_array_equal(Record.read(tmp_path / "run.mcap").t, 1e-3 * (np.arange(100) - 10))
     with pytest.raises(ap.ArgumentError, match="never overwritten"):
         open_journal(tmp_path / "run.mcap", ("t", "q_a"), {})
+
+
+@contextmanager
+def full_disk(size):
+    """No file can be longer than `size` bytes, which writing meets as it meets a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_on_a_full_disk_the_loop_continues_and_the_log_ends(tmp_path):
+    with full_disk(200), pytest.raises(ap.ArgumentError, match="a journal cannot be written to"):
+        open_journal(tmp_path / "run.mcap", ("t", "q_a"), {})
+    assert not list(tmp_path.iterdir())
+    with full_disk(50_000):
+        journal = open_journal(tmp_path / "run.mcap", ("t", "q_a"), {})
+        for k in range(2000):
+            journal.row[:] = 1e-3 * k, k
+            journal.commit()
+        journal.close()
+    assert journal.rows == 2000
+    assert 0 < journal.lost < 2000
+    with pytest.warns(ap.ModelWarning, match="not closed by its writer"):
+        rows = Record.read(tmp_path / "run.mcap")["q_a"]
+    assert len(rows) >= 2000 - journal.lost
+    np.testing.assert_array_equal(rows, np.arange(len(rows)))
+
+
+@pytest.mark.parametrize("ending", [".mcap", ".db3", ""])
+def test_a_record_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path, ending):
+    record = Record.of(np.arange(5000) * 1e-3, {"q": np.zeros((5000, 2))}, NAMES)
+    with full_disk(20_000), pytest.raises(ap.ArgumentError, match="the record cannot be written to"):
+        record.write(tmp_path / f"log{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bag_that_is_being_written_gives_its_complete_part(tmp_path):
+    (tmp_path / "new.mcap").touch()
+    with pytest.raises(ap.DescriptionError, match="the file is empty"):
+        Record.read(tmp_path / "new.mcap")
+    record = Record.of(np.arange(300) * 1e-2, {"q": np.zeros((300, 2))}, NAMES)
+    record.write(tmp_path / "bag")
+    (tmp_path / "bag" / "metadata.yaml").unlink()  # a recorder writes it at the end
+    assert len(Record.read(tmp_path / "bag")) == 300
+    record.write(tmp_path / "log.db3")
+    with closing(sqlite3.connect(tmp_path / "log.db3")) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute("DELETE FROM messages WHERE id > 400")  # not committed
+        assert len(Record.read(tmp_path / "log.db3")) == 300
 
 
 # ---- commands

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import RECORDS, check_target, numbers_if_given, pairs, read_tree
+from appell.cli.input import PICTURES, RECORDS, check_target, numbers_if_given, pairs, read_tree
 from appell.cli.options import IDENTIFY, LOG, OUTPUT, SOLVER, argument, complete_frame, entries_of, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError
@@ -83,6 +83,7 @@ def calibrate(
             "-o",
         ),
     ] = None,
+    plot: options.Plot = None,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
@@ -95,6 +96,7 @@ def calibrate(
         raise ArgumentError(problem, expected="a file with measurements, or --plan with the number of poses to choose")
     check_target(output, force, RECORDS if poses is None else (".urdf", ".toml"))
     check_target(report, force, (".md",))
+    check_target(plot, force, PICTURES)
     ident, out = ap.identify, Printer(json)
     target = numbers_if_given(tool, "--tool", 3)
     geometry = ident.geometric_parameters(
@@ -115,6 +117,9 @@ def calibrate(
     if report is not None:
         write_text(report, fit.to_markdown())
         out.say(f"wrote {report}")
+    if plot is not None:
+        fit.plot().savefig(plot)
+        out.say(f"wrote {plot}")
     if output is not None:
         fit.export(output, overwrite=True)
         out.say(f"wrote {output}")

@@ -7,6 +7,7 @@ record = measured(Record.read("log.csv"), ...)                  measured record,
 fit = identify.LeastSquares(parameters)                         an estimator
 verdict = identify.identify_record(fit, record)                 filter, fit and validate: verdict.to_markdown()
 identify.export(verdict, "identified.toml")                     robot with the identified parameters
+fit = identify.fit_contacts(robot, record, contacts)            stiffness, damping and friction of walls
 
 plan = identify.plan_poses(robot, 40)                           kinematic calibration: poses to measure
 fit = identify.calibrate(robot, plan.q, positions)              corrected joint placements: fit.robot, fit.to_markdown()
@@ -17,6 +18,7 @@ from appell.identify.calibration.estimate import Calibration, calibrate
 from appell.identify.calibration.geometry import GeometricModel, geometric_parameters
 from appell.identify.calibration.measurement import read_poses
 from appell.identify.calibration.plan import PosePlan, plan_poses
+from appell.identify.estimators.contact_error import ContactFit, fit_contacts
 from appell.identify.estimators.instruments import InstrumentalVariables
 from appell.identify.estimators.least_squares import Described, LeastSquares, Ridge, Robust, TotalLeastSquares
 from appell.identify.estimators.output_error import OutputError
@@ -38,6 +40,7 @@ __all__ = [
     "Assessment",
     "BaseParameters",
     "Calibration",
+    "ContactFit",
     "Delay",
     "Described",
     "Excitation",
@@ -67,6 +70,7 @@ __all__ = [
     "excite",
     "export",
     "failure_reason",
+    "fit_contacts",
     "flaws",
     "geometric_parameters",
     "identified_system",

@@ -1,15 +1,18 @@
 """What the residuals of a validation consist of: noise of the sensors, and errors of the model.
 
-The residual of a joint on held-out motion, low-pass filtered at the band of the record, has the power
+The residual of a joint on held-out motion, low-pass filtered at the frequencies that its torques have, has the power
 
     r² = n² + m² + e²                                                                                             (1)
 
-    n   torque noise inside the band. The motion has no content above the band, so that the spectrum of the unfiltered
-        residual there is the noise. The spectrum of white noise behind a sampled filter of first order is fitted
-        to it (without the filter, unless the spectrum falls) and integrated over the band
+    n   torque noise that passes the filter. The motion has no content above the band of the record, so that the
+        spectrum of the unfiltered residual there is the noise. The spectrum of white noise behind a sampled filter of
+        first order is fitted to it (without the filter, unless the spectrum falls) and integrated with the response
+        of the low-pass filter; interpolation of uneven samples has reduced it by a known factor
     m   effect of noise in the measured motion on the predicted torques; the prediction along the motion with
         additional noise of the same size shows it
-    e   error of the model, what remains of r
+    e   error of the model, what remains of r. It has the frequencies of the torques. Noise at other frequencies would
+        only make the difference r² - n² less certain, so the filter ends at twice the frequency below which the
+        predicted torques have 99.9 % of their power, and at the band of the record at most
 
 A new motion combines positions, velocities and accelerations that the record does not. The uncertainty of the estimated
 parameters there is
@@ -25,16 +28,20 @@ derivative (flexibility).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.signal import periodogram
 
 from appell.identify.estimators.estimator import Estimator
-from appell.identify.processing import motion_noise, smoothed
+from appell.identify.processing import BAND_RANGE, motion_noise, power_response, smoothed
 from appell.identify.samples import samples_of
 from appell.motion.record import Record
 
+TORQUE_SHARE = 0.999  # of the power of the predicted torques, whose frequencies are compared
+TORQUE_MARGIN = 2.0  # of these frequencies: errors of friction have higher ones than friction itself
 NOISE_START = 1.5  # lowest frequency that belongs to the noise, relative to the band
 MIN_NOISE_BINS = 20  # of the spectrum above the band
 CUTOFF_GRID = np.geomspace(0.05, 5.0, 40)  # cut-off frequencies of a torque filter that are tried, of the Nyquist rate
@@ -55,6 +62,7 @@ class ErrorParts:
     uncertainty: np.ndarray
     scale: np.ndarray
     cutoff: np.ndarray  # of a filter of the torques, in Hz; inf if there is none
+    band: float  # up to which the residual is compared, in Hz; inf if it is not filtered
     causes: tuple[str, ...]  # per joint, what limits the accuracy
 
     @property
@@ -79,27 +87,40 @@ def error_parts(estimator: Estimator, held_out: Record, fitted_power: tuple[np.n
     samples = samples_of(held_out, estimator.parameter_set_.system)
     predicted = estimator.predict(*samples.motion)
     moving = estimator.moving(samples.q, samples.v)
-    if filtered := held_out.about.get("smooth", False):
-        low = samples.tau - smoothed(held_out, predicted)
-    else:
-        low = smoothed(held_out, samples.tau - predicted)
+    filtered, rate = held_out.about.get("smooth", False), 1.0 / held_out.period
+    compared, band = held_out, held_out.about.get("band", np.inf)
+    if "band" in held_out.about:
+        narrow = float(
+            np.clip(_torque_band(smoothed(held_out, predicted), rate), BAND_RANGE[0], max(band, BAND_RANGE[0]))
+        )
+        compared = replace(held_out, about=held_out.about | {"band": narrow})
+    low = smoothed(compared, samples.tau - (smoothed(held_out, predicted) if filtered else predicted))
     residual = _rms(low, moving)
     torque_noise, total_noise, cutoff = np.zeros(len(residual)), np.zeros(len(residual)), np.full(len(residual), np.inf)
     if "band" in held_out.about and not filtered:
         raw = np.where(moving, samples.tau - predicted, 0.0) / np.sqrt(np.maximum(moving.mean(axis=0), 1e-300))
-        torque_noise, total_noise, cutoff = _torque_noise(raw, held_out.about["band"], 1.0 / held_out.period)
+        passed = partial(power_response, band=compared.about["band"], rate=rate)
+        torque_noise, total_noise, cutoff = _torque_noise(raw, band, rate, passed, held_out.about.get("mixing", 0.0))
     motion = np.zeros_like(residual)
     if "noise" in held_out.about:
         errors = motion_noise(held_out, np.random.default_rng(0))
         noisy = estimator.predict(*(x + dx for x, dx in zip(samples.motion, errors, strict=True)))
-        motion = _rms(smoothed(held_out, noisy - predicted), moving)
+        motion = _rms(smoothed(compared, noisy - predicted), moving)
     model = np.sqrt(np.maximum(residual**2 - torque_noise**2 - motion**2, 0.0))
     uncertainty, ratio = _uncertainty(estimator, samples)
     power, count = fitted_power
     mean_square = (power * count + np.sum(samples.tau**2, axis=0)) / (count + len(samples))
     scale = np.sqrt(np.maximum(mean_square - total_noise**2, 1e-6 * mean_square))
-    causes = _causes(estimator, samples, np.where(moving, low, 0.0), held_out, model, uncertainty, ratio)
-    return ErrorParts(residual, torque_noise, motion, model, uncertainty, scale, cutoff, causes)
+    causes = _causes(estimator, samples, np.where(moving, low, 0.0), compared, model, uncertainty, ratio)
+    band = compared.about.get("band", np.inf)
+    return ErrorParts(residual, torque_noise, motion, model, uncertainty, scale, cutoff, band, causes)
+
+
+def _torque_band(predicted: np.ndarray, rate: float) -> float:
+    """Return the frequency in Hz up to which torques are compared; the largest of all joints."""
+    f, power = periodogram(predicted, rate, window="hann", axis=0)
+    share = np.cumsum(power, axis=0) / np.maximum(np.sum(power, axis=0), 1e-300)
+    return TORQUE_MARGIN * float(f[np.argmax(share >= TORQUE_SHARE, axis=0)].max())
 
 
 def _rms(x: np.ndarray, moving: np.ndarray) -> np.ndarray:
@@ -108,8 +129,22 @@ def _rms(x: np.ndarray, moving: np.ndarray) -> np.ndarray:
     return np.where(count > 0, np.sqrt(mean), np.inf)
 
 
-def _torque_noise(raw: np.ndarray, band: float, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the RMS of the noise inside the band, its total RMS, and the cut-off frequency of its filter."""
+def _torque_noise(
+    raw: np.ndarray, band: float, rate: float, passed: Callable[[np.ndarray], np.ndarray], mixing: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the RMS of the noise that passes a filter, its total RMS, and the cut-off frequency of the torque filter.
+
+    Parameters
+    ----------
+    raw : ndarray, shape (samples, joints)
+        Unfiltered residuals.
+    band, rate : float
+        Frequency in Hz above which the residuals are noise, and sampling rate in Hz.
+    passed : callable
+        Ratio of powers after and before the filter at frequencies in Hz.
+    mixing : float
+        Mean of w (1 - w) of the interpolation: each sample is (1 - w) of one and w of the next.
+    """
     f, power = periodogram(raw, rate, window="hann", axis=0)
     above = (f >= NOISE_START * band) & (f < 0.49 * rate)
     joints = raw.shape[1]
@@ -120,6 +155,7 @@ def _torque_noise(raw: np.ndarray, band: float, rate: float) -> tuple[np.ndarray
     shapes = (1.0 - pole) ** 2 / (
         1.0 - 2.0 * pole * np.cos(2.0 * np.pi * f / rate) + pole**2
     )  # (cut-offs, frequencies)
+    shapes = shapes * np.maximum(1.0 - 2.0 * mixing * (1.0 - np.cos(2.0 * np.pi * f / rate)), 1e-3)
     ratio = power[above, :, None] / shapes[:, above].T[:, None, :]
     level = ratio.mean(axis=0)  # N₀ with the largest likelihood, for exponentially distributed power
     with np.errstate(divide="ignore"):
@@ -128,7 +164,7 @@ def _torque_noise(raw: np.ndarray, band: float, rate: float) -> tuple[np.ndarray
     fall = likelihood[np.arange(joints), best] - likelihood[:, 0] > SIGNIFICANT_FALL
     best = np.where(fall, best, 0)
     density = level[np.arange(joints), best] * shapes[best].T  # (frequencies, joints)
-    inside, total = (np.sqrt(x.sum(axis=0) * f[1]) for x in (density[f <= band], density))
+    inside, total = (np.sqrt(x.sum(axis=0) * f[1]) for x in (density * passed(f)[:, None], density))
     return inside, total, cutoffs[best]
 
 

@@ -8,9 +8,11 @@ If the torques are late by a known time, the filtered motion is evaluated earlie
 tau is low-pass filtered only for validation (`smooth`), not for fitting: least squares averages anyway, and filtered
 noise would make the samples look more independent than they are.
 
-Filters and differences need even steps. If the steps of a record differ by more than one percent, q, v and a are
-resampled by cubic splines and tau by linear interpolation, with a remark. Steps longer than `GAP_RATIO` times the
-median step are gaps; every run between two gaps is processed separately."""
+Filters and differences need even steps. If the steps of a record differ by more than one percent, either the samples
+are uneven or the stamps have errors. The positions show which: they are smoother as a function of the right times.
+Uneven samples are resampled, q, v and a by cubic splines and tau by linear interpolation; wrong stamps are replaced by
+even ones; both with a remark. Steps longer than `GAP_RATIO` times the median step are gaps; every run between two gaps
+is processed separately."""
 
 from __future__ import annotations
 
@@ -68,15 +70,17 @@ def process(
     -------
     Record
         q, v, a and tau at even steps, without the ends of every run; `about["band"]` is the cut-off frequency in Hz,
-        `about["noise"]` the standard deviation of the white noise in each measured column of the motion.
+        `about["noise"]` the standard deviation of the white noise in each measured column of the motion, and
+        `about["mixing"]` the mean of w (1 - w) if tau was interpolated with the weights w and 1 - w, which reduces its
+        noise at high frequencies.
 
     Raises
     ------
     ArgumentError
         If the band is out of range, or if no run without gaps is long enough for it.
     """
-    rate = 1.0 / record.period
-    band = choose_band(record) if band is None else float(band)
+    rate, runs = 1.0 / record.period, _even_runs(record, hold)
+    band = _band([run for run, _ in runs], rate) if band is None else float(band)
     if not 0.0 < band < 0.45 * rate:
         raise ArgumentError(
             f"the band is {band:g} Hz of a record sampled at {rate:g} Hz.", expected=f"0 < band < {0.45 * rate:g}"
@@ -84,10 +88,8 @@ def process(
     if int(decimate) != decimate or decimate < 1:
         raise ArgumentError(f"decimate is {decimate}.", expected="an integer, at least 1")
     edge = int(np.ceil(max(SETTLING_PERIODS / band, abs(delay)) * rate))
-    breaks = np.flatnonzero(np.diff(record.t) > GAP_RATIO * record.period) + 1
     parts, remarks, noise = [], [], []
-    for start, stop in zip([0, *breaks], [*breaks, len(record)], strict=True):
-        run, run_remarks = _even(record.part(slice(start, stop)), hold)
+    for run, run_remarks in runs:
         if len(run) > 2 * edge + MIN_FILTERED_SAMPLES:
             remarks += run_remarks
             parts.append([x[edge : len(run) - edge : int(decimate)] for x in _run(run, band, smooth, delay)])
@@ -99,16 +101,25 @@ def process(
             hint="Use a higher cut-off frequency, or a record with fewer gaps.",
         )
     t, *blocks = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    mixing = max(run.about.get("mixing", 0.0) for run, _ in runs)
     q = record.names("q")
     names = {"q": q, "v": q, "a": q, "tau": record.names("tau")}
     remarks = [*record.about.get("remarks", []), *dict.fromkeys(remarks)]
     sigma = {key: np.median(np.concatenate([run[key] for run in noise]), axis=0).tolist() for key in noise[0]}
     about = record.about | {"band": band, "smooth": bool(smooth), "remarks": remarks, "delay": delay, "noise": sigma}
+    about |= {"mixing": mixing}
     return Record.of(t, dict(zip(names, blocks, strict=True)), names, about=about, source=record.source)
 
 
+def _even_runs(record: Record, hold: bool) -> list[tuple[Record, list[str]]]:
+    """Return the runs between gaps at even steps with tau at the instants of q, and remarks on each."""
+    breaks = np.flatnonzero(np.diff(record.t) > GAP_RATIO * record.period) + 1
+    bounds = zip([0, *breaks], [*breaks, len(record)], strict=True)
+    return [_even(record.part(slice(start, stop)), hold) for start, stop in bounds]
+
+
 def _even(run: Record, hold: bool) -> tuple[Record, list[str]]:
-    """Return a run without gaps at even steps with tau at the instants of q, and remarks on resampling."""
+    """Return a run without gaps at even steps with tau at the instants of q, and remarks on its times."""
     data = run.data.copy()
     tau = np.array([parse(title)[0] == "tau" for title in run.columns])
     if hold:
@@ -118,10 +129,26 @@ def _even(run: Record, hold: bool) -> tuple[Record, list[str]]:
         return replace(run, data=data, between=None), []
     grid = np.linspace(run.t[0], run.t[-1], round((run.t[-1] - run.t[0]) / np.median(step)) + 1)
     smooth = CubicSpline(run.t, data)(grid)
-    straight = np.column_stack([np.interp(grid, run.t, column) for column in data.T])
     least, most, even = 1e3 * step.min(), 1e3 * step.max(), 1e3 * (grid[1] - grid[0])
+    line = np.polynomial.Polynomial.fit(np.arange(len(run)), run.t, 1)(np.arange(len(run)))
+    if np.abs(run.t - line).max() < 0.5 * np.median(step):
+        q = np.array([parse(title)[0] == "q" for title in run.columns])
+        if _roughness(data[:, q]) < _roughness(smooth[:, q]):
+            data[:, run.columns.index("t")] = line
+            remark = f"t: steps from {least:.4g} to {most:.4g} ms, but the positions are smoother at even steps"
+            return replace(run, data=data, between=None), [f"{remark} of {even:.4g} ms, which are used"]
+    straight = np.column_stack([np.interp(grid, run.t, column) for column in data.T])
     remark = f"t: steps from {least:.4g} to {most:.4g} ms; resampled every {even:.4g} ms"
-    return replace(run, data=np.where(tau, straight, smooth), between=None), [remark]
+    left = np.clip(np.searchsorted(run.t, grid, side="right") - 1, 0, len(step) - 1)
+    share = (grid - run.t[left]) / step[left]
+    about = run.about | {"mixing": float(np.mean(share * (1.0 - share)))}
+    return replace(run, data=np.where(tau, straight, smooth), between=None, about=about), [remark]
+
+
+def _roughness(q: np.ndarray) -> float:
+    """Return the logarithm of the mean square of fourth differences, averaged over the columns that move."""
+    power = np.mean(np.diff(q, 4, axis=0) ** 2, axis=0)
+    return float(np.mean(np.log(power[power > 0.0]))) if np.any(power > 0.0) else 0.0
 
 
 def smoothed(record: Record, x: np.ndarray) -> np.ndarray:
@@ -136,6 +163,13 @@ def _low_pass(x: np.ndarray, band: float, step: float) -> np.ndarray:
     if not 0.0 < band * step < 0.45 or len(x) < MIN_FILTERED_SAMPLES:
         return x
     return sosfiltfilt(butter(FILTER_ORDER, band, fs=1.0 / step, output="sos"), x, axis=0)
+
+
+def power_response(f: np.ndarray, band: float, rate: float) -> np.ndarray:
+    """Return the ratio of powers after and before `smoothed` at frequencies f, all in Hz."""
+    if not 0.0 < band < 0.45 * rate:
+        return np.ones_like(f)
+    return np.abs(sosfreqz(butter(FILTER_ORDER, band, fs=rate, output="sos"), f, fs=rate)[1]) ** 4
 
 
 def _white_noise(x: np.ndarray, band: float, step: float) -> np.ndarray:
@@ -188,9 +222,17 @@ def choose_band(record: Record) -> float:
     It lies somewhat below the minimum of the acceleration's spectrum between motion and noise; the median over all
     joints is taken.
     """
-    rate = 1.0 / record.period
-    length = int(min(len(record), max(256, 4 * rate)))
-    f, power = welch(record.q - record.q.mean(axis=0), rate, nperseg=length, axis=0)
+    return _band([run for run, _ in _even_runs(record, False)], 1.0 / record.period)
+
+
+def _band(runs: list[Record], rate: float) -> float:
+    """Return `choose_band` for the runs of a record; the spectrum is the mean of those of the long runs."""
+    length = int(min(max(map(len, runs)), max(256, 4 * rate)))
+    long = [run.q - run.q.mean(axis=0) for run in runs if len(run) >= length]
+    f, _ = welch(long[0], rate, nperseg=length, axis=0)
+    power = np.average(
+        [welch(q, rate, nperseg=length, axis=0)[1] for q in long], axis=0, weights=[len(q) for q in long]
+    )
     inside = (f > 0.0) & (f <= BAND_RANGE[1] * rate)
     f, power = f[inside], power[inside] * f[inside, None] ** 4
     octave = np.abs(np.log2(f[:, None] / f)) < 0.25  # smoothed over half an octave

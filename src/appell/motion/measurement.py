@@ -226,25 +226,30 @@ def measured(
     """
     wanted = {"q": coordinate_names, "v": coordinate_names, "a": coordinate_names, "tau": actuator_names}
     record = in_units(matched(record, wanted, patterns), units or {})
-    kinds = {kind: names for kind, names in wanted.items() if _has(record, kind, names)}
+    required = ("q", "tau")
+    kinds = {kind: names for kind, names in wanted.items() if has_columns(record, kind, names, kind in required)}
     columns = ("t", *(title for kind, names in kinds.items() for title in titles(kind, names)))
     data = record.data[:, [record.columns.index(title) for title in columns]]
     known = {title: unit for title, unit in record.units.items() if title in columns}
     selected = replace(record, columns=columns, data=data, units=known)
     clock = selected.clock
     selected, remarks = _valid_rows(selected, kinds)
-    selected = _with_detected_units(selected, system).in_si()
+    selected = with_detected_units(selected, system).in_si()
     report = replace(selected.clock, duplicates=clock.duplicates)  # gaps are also where rows were left out
-    remarks += report.sentences() + [text for kind in kinds for text in _outliers(selected, kind)]
+    remarks += report.sentences()
+    for kind in kinds:
+        for title, rows in outlier_rows(selected, kind):
+            text = f"{title}: {len(rows)} outliers, {rows_text(rows)}"
+            remarks.append(f"{text}; identify.Robust is insensitive to them")
     remarks += _check_torques(selected)
-    for ratio in _unit_ratios(selected):
+    for ratio in unit_ratios(selected):
         raise ratio.error(selected)
     return replace(selected, about=selected.about | {"remarks": remarks})
 
 
-def _has(record: Record, kind: str, names: Sequence[str]) -> bool:
+def has_columns(record: Record, kind: str, names: Sequence[str], required: bool) -> bool:
     """Return whether all columns of a quantity exist; raise if only some do, or if a required one is missing."""
-    columns, required = titles(kind, names), kind in ("q", "tau")
+    columns = titles(kind, names)
     missing = [title for title in columns if title not in record.columns]
     if missing and (required or len(missing) < len(columns)):
         raise DescriptionError(
@@ -283,19 +288,16 @@ def _valid_rows(record: Record, kinds) -> tuple[Record, list[str]]:
     return record.part(valid), remarks
 
 
-def _outliers(record: Record, kind: str) -> list[str]:
-    """Return remarks about single rows that differ from the median of their neighbours far more than other rows."""
-    x, remarks = record[kind], []
+def outlier_rows(record: Record, kind: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield columns and their rows that differ from the median of their neighbours far more than other rows."""
+    x = record[kind]
     median = np.median(np.stack([x[k : len(x) - 4 + k] for k in range(5)]), axis=0)
     deviation = np.abs(x[2:-2] - median)
     common = np.percentile(deviation, 99.0, axis=0) + 1e-3 * np.std(x, axis=0)
-    for k, name in enumerate(record.names(kind)):
+    for k, title in enumerate(titles(kind, record.names(kind))):
         rows = np.flatnonzero(deviation[:, k] > 20.0 * common[k]) + 2
         if len(rows):
-            remarks.append(
-                f"{kind}_{name}: {len(rows)} outliers, {rows_text(rows)}; identify.Robust is insensitive to them"
-            )
-    return remarks
+            yield title, rows
 
 
 def _check_torques(record: Record) -> list[str]:
@@ -356,7 +358,7 @@ class _Ratio(NamedTuple):
         )
 
 
-def _unit_ratios(record: Record) -> Iterator[_Ratio]:
+def unit_ratios(record: Record) -> Iterator[_Ratio]:
     """Yield the columns whose change is not about the integral of their rate: q and v, v and a."""
     for upper, lower in (("q", "v"), ("v", "a")):
         if upper not in record or lower not in record:
@@ -374,10 +376,10 @@ def _unit_ratios(record: Record) -> Iterator[_Ratio]:
                 yield _Ratio(upper, lower, name, ratio)
 
 
-def _with_detected_units(record: Record, system: System | None) -> Record:
+def with_detected_units(record: Record, system: System | None) -> Record:
     """Return the record with units of columns that have none, detected with a warning."""
     units: dict[str, tuple[str, str]] = {}  # title -> unit and evidence
-    for ratio in _unit_ratios(record.in_si()):
+    for ratio in unit_ratios(record.in_si()):
         unit = ratio.unit()
         declared_ones = {f"{ratio.upper}_{ratio.name}", f"{ratio.lower}_{ratio.name}"} & set(record.units)
         if unit is not None and not declared_ones:
@@ -400,6 +402,8 @@ def _units_by_limits(record: Record, system: System) -> Iterator[tuple[str, str,
         "tau": (limits.torque, system.actuator_units, "rad", "mNm"),
     }
     for kind, (limit, unit_of, base, unit) in tables.items():
+        if kind not in record:
+            continue
         names, size = record.names(kind), np.abs(record[kind]).max(axis=0)
         judged = np.isfinite(limit) & (limit > 0.0) & np.array([each == base for each in unit_of])
         free = np.array([title not in record.units for title in titles(kind, names)])

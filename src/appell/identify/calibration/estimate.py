@@ -31,6 +31,7 @@ from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.identified import write_system
 from appell.model.robot import Joint, Robot
 from appell.model.system import System
+from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, RED, label, new_figure, styled
 
 MAX_REWEIGHTINGS = 20
 SIGMA_TOLERANCE = 1e-3  # relative change of the weights that ends the iteration
@@ -180,6 +181,19 @@ class Calibration:
             lines += [f"| {' | '.join(cells)} |" for cells in (heading, ["---"] * len(heading), *rows)] + [""]
         return "\n".join([*lines, *(f"- {remark}" for remark in self.remarks)]).rstrip() + "\n"
 
+    def plot(self, figure: Any = None) -> Any:
+        """Draw the error of the target at every pose before and after calibration; return the matplotlib figure."""
+        parts = {"described": self.described, "calibrated": self.residuals, "at left-out poses": self.validation}
+        with styled():
+            figure = figure or new_figure(FIGURE_WIDTH_IN, 0.45 * FIGURE_WIDTH_IN)
+            axis = figure.subplots()
+            for (name, errors), color, marker in zip(parts.items(), (GREY, BLUE, RED), "sox", strict=True):
+                axis.semilogy(1e3 * _sizes(errors[:, :3]), marker, color=color, ms=4.0, label=name)
+            axis.set_xlabel("pose")
+            axis.set_ylabel(label("error of the target", "mm"))
+            figure.legend(*axis.get_legend_handles_labels(), ncols=3, loc="outside upper right")
+        return figure
+
     def export(self, path: str | Path, *, overwrite: bool = False) -> Robot:
         """Write the calibrated robot to a .urdf or .toml file and return it.
 
@@ -307,9 +321,6 @@ class _Problem:
         geometry = self.geometry
         heights_differ = geometry.measure == "plane" and np.ptp(self.measured) > MIN_BLOCK_M
         columns = [geometry.unknown[k] for k in geometry.combinations(theta, heights_differ).columns]
-        if not columns:
-            problem = f"no parameter of {geometry.robot.owner} is to be estimated."
-            raise ArgumentError(problem, hint="Declare fewer parameters as known.")
         J = self.jacobian(theta, columns)
         _, s, Vt = np.linalg.svd(J)
         rank = int(np.sum(s > DETERMINED * s[0]))

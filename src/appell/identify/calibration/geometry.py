@@ -150,6 +150,9 @@ class GeometricModel:
 
         With `heights_differ`, targets are not only on the plane but also at other known heights above it.
         """
+        if not self.unknown:
+            problem = f"no parameter of {self.robot.owner} is to be estimated."
+            raise ArgumentError(problem, hint="Declare fewer parameters as known.")
         theta, rng = self.generic(self.nominal) if theta is None else theta, np.random.default_rng(0)
         count = STRUCTURE_SAMPLES
         q = self.sample(count, rng) if heights_differ else self.configurations(count, theta, rng)

@@ -102,6 +102,8 @@ def checked(geometry: GeometricModel, q, measured) -> tuple[np.ndarray, np.ndarr
     q = np.asarray(q, float)
     if q.ndim != 2 or q.shape[1] != geometry.robot.nq:
         raise ArgumentError(f"q has shape {q.shape}.", expected=f"(poses, {geometry.robot.nq})")
+    if not len(q):
+        raise ArgumentError("there are no poses.", hint="Measure poses, for example those of a plan.")
     values = np.zeros(len(q)) if measured is None and geometry.measure == "plane" else np.asarray(measured, float)
     allowed: dict[str, list[tuple[int, ...]]] = {"position": [(3,)], "pose": [(4, 4), (7,)]}
     shapes = allowed.get(geometry.measure, [()])

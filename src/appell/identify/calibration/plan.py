@@ -102,7 +102,9 @@ def plan_poses(
     check_number("the number of candidates", candidates, least=count)
     q = geometry.configurations(candidates, theta, rng, margin)
     if box is not None:
-        lower, upper = np.reshape(np.asarray(box, float), (2, 3))
+        if np.shape(box) != (2, 3):
+            raise ArgumentError(f"the box has shape {np.shape(box)}.", expected="(2, 3): smallest and largest x, y, z")
+        lower, upper = np.asarray(box, float)
         points = np.asarray(geometry.pose(q, theta))[:, :3, 3]
         q = q[np.all((points >= lower) & (points <= upper), axis=1)]
     if len(q) < count:

@@ -60,9 +60,6 @@ class Estimator(ABC):
         friction changes sign there and noise in v has the largest effect.
     prior : array_like, optional
         Full parameters to return where the data determine nothing; by default those of the description.
-    method : {"qr", "normal"}
-        How the samples are reduced: by QR factorisation, or by normal equations, which are several times faster but
-        square the condition number.
     threads : int, optional
         Number of threads that reduce the samples; by default the number of cores.
 
@@ -94,7 +91,7 @@ class Estimator(ABC):
 
     def __init__(
         self, system, *, friction=(), rotor=False, width=None, weighting="joint", dead_zone=0.0, prior=None,
-        method="qr", threads=None,
+        threads=None,
     ):  # fmt: skip
         self.system = system
         self.friction = friction
@@ -103,7 +100,6 @@ class Estimator(ABC):
         self.weighting = weighting
         self.dead_zone = dead_zone
         self.prior = prior
-        self.method = method
         self.threads = threads
 
     # ---- conventions of scikit-learn
@@ -264,12 +260,12 @@ class SolvingEstimator(Estimator):
 
     @limit_blas_threads
     def _run(self, q, v, a, tau, solve: Callable[[WeightedTask], Estimate]) -> Self:
-        weighted = weight_task(self._task(q, v, a, tau), self.weighting)
+        task = self._task(q, v, a, tau)
         self.torque_power_ = np.mean(np.asarray(tau, float) ** 2, axis=0)
-        if not needs_widths(weighted.task.base):
-            return self._keep(solve(weighted))
-        widths = find_widths(weighted)
-        task = replace(weighted.task, base=with_widths(weighted.task.base, widths.values))
+        if not needs_widths(task.base):
+            return self._keep(solve(weight_task(task, self.weighting)))
+        widths = find_widths(task)
+        task = replace(task, base=with_widths(task.base, widths.values))
         estimate = solve(weight_task(task, self.weighting))
         width_covariance = estimate.covariance @ widths.information @ estimate.covariance
         about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
@@ -283,7 +279,7 @@ class SolvingEstimator(Estimator):
         known = self._known_forces(parameter_set, *samples.motion)
         samples = samples if known is None else replace(samples, tau=samples.tau - known)
         moving = self.moving(samples.q, samples.v, parameter_set).astype(float) if np.any(self.dead_zone) else None
-        return FitTask(base, samples, self._prior(parameter_set), moving, self.method, self.threads)
+        return FitTask(base, samples, self._prior(parameter_set), moving, self.threads)
 
     def _base(self, parameter_set: ParameterSet) -> BaseParameters:
         return parameter_set.base

@@ -18,18 +18,18 @@ likelihood; Levenberg-Marquardt steps eliminate the initial states segment by se
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from appell.errors import ArgumentError, SimulationError
-from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.estimator import Estimate, Estimator, SolvingEstimator, iteration_range
 from appell.identify.estimators.task import FitTask, WeightedTask, solve_least_squares
 from appell.identify.processing import STEP_TOLERANCE
-from appell.identify.samples import FitSamples, samples_of
+from appell.identify.samples import samples_of
 from appell.identify.simulated_loop import ParameterMotion
 from appell.motion.measurement import GAP_RATIO
 from appell.motion.record import Record
@@ -102,24 +102,11 @@ class OutputError(SolvingEstimator):
 
     def _solve(self, weighted: WeightedTask, t: np.ndarray = NONE, noise: np.ndarray = NONE) -> Estimate:
         task, count = weighted.task, weighted.task.base.count
-        segments = Segments(task.base, task.samples, t, self.segment)
+        segments = Segments(
+            partial(ParameterMotion, task.base), task.samples.q, task.samples.v, task.samples.tau, t, self.segment
+        )
         x, states = self._first(weighted, segments)
-        residuals, logs = segments.residuals(x, states), []
-        # far from the solution, weights from the residuals would favour joints that happen to fit
-        for spread, tolerance in ((segments.spread, COMMON_TOLERANCE * residuals.size), (None, TOLERANCE)):
-            for _ in iteration_range(self.iterations):
-                logs.append(_log_likelihood(residuals))
-                before = _log_likelihood(residuals, spread)
-                normal = segments.linearise(x, states, residuals, bool(self.delay), spread)
-                for damping in DAMPING:
-                    dx, dstates = normal.step(damping)
-                    tried = x + dx, states + dstates
-                    after = segments.residuals(*tried)
-                    if (better := _log_likelihood(after, spread)) > before:
-                        (x, states), residuals = tried, after
-                        break
-                if not better > before + tolerance:
-                    break
+        x, residuals, normal, logs = maximise(segments, x, states, bool(self.delay), self.iterations)
         covariance = normal.covariance(residuals, noise)
         about = {
             "delay": float(x[-1]),
@@ -138,7 +125,8 @@ class OutputError(SolvingEstimator):
             starts = [_fitted(self.start, task).base_parameters_]
         for beta in starts:
             x = np.append(beta, 0.0)
-            segments.choose_substeps(beta)
+            rates = ParameterMotion(task.base, beta).partials(segments.q, segments.v, np.zeros_like(segments.v))[1]
+            segments.choose_substeps(float(np.abs(rates).sum(axis=-1).max()))
             if np.isfinite(_log_likelihood(segments.residuals(x, segments.states))):
                 return x, segments.states
         raise SimulationError(
@@ -153,13 +141,70 @@ def _fitted(start: Estimator, task: FitTask) -> Estimator:
     return start.fit(*task.samples.motion, task.samples.tau)
 
 
-class Segments:
-    """Parts of a record that are simulated as one batch; arrays have the shape (segments, samples, joints)."""
+class Maximum(NamedTuple):
+    """The most likely unknowns, their residuals and normal equations, and the log-likelihoods before every step."""
 
-    def __init__(self, base: BaseParameters, samples: FitSamples, t: np.ndarray, length: float):
-        if t.shape != (len(samples),):
-            raise ArgumentError(f"t has shape {t.shape}.", expected=f"({len(samples)},), one time per sample")
-        self.base, self.step = base, float(np.median(np.diff(t)))
+    x: np.ndarray
+    residuals: np.ndarray
+    normal: NormalEquations
+    logs: list[float]
+
+
+def maximise(segments: Segments, x: np.ndarray, states: np.ndarray, delay: bool, iterations: int) -> Maximum:
+    """Maximise the likelihood (1) from a first estimate, by Levenberg-Marquardt steps."""
+    residuals, logs = segments.residuals(x, states), []
+    # far from the solution, weights from the residuals would favour joints that happen to fit
+    for spread, tolerance in ((segments.spread, COMMON_TOLERANCE * residuals.size), (None, TOLERANCE)):
+        for _ in iteration_range(iterations):
+            logs.append(_log_likelihood(residuals))
+            before = _log_likelihood(residuals, spread)
+            normal = segments.linearise(x, states, residuals, delay, spread)
+            for damping in DAMPING:
+                dx, dstates = normal.step(damping)
+                tried = x + dx, states + dstates
+                after = segments.residuals(*tried)
+                if (better := _log_likelihood(after, spread)) > before:
+                    (x, states), residuals = tried, after
+                    break
+            if not better > before + tolerance:
+                break
+    return Maximum(x, residuals, normal, logs)
+
+
+class Motion(Protocol):
+    """Equations of motion for given parameters."""
+
+    def slope(self, X: np.ndarray, tau: np.ndarray, tau_rate: np.ndarray) -> np.ndarray:
+        """Return the derivative by time of the state and of its derivatives; see `ParameterMotion.slope`."""
+
+
+class Segments:
+    """Parts of a record that are simulated as one batch; arrays have the shape (segments, samples, joints).
+
+    Parameters
+    ----------
+    motion : callable
+        Returns the equations of motion for the parameters.
+    q, v, tau : ndarray, shape (samples, joints)
+        Positions, velocities and torques.
+    t : ndarray, shape (samples,)
+        Times with even steps, except for gaps, in s.
+    length : float
+        Length of a segment in s.
+    """
+
+    def __init__(
+        self,
+        motion: Callable[[np.ndarray], Motion],
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        t: np.ndarray,
+        length: float,
+    ):
+        if t.shape != (len(q),):
+            raise ArgumentError(f"t has shape {t.shape}.", expected=f"({len(q)},), one time per sample")
+        self.motion, self.step = motion, float(np.median(np.diff(t)))
         if not (self.step > 0.0 and length >= MIN_SEGMENT_SAMPLES * self.step):
             raise ArgumentError(
                 f"the segments are {length:g} s long, and the samples are {self.step:g} s apart.",
@@ -178,16 +223,14 @@ class Segments:
             raise ArgumentError(f"the record has no run of {length:g} s without gaps.", hint="Shorten the segments.")
         used = np.unique(np.linspace(0, len(first) - 1, min(len(first), max(1, MAX_SAMPLES // size))).astype(int))
         rows = np.array(first)[used, None] + np.arange(size)
-        self.t, self.q, self.v, self.tau = t[rows], samples.q[rows], samples.v[rows], samples.tau[rows]
+        self.t, self.q, self.v = t[rows], q[rows], v[rows]
         self.states = np.concatenate([self.q[:, 0], self.v[:, 0]], axis=-1)
-        self.spread = np.maximum(np.std(samples.q, axis=0), 1e-9)
-        self.torque = CubicSpline(t, samples.tau)
+        self.spread = np.maximum(np.std(q, axis=0), 1e-9)
+        self.torque = CubicSpline(t, tau)
         self.substeps = 1
 
-    def choose_substeps(self, beta: np.ndarray) -> None:
-        """Choose the number of steps per sample from the fastest decay at the samples."""
-        rate = ParameterMotion(self.base, beta).partials(self.q, self.v, np.zeros_like(self.v))[1]
-        fastest = np.abs(rate).sum(axis=-1).max()
+    def choose_substeps(self, fastest: float) -> None:
+        """Choose the number of steps per sample from the fastest rate of decay or angular frequency, 1/s."""
         self.substeps = int(np.clip(np.ceil(self.step * fastest / MAX_STEP_RATE), 1, MAX_SUBSTEPS))
 
     def residuals(self, x: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -216,7 +259,7 @@ class Segments:
             β and the delay.
         columns : ndarray, shape (segments, 2 nv, 1 or 1 + unknowns)
         """
-        motion, n, h = ParameterMotion(self.base, x[:-1]), self.q.shape[-1], self.step / self.substeps
+        motion, n, h = self.motion(x[:-1]), self.q.shape[-1], self.step / self.substeps
         times = self.t[:, :1] + 0.5 * h * np.arange(2 * self.substeps * (self.t.shape[1] - 1) + 1) + x[-1]
         torque, rate = self.torque(times), self.torque(times, 1)
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
@@ -41,7 +42,6 @@ class FitTask:
     samples: FitSamples
     prior: np.ndarray  # full parameters to return where the data determine nothing
     moving: np.ndarray | None  # 1 where a joint is outside its dead zone, 0 inside; None if it has none
-    method: str
     threads: int | None
 
     def part(self, rows: slice) -> FitTask:
@@ -54,9 +54,7 @@ class FitTask:
             factors = self.moving if factors is None else self.moving * factors
         weights: Callable | None = None if factors is None else factors.__getitem__
         samples, regressor = self.samples, self.base.regressor
-        return triangular_factors(
-            regressor, samples.motion, samples.tau, method=self.method, threads=self.threads, weights=weights
-        )
+        return triangular_factors(regressor, samples.motion, samples.tau, threads=self.threads, weights=weights)
 
     def residuals(self, beta: np.ndarray) -> np.ndarray:
         """Return tau minus the prediction with β, of shape (samples, joints)."""
@@ -155,8 +153,8 @@ def variance_inflation(errors: np.ndarray) -> float:
     """Return (1) relative to σ²; by Sokal's rule, the sum ends at the first lag of five times its value."""
     count = len(errors)
     centred = errors - errors.mean()
-    power = np.abs(np.fft.rfft(centred, 2 * count)) ** 2
-    correlation = np.fft.irfft(power)[: max(2, int(MAX_LAG * count))]
+    power = np.abs(rfft(centred, next_fast_len(2 * count, real=True))) ** 2
+    correlation = irfft(power)[: max(2, int(MAX_LAG * count))]
     if correlation[0] <= 0.0:
         return 1.0
     sums = 2.0 * np.cumsum(correlation / correlation[0]) - 1.0

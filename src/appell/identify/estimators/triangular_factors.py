@@ -7,8 +7,7 @@ The rows of joint j over all samples, [Y_j τ_j], enter a least-squares problem 
 Rows are evaluated in blocks; the factor of a block is stacked on the previous one and reduced again (TSQR), so that
 memory does not grow with the record. Because there is one factor per joint, the weights of the joints can be chosen
 afterwards. Columns without effect on a joint are structural zeros of its rows and are left out of its factorisation.
-
-`method="normal"` accumulates RᵀR instead, which is several times faster but squares the condition number.
+Blocks are stored column by column, as LAPACK reads them: copying them would take as long as the factorisation.
 """
 
 from __future__ import annotations
@@ -21,12 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.compile.function import Function
-from appell.errors import ArgumentError
 from appell.identify.estimators.blas_threads import CAN_LIMIT_BLAS, one_blas_thread
 
 BLOCK_SAMPLES = 4096  # samples that are evaluated at a time
 BATCHES_PER_WORKER = 4  # blocks per thread that are reduced before they are stacked
-METHODS = ("qr", "normal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,6 @@ def triangular_factors(
     motion: Sequence[np.ndarray],
     tau: np.ndarray,
     *,
-    method: str = "qr",
     block: int = BLOCK_SAMPLES,
     threads: int | None = None,
     weights: Callable[[slice], np.ndarray] | None = None,
@@ -73,8 +69,6 @@ def triangular_factors(
     motion : sequence of arrays
         q, v and a, of shapes (samples, n).
     tau : ndarray, shape (samples, joints)
-    method : {"qr", "normal"}
-        QR factorisation, or normal equations.
     block : int
         Number of samples that are evaluated at a time.
     threads : int, optional
@@ -86,19 +80,17 @@ def triangular_factors(
     -------
     TriangularFactors
     """
-    if method not in METHODS:
-        raise ArgumentError(f"'{method}' is not a method to reduce a record.", expected=", ".join(METHODS))
     samples = len(tau)
     nv, columns = regressor.outputs[0].shape
     used = _used(regressor)
 
     def reduce(span: slice) -> np.ndarray:
-        rows = np.empty((span.stop - span.start, nv, columns + 1))
-        regressor(*(part[span] for part in motion), out=rows[..., :columns])
-        rows[..., columns] = tau[span]
+        rows = np.empty((nv, columns + 1, span.stop - span.start))
+        regressor(*(part[span] for part in motion), out=rows[:, :columns].transpose(2, 0, 1))
+        rows[:, columns] = tau[span].T
         if weights is not None:
-            rows *= weights(span)[..., None]
-        return _reduced(rows, used, method)
+            rows *= weights(span).T[:, None]
+        return _reduced(rows, used)
 
     spans = [slice(k, min(k + block, samples)) for k in range(0, samples, block)]
     # several threads only if BLAS can be limited, because its own threads would compete with ours
@@ -109,10 +101,8 @@ def triangular_factors(
         counts = np.sum([np.count_nonzero(weights(span), axis=0) for span in spans], axis=0)
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         for batch in _batches(spans, BATCHES_PER_WORKER * workers):
-            parts = list(pool.map(reduce, batch))
-            total = np.sum([total, *parts], axis=0) if method == "normal" else _stack([total, *parts], used)
-    if method == "normal":
-        total = np.array([_root(gram) for gram in total])
+            stacked = np.concatenate([total, *pool.map(reduce, batch)], axis=1)
+            total = _reduced(stacked.transpose(0, 2, 1), used)
     return TriangularFactors(total, counts)
 
 
@@ -129,25 +119,15 @@ def _used(regressor: Function) -> list[np.ndarray]:
     return [np.append(np.flatnonzero(~row), len(row)) for row in regressor.structural_zeros]
 
 
-def _reduced(rows: np.ndarray, used: list[np.ndarray], method: str) -> np.ndarray:
-    size = rows.shape[-1]
-    factors = np.zeros((rows.shape[1], size, size))
+def _reduced(rows: np.ndarray, used: list[np.ndarray]) -> np.ndarray:
+    """Return the triangular factor of every joint for rows of shape (joints, columns, samples)."""
+    size = rows.shape[1]
+    factors = np.zeros((len(rows), size, size))
     for j, columns in enumerate(used):
-        part = rows[:, j, columns]
-        factors[j][np.ix_(columns, columns)] = part.T @ part if method == "normal" else triangular_factor(part)
+        factors[j][np.ix_(columns, columns)] = triangular_factor(rows[j, columns].T)
     return factors
-
-
-def _stack(parts: list[np.ndarray], used: list[np.ndarray]) -> np.ndarray:
-    return _reduced(np.concatenate(parts, axis=1).transpose(1, 0, 2), used, "qr")
 
 
 def _batches(items: list, size: int) -> Iterator[list]:
     for k in range(0, len(items), size):
         yield items[k : k + size]
-
-
-def _root(gram: np.ndarray) -> np.ndarray:
-    """Return R with RᵀR = gram; from eigenvalues, because gram may be singular."""
-    values, vectors = np.linalg.eigh(gram)
-    return triangular_factor((vectors * np.sqrt(np.maximum(values, 0.0))).T)

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.task import FitTask, WeightedTask, solve_least_squares, variance_inflation
+from appell.identify.estimators.task import FitTask, solve_least_squares, variance_inflation
 from appell.identify.estimators.triangular_factors import triangular_factor
 from appell.identify.parameter_set import DRY
 
@@ -34,7 +34,7 @@ WIDTH_RANGE = (2e-3, 0.5)  # of a joint's largest speed: narrower is width zero,
 GRID_SIZE = 22  # widths at which the dry columns are evaluated
 FINE_GRID_SIZE = 200  # widths at which (2) is evaluated
 REFINED_GRID_SIZE = 41  # widths between the two neighbours of the best one
-MAX_NUMBERS = 2e7  # entries of the regressor in memory; of longer records, evenly spaced samples are used
+MAX_NUMBERS = 1e7  # entries of the regressor in memory; of longer records, evenly spaced samples are used
 MAX_SWEEPS = 6  # over the joints
 WIDTH_TOLERANCE = 0.02  # relative change of a width that counts as none
 SIGNIFICANCE = 4.0  # reduction of χ² from which a width counts, about two standard deviations
@@ -55,9 +55,9 @@ def needs_widths(base: BaseParameters) -> bool:
     return base.parameter_set.estimates_width and any(_dry(base))
 
 
-def find_widths(weighted: WeightedTask) -> Widths:
+def find_widths(task: FitTask) -> Widths:
     """Estimate the width of every actuator with dry friction among the base parameters; others keep their width."""
-    mesh = _Mesh(weighted.task)
+    mesh = _Mesh(task)
     for _ in range(MAX_SWEEPS):
         before = mesh.x.copy()
         mesh.update_noise()
@@ -111,17 +111,19 @@ class _Mesh:
         self.spline = [CubicSpline(row, np.eye(GRID_SIZE)) for row in self.mesh]
         self.dry = _dry(base)
         self.fitted = [j for j in range(system.nu) if self.dry[j]]
-        Y = np.array(base.regressor(*some.samples.motion))
+        Y = np.empty((system.nu, base.count, len(some.samples)))  # samples last, as LAPACK reads columns
+        base.regressor(*some.samples.motion, out=Y.transpose(2, 0, 1))
         counts = np.ones((len(some.samples), system.nu)) if some.moving is None else some.moving
         self.rows, self.R = counts.sum(axis=0), []
-        for j in range(system.nu):
-            widths = [0.0, *np.exp(self.mesh[j])]
-            smooth = np.hypot(speed[:, j], self.described[j])[:, None] / np.maximum(
-                np.hypot(speed[:, j, None], widths), 1e-300
-            )
-            many = [Y[:, j, k, None] * smooth for k in self.dry[j]]
-            rows = np.column_stack([Y[:, j], *many, some.samples.tau[:, j]]) * counts[:, j, None]
-            self.R.append(triangular_factor(rows))
+        for j, no_effect in enumerate(base.regressor.structural_zeros):
+            widths = np.array([0.0, *np.exp(self.mesh[j])])[:, None]
+            smooth = np.hypot(speed[:, j], self.described[j]) / np.maximum(np.hypot(speed[:, j], widths), 1e-300)
+            used = np.flatnonzero(~no_effect)
+            columns = np.vstack([Y[j, used], *(Y[j, k] * smooth for k in self.dry[j]), some.samples.tau[:, j]])
+            R = triangular_factor((columns * counts[:, j]).T)
+            factor = np.zeros((len(R), base.count + len(columns) - len(used)))
+            factor[:, [*used, *range(base.count, factor.shape[1])]] = R
+            self.R.append(factor)
         self.sigma = np.ones(system.nu)
         self.Y, self.tau, self.moving, self.smooth = Y, some.samples.tau, counts, speed
 
@@ -155,12 +157,11 @@ class _Mesh:
         self.sigma = self.sigma * np.sqrt([variance_inflation(self._residual(j)) for j in range(len(parts))])
 
     def _residual(self, j: int) -> np.ndarray:
-        Yj = self.Y[:, j].copy()
-        w = 0.0 if np.isnan(self.x[j]) else np.exp(self.x[j])
+        beta, w = self.beta.copy(), 0.0 if np.isnan(self.x[j]) else np.exp(self.x[j])
         factor = np.hypot(self.smooth[:, j], self.described[j]) / np.maximum(np.hypot(self.smooth[:, j], w), 1e-300)
-        for k in self.dry[j]:
-            Yj[:, k] *= factor
-        return (self.tau[:, j] - Yj @ self.beta) * self.moving[:, j]
+        dry = beta[self.dry[j]] @ self.Y[j, self.dry[j]] * factor
+        beta[self.dry[j]] = 0.0
+        return (self.tau[:, j] - dry - beta @ self.Y[j]) * self.moving[:, j]
 
     def residual_factor(self, j: int) -> np.ndarray:
         """Return T and t of (2), in units of the noise."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path as FilePath
 from typing import IO, Any, NamedTuple
 
@@ -271,7 +272,8 @@ class McapJournal:
         try:
             self._writer = McapRows(self._file, RecordMessages(self.columns, {"about": dict(header)}, 0, True))
         except OSError as error:
-            self._file.close()
+            with suppress(OSError):  # closing tries to write again
+                self._file.close()
             self.path.unlink(missing_ok=True)
             raise ArgumentError(f"a journal cannot be written to {path}: {error.strerror or error}.") from None
         self.row = self._block[0]

@@ -74,7 +74,8 @@ class Storage:
         self.groups: dict[tuple[int, int], MessageGroup] = {}
         self.remarks: list[str] = []
         self._schemas: dict[int, str] = {}
-        content = path.read_bytes()
+        if not (content := path.read_bytes()):
+            raise DescriptionError("the file is empty: nothing has been written to it yet.", source=str(path))
         name = path.name.lower()
         if name.endswith(".zstd"):
             content, name = self._decompressed("zstd", content), name.removesuffix(".zstd")
@@ -313,11 +314,16 @@ INSERT INTO schema VALUES (4, 'appell');
 
 def write_sqlite(path: FilePath, topics: dict[str, str], messages: Iterator[tuple[int, int, Any]]) -> None:
     """Write messages as an SQLite file of a bag: channel (from 1), log time in ns, content."""
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(TABLES)
-        rows = [(k, topic, name, "cdr", "", HASHES[name]) for k, (topic, name) in enumerate(topics.items(), start=1)]
-        database.executemany("INSERT INTO topics VALUES (?, ?, ?, ?, ?, ?)", rows)
-        types = [(name, "ros2msg", DEFINITIONS[name], HASHES[name]) for name in dict.fromkeys(topics.values())]
-        database.executemany("INSERT INTO message_definitions VALUES (NULL, ?, ?, ?, ?)", types)
-        database.executemany("INSERT INTO messages VALUES (NULL, ?, ?, ?)", messages)
-        database.commit()
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            database.executescript(TABLES)
+            rows = [
+                (k, topic, name, "cdr", "", HASHES[name]) for k, (topic, name) in enumerate(topics.items(), start=1)
+            ]
+            database.executemany("INSERT INTO topics VALUES (?, ?, ?, ?, ?, ?)", rows)
+            types = [(name, "ros2msg", DEFINITIONS[name], HASHES[name]) for name in dict.fromkeys(topics.values())]
+            database.executemany("INSERT INTO message_definitions VALUES (NULL, ?, ?, ?, ?)", types)
+            database.executemany("INSERT INTO messages VALUES (NULL, ?, ?, ?)", messages)
+            database.commit()
+    except sqlite3.OperationalError as error:  # a full disk
+        raise OSError(str(error)) from None

@@ -113,7 +113,7 @@ class Penalty:
         n, velocity, mu = pair.wall.normal, pair.point.velocity, self.walls.friction[k]
         speed, grip = n.dot(velocity), 2.0 * (self.stiffness * self.points[k]) ** 0.5
         normal = _normal_force(pair.distance, speed, self.stiffness, self.ratios[k] * grip)
-        if mu == 0.0:
+        if isinstance(mu, float) and mu == 0.0:  # an unknown friction is estimated
             return normal * n
         across = velocity - speed * n
         return normal * n + _friction_factor(across.dot(across), mu * normal, grip) * across
