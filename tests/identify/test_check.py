@@ -140,3 +140,18 @@ def test_bad_arguments_are_named():
         ap.check(ROBOT, [1.0])
     with pytest.raises(ap.DescriptionError, match="column 'q_"):
         ap.check(ROBOT, ap.Record.of([0.0, 1.0], {"q": np.zeros((2, 2))}, ["a", "b"]))
+
+
+def test_a_collision_is_reported_with_its_pair_and_time():
+    ball = ap.Collision("lower", "sphere", (0.1,), name="ball")
+    post = ap.Collision(None, "sphere", (0.3,), name="post", pose=[1.0, 0.5, 0.0])
+    stand = ap.Collision(None, "sphere", (5.0,), name="stand")
+    robot = ap.load("planar-2r").with_collisions(ball, post, stand)
+    plan = ap.motion.Spline([0.0, 1.0], [[0.0, 0.0], [1.2, 0.0]]).record(101)
+    result = ap.check(robot, plan)
+    found = [problem for problem in result.problems if problem.kind == "collision"]
+    rows = ap.collisions(robot, plan, pairs=[("ball", "post")])
+    assert [problem.name for problem in found] == ["ball and post"]
+    assert found[0].times == (rows.intervals[0].start,)
+    assert f"touch in {len(rows.rows)} of 101 rows" in found[0].text
+    assert any("ball and stand" in text and "touch in all rows" in text for text in result.skipped)

@@ -5,6 +5,7 @@
     values         missing numbers, outliers, units that contradict the limits or the velocities
     limits         positions, speeds and torques beyond the limits of the description
     torques        recorded torques that contradict inverse dynamics: sign, unit, magnitude
+    collisions     pairs of collision shapes that touch
 
 A motion with torques is a record: its velocities and accelerations are those of the filtered positions (`process`).
 A motion without torques is a plan: it is interpolated exactly, and the torques are those that it needs. Every check is
@@ -28,6 +29,7 @@ from appell.identify.parameter_set import select_parameters
 from appell.identify.processing import process, smoothed
 from appell.identify.samples import torque_problems
 from appell.model.system import System
+from appell.motion.collision_check import collisions
 from appell.motion.measurement import (
     MIN_ROWS,
     has_columns,
@@ -54,7 +56,8 @@ class MotionProblem:
     ----------
     kind
         "file", "gap", "repeated time", "time out of order", "clock jump", "uneven steps", "missing numbers",
-        "outliers", "units", "position limit", "speed limit", "torque limit", "unreachable pose" or "torques".
+        "outliers", "units", "position limit", "speed limit", "torque limit", "unreachable pose", "torques" or
+        "collision".
     name
         The joint, actuator or column; empty if the problem concerns all of them.
     times
@@ -366,13 +369,34 @@ def _contradictions(motion: _Motion) -> Iterator[MotionProblem]:
             yield MotionProblem("torques", name, (worst,), text)
 
 
-# one function per kind of check; a check of collisions belongs here
+def _collisions(motion: _Motion) -> Iterator[MotionProblem]:
+    """Yield pairs of collision shapes that touch, except those that touch in all rows, which the description causes."""
+    if not getattr(motion.robot, "collisions", ()):
+        return
+    try:
+        found = collisions(motion.robot, motion.record)
+    except DescriptionError as error:  # a mesh file that is missing or damaged
+        motion.skipped.append(f"collisions: {error.problem.rstrip('.')}")
+        return
+    always = found.touching.all(axis=0)
+    if always.any():
+        names = [" and ".join(pair) for pair, flag in zip(found.pairs, always, strict=True) if flag]
+        motion.skipped.append(f"collisions of {', '.join(names)}, which touch in all rows")
+    for pair, touching in zip(found.pairs, found.touching.T, strict=True):
+        if touching.any() and not touching.all():
+            covered = ", by capsules around their shapes" if pair in found.covered else ""
+            text = f"touch in {touching.sum()} of {len(touching)} rows{covered}"
+            yield MotionProblem("collision", " and ".join(pair), _starts(found.t, touching), text)
+
+
+# one function per kind of check
 CHECKS: tuple[Callable[[_Motion], Iterator[MotionProblem]], ...] = (
     _outliers,
     _positions,
     _speeds,
     _torques,
     _contradictions,
+    _collisions,
 )
 
 

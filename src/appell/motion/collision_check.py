@@ -21,8 +21,10 @@ from appell.errors import ArgumentError, check_number, needed_package, unknown_n
 from appell.model.collision import Collision, shapes_named
 from appell.model.frame import Frame
 from appell.model.system import System
+from appell.motion.measurement import matched
 from appell.motion.path import Path
 from appell.motion.record import Record
+from appell.motion.titles import record_names
 
 PATH_SAMPLES = 2001
 MAX_LISTED = 10
@@ -163,6 +165,7 @@ def _rows(system: System, motion: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(motion, Record):
         q = np.atleast_2d(system.sized("q", motion, system.nq))
         return np.arange(len(q), dtype=float), q
+    motion = matched(motion, record_names(system), None)
     names = motion.names("q")
     if missing := [name for name in system.coordinate_names if name not in names]:
         raise ArgumentError(unknown_name("coordinate", missing[0], names, "The motion"))
