@@ -1,18 +1,19 @@
 """Model predictive control: one real-time iteration of the solver per period, as a control law with memory.
 
-The memory is an iterate of the barrier problem with a fixed μ (`iteration`, (1) and (2)), and the result of the sweep
-at this iterate. A call with the measured state x has two phases:
+The memory is an iterate of the barrier problem with a fixed μ (`iteration`, (1) and (2)), and the gain K₀ of its first
+knot. A call with the measured state x has two phases:
 
-    feedback       δx₀ = x ⊖ x̄₀,   δu₀ = k₀ + K₀ δx₀,   τ = ū₀ + δu₀                                              (1)
-    preparation    δx_{k+1} = A δx + B δu + d,  x̄ ← x̄ ⊕ δx, ū ← ū + δu, slacks and multipliers;                  (2)
-                   shift by one period; derivatives at all knots, sweep: K, k for the next call                   (3)
+    feedback       τ = ū₀ + K₀ (x ⊖ x̄₀)                                                                           (1)
+    preparation    shift by one period; x̄₀ is the state that x and τ lead to;                                      (2)
+                   derivatives at all knots, sweep backwards: K, k;                                               (3)
+                   δx_{k+1} = A δx + B δu + d, δu = k + K δx; x̄ ⊕ δx, ū + δu, slacks and multipliers               (4)
 
-Only (1) depends on the measurement before τ is known: `feedback` is a function of its own for computers on which the
-time from the measurement to the torque matters. Changes of inputs are clipped to their bounds, knot by knot, in (2), so
-that torques are never outside their limits. There is no line search, and the number of operations is fixed.
+Only (1) needs the measurement before τ is known: `feedback` is a function of its own for computers on which the time
+from the measurement to the torque matters. Changes of inputs are clipped to their bounds, knot by knot, so that torques
+are never outside their limits. There is no line search, and the number of operations is fixed.
 
-A slack follows its row and shrinks at most by the factor SHRINK in one call; multipliers stay within a factor of μ/slack.
-If a pivot of the sweep is not positive, the iterate stays and the regularisation grows.
+A slack follows its row and shrinks at most by the factor SHRINK in one iteration; multipliers stay within a factor of
+μ/slack. If a pivot of the sweep is not positive, the iterate stays and the regularisation grows.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ SMALLEST_RHO, LARGEST_RHO = 1e-8, 1e8  # regularisation of the inputs
 RELATIVE_GAP = 1e-3  # duality gap relative to the cost of the start, from which μ follows
 SETTLED = 1e-10  # relative change of the iterate below which the start has converged
 MOST_ITERATIONS = 200  # to converge from the start
-INFO = ("good", "rho", "shift", "mu")
+INFO = ("rho", "shift", "mu")
 
 
 class PredictiveStep:
@@ -69,24 +70,13 @@ class PredictiveStep:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the blocks of the memory."""
-        slope, gap, _, row = (max(1, width) for width in self.knot.widths)
         shapes: dict[str, tuple[int, ...]] = {
             "x": (self.N + 1, self.n),
             "w": (self.N, self.nu + 2 * self.m + self.me),  # inputs, slacks, multipliers of g and of e
-            "end": (2 * self.m_end + self.me_end,),
-            "slope": (self.N, slope),
-            "gap": (self.N, gap),
-            "gain": (self.N, self.nu * self.nx),
-            "feed": (self.N, self.nu),
-            "row": (self.N, row),
-            "end_row": (max(1, self.last.widths[1]),),
+            "gain": (self.nu * self.nx,),  # of the first knot
             "info": (len(INFO),),
         }
-        if not self.m_end + self.me_end:
-            del shapes["end"], shapes["end_row"]
-        if not self.m + self.me:
-            del shapes["row"]
-        return shapes
+        return shapes | ({"end": (2 * self.m_end + self.me_end,)} if self.m_end + self.me_end else {})
 
     # ---- parts that are traced once
 
@@ -151,93 +141,44 @@ class PredictiveStep:
 
     # ---- the step
 
-    def first_change(self, x: Vector, q: Vector, v: Vector) -> list[Scalar]:
-        """Return δx₀."""
-        nq = self.nq
-        change = self.problem.difference(list(x[:nq]), list(q))
-        return [*change, *(a - b for a, b in zip(v, x[nq:], strict=True))]
+    def torques(self, q: Vector, v: Vector, memory: Mapping[str, Sequence[Scalar]]) -> list[Scalar]:
+        """Return the inputs of (1), within their bounds."""
+        nq, x, w = self.nq, memory["x"][: self.n], memory["w"][: self.nu + 2 * self.m + self.me]
+        dx = [*self.problem.difference(list(x[:nq]), list(q)), *(a - b for a, b in zip(v, x[nq:], strict=True))]
+        du = self.clipped([sparse_dot(row, dx) for row in self.matrix(memory["gain"])], self.parts(w)[1])
+        return [a + b for a, b in zip(w, du, strict=False)]
 
-    def input_change(self, dx: Vector, gain: Vector, feed: Vector, w: Vector, row: Vector) -> list[Scalar]:
-        """Return δu of a knot, clipped to the bounds of the inputs."""
-        nx, slack = self.nx, self.parts(w)[1]
-        du = [feed[i] + sparse_dot(gain[i * nx : (i + 1) * nx], dx) for i in range(self.nu)]
-        g = self.knot.nested(3, row)[0] if self.m else []
+    def matrix(self, gain: Vector) -> list[Vector]:
+        """Return the rows of a gain."""
+        return [gain[i * self.nx : (i + 1) * self.nx] for i in range(self.nu)]
+
+    def clipped(self, du: list[Scalar], slack: Vector) -> list[Scalar]:
+        """Return a change of the inputs of a knot within their bounds, whose slacks are their distances."""
+        nx = self.nx
         for k, bound in enumerate(self.problem.rows[0]):
             if bound.unknown is not None and nx <= bound.unknown < nx + self.nu:
-                i, most = bound.unknown - nx, -g[k] - SHRINK * slack[k]
+                i, most = bound.unknown - nx, (1.0 - SHRINK) * slack[k]
                 du[i] = minimum(du[i], most) if bound.sign > 0.0 else maximum(du[i], -most)
         return du
 
     def __call__(self, loops: Loops, time: Scalar, q, v, data, memory: Mapping[str, Sequence[Scalar]]):
         """Return the torques of all actuators and the new memory, both as lists of scalars."""
-        tables = {name: loops.given(_rows(memory[name], shape)) for name, shape in self.shapes.items()}
+        problem, h = self.problem, self.problem.dt
         info = dict(zip(INFO, memory["info"], strict=True))
-        dx = self.first_change(memory["x"][: self.n], q, v)
-        tau: list[Scalar] = []
-        for turn in range(self.iterations):
-            shift = info["shift"] if turn == 0 else 0.0
-            du = self._advance(loops, tables, info, dx)
-            if turn == 0:
-                tau = self.problem.torques([a + b for a, b in zip(memory["w"], du, strict=False)])
-                time = time + shift * self.problem.dt
-                self._shift(loops, tables, shift)
-            info |= self._prepare(loops, tables, info, time, data)
-            dx = [0.0] * self.nx
+        u = self.torques(q, v, memory)
+        after = problem.values(0, time, h, list(q), list(v), u, [], [*data, *self.course])
+        change = [info["shift"] * x for x in problem.difference(list(q), after.q)]
+        change += [info["shift"] * (a - b) for a, b in zip(after.v, v, strict=True)]
+        tables = {name: loops.given(_rows(memory[name], self.shapes[name])) for name in ("x", "w")}
+        if "end" in memory:
+            tables["end"] = loops.given([memory["end"]])
+        self._shift(loops, tables, self.moved([*q, *v], change), info["shift"])
+        gain: list[Scalar] = []
+        for _ in range(self.iterations):
+            gain = self._iterate(loops, tables, info, time + info["shift"] * h, data)
         blocks = {name: [x for row in loops.values(table) for x in row] for name, table in tables.items()}
-        return tau, blocks | {"info": [info[name] for name in INFO]}
-
-    def _advance(self, loops: Loops, tables: dict[str, Any], info: Mapping[str, Scalar], first: Vector):
-        """Move the iterate, (2); return δu₀."""
-        N, nx, nu, m = self.N, self.nx, self.nu, self.m
-        good = info["good"]
-        DX, DU = loops.table(N + 1, nx), loops.table(N, nu)
-        FIRST = loops.given([[select(good, x, 0.0) for x in first]])
-        loops.each([lambda row: [row]], [0], [Rows(FIRST, [0])], [Rows(DX, [0])])
-        GOOD = loops.given([[good, info["mu"]]])
-        knots, once = range(N), [0] * N
-        optional = [Rows(tables["row"], knots)] if "row" in tables else []
-
-        def forward(dx, slope, gap, gain, feed, w, flag, row=()):
-            du = self.input_change(dx, gain, feed, w, row)
-            step = self.linear_step(slope)
-            y = [*dx[: step.copied], *(sparse_dot(each, [*dx, *du]) for each in step.map)]
-            after = [sparse_dot(each, y) for each in step.transform] if step.copied else y
-            after = [a + b for a, b in zip(after, self.knot.nested(1, gap), strict=True)]
-            return [[select(flag[0], x, 0.0) for x in after], [select(flag[0], x, 0.0) for x in du]]
-
-        reads = [Rows(DX, knots)] + [Rows(tables[name], knots) for name in ("slope", "gap", "gain", "feed", "w")]
-        writes = [Rows(DX, range(1, N + 1)), Rows(DU, knots)]
-        loops.each([forward], once, [*reads, Rows(GOOD, once), *optional], writes)
-
-        X, W = loops.table(N + 1, self.n), loops.table(N, nu + 2 * m + self.me)
-
-        def state(x, dx):
-            return [self.moved(x, dx)]
-
-        every = range(N + 1)
-        loops.each([state], [0] * (N + 1), [Rows(tables["x"], every), Rows(DX, every)], [Rows(X, every)])
-
-        def inputs(dx, du, w, flag, *rest):
-            u, slack, z, y = self.parts(w)
-            mask = list(rest[-1]) if self.m + self.me else []
-            rows = self.knot.nested(3, rest[0]) if len(rest) > 1 else ([], [], [], [])
-            changed = self.rows_after([*dx, *du], rows, slack, z, y, flag, mask)
-            return [[*(a + b for a, b in zip(u, du, strict=True)), *changed]]
-
-        reads = [Rows(DX, knots), Rows(DU, knots), Rows(tables["w"], knots), Rows(GOOD, once), *optional]
-        loops.each([inputs], once, reads, [Rows(W, knots)], self.masks if self.m + self.me else ())
-        tables["x"], tables["w"] = X, W
-        if "end" in tables:
-            END = loops.table(1, 2 * self.m_end + self.me_end)
-
-            def last(dx, end, row, flag):
-                ones = [1.0] * (self.m_end + self.me_end)
-                return [self.rows_after(dx, self.last.nested(1, row), *self.end_parts(end), flag, ones)]
-
-            reads = [Rows(DX, [N]), Rows(tables["end"], [0]), Rows(tables["end_row"], [0]), Rows(GOOD, [0])]
-            loops.each([last], [0], reads, [Rows(END, [0])])
-            tables["end"] = END
-        return loops.values(DU)[0]
+        blocks |= {"gain": gain, "info": [info[name] for name in INFO]}
+        return problem.torques(u), {name: blocks[name] for name in self.shapes}
 
     def moved(self, x: Vector, dx: Vector) -> list[Scalar]:
         """Return x ⊕ δx."""
@@ -245,57 +186,41 @@ class PredictiveStep:
         q = self.problem.integrate(list(x[:nq]), list(dx[:nd]))
         return [*q, *(a + b for a, b in zip(x[nq:], dx[nd:], strict=True))]
 
-    def rows_after(self, d: Vector, rows, slack, z, y, flag, mask) -> list[Scalar]:
-        """Return slacks and multipliers of rows after a change d of the unknowns."""
-        g, e, g_z, e_z = rows
-        good, mu = flag
-        slacks, multipliers = [], []
-        for k, before in enumerate(slack):
-            row = -(g[k] + sparse_dot(g_z[k], d))
-            after = maximum(row, SHRINK * before)
-            central = mu / after
-            multiplier = clamp((mu - z[k] * (row - before)) / before, (1.0 / SPREAD) * central, SPREAD * central)
-            counted = good * mask[k]
-            slacks.append(select(counted, after, before))
-            multipliers.append(select(counted, multiplier, z[k]))
-        counted = [good * x for x in mask[len(mask) - len(y) :]]
-        changes = [(e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL) for k in range(len(y))]
-        return [*slacks, *multipliers, *(select(c, a + b, a) for a, b, c in zip(y, changes, counted, strict=True))]
-
-    def _shift(self, loops: Loops, tables: dict[str, Any], shift: Scalar) -> None:
+    def _shift(self, loops: Loops, tables: dict[str, Any], first: Vector, shift: Scalar) -> None:
         """Move the iterate by a part of a step: between the knots linearly, at the end with constant velocity."""
         problem, N, nq = self.problem, self.N, self.nq
-        X, W = loops.table(N + 1, self.n), loops.table(N, self.nu + 2 * self.m + self.me)
-        SHIFT = loops.given([[shift]])
-        nd = self.nx - problem.nv
+        nd, width = self.nx - problem.nv, self.nu + 2 * self.m + self.me
+        X, W, START = loops.table(N + 1, self.n), loops.table(N, width), loops.given([[shift, *first]])
+        loops.each([lambda row: [row[1:]]], [0], [Rows(START, [0])], [Rows(X, [0])])
 
-        def state(x, after, part):
+        def state(x, after, start):
             dx = [*problem.difference(x[:nq], after[:nq]), *(b - a for a, b in zip(x[nq:], after[nq:], strict=True))]
-            return [self.moved(x, [part[0] * each for each in dx])]
+            return [self.moved(x, [start[0] * each for each in dx])]
 
-        def end(x, part):
+        def end(x, start):
             if nd != problem.nv:
                 return [list(x)]
-            return [self.moved(x, [*(part[0] * problem.dt * rate for rate in x[nq:]), *[0.0] * problem.nv])]
+            return [self.moved(x, [*(start[0] * problem.dt * rate for rate in x[nq:]), *[0.0] * problem.nv])]
 
-        reads = [Rows(tables["x"], range(N)), Rows(tables["x"], range(1, N + 1)), Rows(SHIFT, [0] * N)]
-        loops.each([state], [0] * N, reads, [Rows(X, range(N))])
-        loops.each([end], [0], [Rows(tables["x"], [N]), Rows(SHIFT, [0])], [Rows(X, [N])])
+        def inputs(w, after, start):
+            return [[a + start[0] * (b - a) for a, b in zip(w, after, strict=True)]]
 
-        def inputs(w, after, part):
-            return [[a + part[0] * (b - a) for a, b in zip(w, after, strict=True)]]
-
+        inner = range(1, N)
+        if N > 1:
+            reads = [Rows(tables["x"], inner), Rows(tables["x"], range(2, N + 1)), Rows(START, [0] * (N - 1))]
+            loops.each([state], [0] * (N - 1), reads, [Rows(X, inner)])
+        loops.each([end], [0], [Rows(tables["x"], [N]), Rows(START, [0])], [Rows(X, [N])])
         following = [min(k + 1, N - 1) for k in range(N)]
-        reads = [Rows(tables["w"], range(N)), Rows(tables["w"], following), Rows(SHIFT, [0] * N)]
+        reads = [Rows(tables["w"], range(N)), Rows(tables["w"], following), Rows(START, [0] * N)]
         loops.each([inputs], [0] * N, reads, [Rows(W, range(N))])
         tables["x"], tables["w"] = X, W
 
-    def _prepare(self, loops: Loops, tables: dict[str, Any], info, time: Scalar, data) -> dict[str, Scalar]:
-        """Compute derivatives and gains at the iterate, (3); return whether the sweep succeeded."""
+    def _iterate(self, loops: Loops, tables: dict[str, Any], info: dict[str, Scalar], time: Scalar, data):
+        """Compute (3) and (4): change the tables and the regularisation; return the gain of the first knot."""
         N, nx, nu, h = self.N, self.nx, self.nu, self.problem.dt
-        knots, once = range(N), [0] * N
+        knots, once, half = range(N), [0] * N, nx * (nx + 1) // 2
         COMMON = loops.given([[time, info["mu"], *data]])
-        widths = [max(1, width) for width in self.knot.widths]
+        widths, last_widths = ([max(1, width) for width in part.widths] for part in (self.knot, self.last))
         SLOPE, GAP, STAGE, ROW = (loops.table(N, width) for width in widths)
 
         def knot(x, after, w, common, numbers):
@@ -308,17 +233,15 @@ class PredictiveStep:
         writes = [Rows(table, knots) for table in (SLOPE, GAP, STAGE, ROW)]
         loops.each([knot], once, [*reads, Rows(COMMON, once)], writes, numbers)
 
-        half = nx * (nx + 1) // 2
-        V, PIVOT = loops.table(1, half + nx), loops.table(1, 1)
-        END_ROW = loops.table(1, max(1, self.last.widths[1]))
+        V, PIVOT, END_ROW = loops.table(1, half + nx), loops.table(1, 1), loops.table(1, last_widths[1])
         ends = [Rows(tables["end"], [0])] if "end" in tables else []
 
-        def last(x, common, *rest):
+        def last(x, common, end=()):
             clock = [common[0] + N * h, common[1]]
-            stage_row, row = self.last.rows(x, list(rest[0]) if rest else [], clock, common[2:])
+            stage_row, row = self.last.rows(x, list(end), clock, common[2:])
             gradient, hessian = self.last.nested(0, stage_row)
             value = [hessian[i][j] for i in range(nx) for j in range(i + 1)]
-            return [[*value, *gradient], [1.0], padded(row, max(1, self.last.widths[1]))]
+            return [[*value, *gradient], [1.0], padded(row, last_widths[1])]
 
         writes = [Rows(V, [0]), Rows(PIVOT, [0]), Rows(END_ROW, [0])]
         loops.each([last], [0], [Rows(tables["x"], [N]), Rows(COMMON, [0]), *ends], writes)
@@ -343,12 +266,58 @@ class PredictiveStep:
         reads = [Rows(V, once), Rows(PIVOT, once), *(Rows(table, back) for table in (SLOPE, GAP, STAGE))]
         writes = [Rows(V, once), Rows(PIVOT, once), Rows(GAIN, back), Rows(FEED, back)]
         loops.each([backward], once, [*reads, Rows(RHO, once)], writes)
-        results = {"slope": SLOPE, "gap": GAP, "gain": GAIN, "feed": FEED, "row": ROW, "end_row": END_ROW}
-        tables |= {name: table for name, table in results.items() if name in tables}
+
         good = select(loops.values(PIVOT)[0][0], 1.0, 0.0)
+        FLAG, DX = loops.given([[good, info["mu"]]]), loops.given([[0.0] * nx])
+        X, W = loops.table(N + 1, self.n), loops.table(N, nu + 2 * self.m + self.me)
+
+        def forward(dx, slope, gap, gain, feed, x, w, row, flag, *mask):
+            u, slack, z, y = self.parts(w)
+            du = self.clipped([a + sparse_dot(b, dx) for a, b in zip(feed, self.matrix(gain), strict=True)], slack)
+            du = [select(flag[0], each, 0.0) for each in du]
+            step = self.linear_step(slope)
+            moved = [*dx[: step.copied], *(sparse_dot(each, [*dx, *du]) for each in step.map)]
+            after = [sparse_dot(each, moved) for each in step.transform] if step.copied else moved
+            after = [a + b for a, b in zip(after, self.knot.nested(1, gap), strict=True)]
+            rows = self.rows_after([*dx, *du], self.knot.nested(3, row), slack, z, y, flag, list(mask[0]) if mask else [])
+            inputs = [*(a + b for a, b in zip(u, du, strict=True)), *rows]
+            return [[select(flag[0], each, 0.0) for each in after], self.moved(x, dx), inputs]
+
+        reads = [Rows(table, knots) for table in (SLOPE, GAP, GAIN, FEED, tables["x"], tables["w"], ROW)]
+        writes = [Rows(DX, once), Rows(X, knots), Rows(W, knots)]
+        masks = self.masks if self.m + self.me else ()
+        loops.each([forward], once, [Rows(DX, once), *reads, Rows(FLAG, once)], writes, masks)
+
+        def end(dx, x, row, flag, end=()):
+            ones = [1.0] * (self.m_end + self.me_end)
+            rows = self.rows_after(dx, self.last.nested(1, row), *self.end_parts(end), flag, ones)
+            return [self.moved(x, dx), *([rows] if ends else [])]
+
+        END = loops.table(1, 2 * self.m_end + self.me_end)
+        reads = [Rows(DX, [0]), Rows(tables["x"], [N]), Rows(END_ROW, [0]), Rows(FLAG, [0]), *ends]
+        loops.each([end], [0], reads, [Rows(X, [N]), *([Rows(END, [0])] if ends else [])])
+        tables |= {"x": X, "w": W} | ({"end": END} if ends else {})
         rho = info["rho"]
         larger = minimum(maximum(10.0 * rho, SMALLEST_RHO), LARGEST_RHO)
-        return {"good": good, "rho": select(good, select(0.1 * rho - SMALLEST_RHO, 0.1 * rho, 0.0), larger)}
+        info["rho"] = select(good, select(0.1 * rho - SMALLEST_RHO, 0.1 * rho, 0.0), larger)
+        return [select(good, x, 0.0) for x in loops.values(GAIN)[0]]
+
+    def rows_after(self, d: Vector, rows, slack, z, y, flag, mask) -> list[Scalar]:
+        """Return slacks and multipliers of rows after a change d of the unknowns."""
+        g, e, g_z, e_z = rows
+        good, mu = flag
+        slacks, multipliers = [], []
+        for k, before in enumerate(slack):
+            row = -(g[k] + sparse_dot(g_z[k], d))
+            after = maximum(row, SHRINK * before)
+            central = mu / after
+            multiplier = clamp((mu - z[k] * (row - before)) / before, (1.0 / SPREAD) * central, SPREAD * central)
+            counted = good * mask[k]
+            slacks.append(select(counted, after, before))
+            multipliers.append(select(counted, multiplier, z[k]))
+        counted = [good * x for x in mask[len(mask) - len(y) :]]
+        changes = [(e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL) for k in range(len(y))]
+        return [*slacks, *multipliers, *(select(c, a + b, a) for a, b, c in zip(y, changes, counted, strict=True))]
 
 
 def barrier(gradient, hessian, rows, slack, z, y, mu, mask) -> list[Any]:
@@ -455,17 +424,13 @@ class PredictiveLaw:
     @cached_property
     def feedback(self) -> Function:
         """The feedback phase alone: (q, v, blocks of the memory) -> tau, the torque of the next call of `function`."""
-        names = [name for name in ("x", "w", "gain", "feed", "row", "info") if name in self.step.shapes]
+        names = ("x", "w", "gain")
         inputs = {"q": self.problem.nq, "v": self.problem.nv}
         inputs |= {name: prod(self.step.shapes[name]) for name in names}
 
         def body(q, v, *blocks):
             memory = {name: list(block) for name, block in zip(names, blocks, strict=True)}
-            first = {name: memory[name][: self.step.shapes[name][-1]] for name in names}
-            dx = self.step.first_change(first["x"], q, v)
-            du = self.step.input_change(dx, first["gain"], first["feed"], first["w"], first.get("row", ()))
-            du = [select(first["info"][0], x, 0.0) for x in du]
-            return {"tau": self.problem.torques([a + b for a, b in zip(first["w"], du, strict=False)])}
+            return {"tau": self.problem.torques(self.step.torques(list(q), list(v), memory))}
 
         return Function.of("mpc_feedback", inputs, body, "Feedback phase of a step.", self.problem.system.owner)
 
@@ -549,7 +514,7 @@ class PredictiveLaw:
                     expected="a start near a solution",
                     hint="Pass start=record of a converged optimisation, or a larger barrier=.",
                 )
-            if controller.memory["info"][0] > 0.0 and change.max() < SETTLED:
+            if controller.memory["info"][0] == 0.0 and change.max() < SETTLED:
                 break
         memory = {name: values.copy() for name, values in controller.memory.items()}
         memory["info"][INFO.index("shift")] = self.period / problem.dt
