@@ -17,6 +17,7 @@ triangular solves and rank-one updates are written in this way.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -36,19 +37,36 @@ class Rows(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Rows that are matrices of `count` columns, stored row by row; the body runs once per column.
+    """Rows that are matrices, stored row by row; the body runs once per column, for `count` columns from `first` on.
 
-    The columns of an iteration are independent: none reads or writes what another one writes.
+    The columns of an iteration are independent: none reads or writes what another one writes. A row counts as written
+    as soon as some of its columns are.
     """
 
     table: Table
     rows: Sequence[int | None]
     count: int
+    first: int = 0
+    of: int | None = None  # number of columns of the matrix, if the loop does not use all
+
+    @property
+    def total(self) -> int:
+        """Number of columns of the matrix."""
+        return self.count if self.of is None else self.of
 
 
-def column_count(operands: Sequence[Rows | Columns]) -> int:
-    """Return the number of columns of a loop, 1 if it has only rows; raise an error if its tables do not agree."""
-    counts = {each.count for each in operands if isinstance(each, Columns)}
+class Loop(NamedTuple):
+    """A loop of one body, with the arguments of `Loops.each`."""
+
+    body: LoopBody
+    reads: Sequence[Rows | Columns]
+    writes: Sequence[Rows | Columns]
+    numbers: Sequence[Sequence[float]] = ()
+
+
+def column_count(operands: Sequence[Rows | Columns], iteration: int) -> int:
+    """Return the number of columns of an iteration, 1 if it has only rows; raise an error if tables do not agree."""
+    counts = {each.count for each in operands if isinstance(each, Columns) and each.rows[iteration] is not None}
     if len(counts) > 1 or min(counts, default=1) < 1:
         raise TraceError(f"a loop has tables of {sorted(counts)} columns.", expected="one positive number of columns")
     return counts.pop() if counts else 1
@@ -95,6 +113,13 @@ class Loops(ABC):
             unspecified, and the algorithm selects between it and other values.
         """
 
+    @abstractmethod
+    def interleaved(self, parts: Sequence[Loop], when: tuple[Table, int] | None = None) -> None:
+        """Run loops of the same number of iterations in turn: iteration k of each, then iteration k + 1 of each.
+
+        A recursion over knots whose step consists of products, factorisations and solutions is written in this way.
+        """
+
 
 class Unrolled(Loops):
     """Loops that run every iteration while the algorithm is traced; a table is a list of lists."""
@@ -109,15 +134,30 @@ class Unrolled(Loops):
         return table
 
     def each(self, bodies, kinds, reads, writes, numbers=(), when=None) -> None:
-        count = column_count([*reads, *writes])
         for k, kind in enumerate(kinds):
-            constants = [numbers[k]] if numbers else []
-            results = [
-                bodies[kind](*(_read(operand, k, column) for operand in reads), *constants) for column in range(count)
-            ]
-            for operand, written in zip(writes, zip(*results, strict=True), strict=True):
-                if operand.rows[k] is not None:
-                    operand.table[operand.rows[k]] = [x for row in zip(*written, strict=True) for x in row]
+            _iterate(Loop(bodies[kind], reads, writes, numbers), k)
+
+    def interleaved(self, parts, when=None) -> None:
+        for k in range(len((*parts[0].reads, *parts[0].writes)[0].rows)):
+            for part in parts:
+                _iterate(part, k)
+
+
+def _iterate(loop: Loop, k: int) -> None:
+    """Run iteration k of a loop on tables of `Unrolled`."""
+    constants = [loop.numbers[k]] if loop.numbers else []
+    columns = range(column_count([*loop.reads, *loop.writes], k))
+    results = [loop.body(*(_read(operand, k, column) for operand in loop.reads), *constants) for column in columns]
+    for operand, written in zip(loop.writes, zip(*results, strict=True), strict=True):
+        if (number := operand.rows[k]) is None:
+            continue
+        if isinstance(operand, Columns):
+            row = operand.table[number] or [math.nan] * (len(written[0]) * operand.total)
+            for column, values in enumerate(written, operand.first):
+                row[column :: operand.total] = values
+            operand.table[number] = row
+        else:
+            operand.table[number] = list(written[0])
 
 
 def _read(operand: Rows | Columns, iteration: int, column: int) -> list[Scalar]:
@@ -125,7 +165,9 @@ def _read(operand: Rows | Columns, iteration: int, column: int) -> list[Scalar]:
     row = operand.rows[iteration]
     if row is None:
         return []
-    return operand.table[row][column :: operand.count] if isinstance(operand, Columns) else operand.table[row]
+    if isinstance(operand, Columns):
+        return operand.table[row][operand.first + column :: operand.total]
+    return operand.table[row]
 
 
 UNROLLED = Unrolled()

@@ -47,10 +47,14 @@ from numpy.typing import DTypeLike
 
 from appell.compile.arguments import axes_text, in_order, numbers, plain, rejection, sample_cost, title
 from appell.compile.function import Function
+from appell.compile.llvm.lanes import Form
+from appell.compile.llvm.program_body import fills_lanes
 from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.native.gufunc import UfuncLoops
+from appell.compile.native.kernels import SINGLE_REGISTER_BYTES
 from appell.compile.native.machine import Code, host
 from appell.compile.native.parallel import spread
+from appell.compile.program.program import Program
 from appell.compile.results import named_results
 from appell.compile.tape.tape import Array, arrays
 from appell.errors import ArgumentError, CompileError, TraceError
@@ -101,6 +105,12 @@ class ScanArguments:
         first = len(self.carried) + len(self.held)
         self._rows([x.shape[count] for x, count in zip(arrays[first:], axes[first:], strict=True)], 1)
         return shapes
+
+    def members(self, arrays: Sequence[np.ndarray]) -> int:
+        """Return the size of the batch of arguments returned by `in_rows`."""
+        core = [len(array.shape) + 2 * (array in self.driven) for array in self.inputs]
+        shapes = [x.shape[: x.ndim - axes] for x, axes in zip(arrays, core, strict=True)]
+        return prod(np.broadcast_shapes(*shapes))
 
     def steps(self, arrays: Sequence[np.ndarray]) -> int:
         """Return the number of steps of arguments returned by `in_rows`."""
@@ -249,6 +259,16 @@ class Scan:
         return self._loops.ufunc()
 
     @locked_cached_property
+    def _of_one(self) -> tuple[UfuncLoops, np.ufunc] | None:
+        """The kernel for one member, whose lanes are columns or iterations of loops; None if no loop has them."""
+        formula, form = self.step.fused, Form(SINGLE_REGISTER_BYTES)
+        if not isinstance(formula, Program) or not any(fills_lanes(stage, form.lanes) for stage in formula.stages):
+            return None
+        counts = len(self.arguments.carried), len(self.arguments.held)
+        loops = UfuncLoops(formula, self.__doc__ or "", form, counts, self.owner)
+        return loops, loops.ufunc()
+
+    @locked_cached_property
     def ufunc(self) -> np.ufunc:
         """The scan as a `numpy.ufunc`, with driven arrays as (..., rows, every, *shape); compiled on first use."""
         self._loops.load(np.float64)
@@ -312,11 +332,13 @@ class Scan:
         """
         arrays = self.arguments.in_rows(self.arguments.in_order(arguments, named), every)
         kind = np.dtype(np.float32 if all(x.dtype == np.float32 for x in arrays) else np.float64)
-        self._loops.load(kind)
+        has_one = self.arguments.members(arrays) == 1
+        loops, ufunc = (self._of_one if has_one else None) or (self._loops, self._ufunc)
+        loops.load(kind)
         options = {} if out is None else {"out": tuple(out) if isinstance(out, tuple) else out}
         cost, lanes = self.arguments.steps(arrays) * self._cost, host().register // kind.itemsize
         try:
-            results = spread(self._ufunc, arrays, options, threads, cost, lanes)
+            results = spread(ufunc, arrays, options, threads, cost, lanes)
         except ArgumentError:
             raise
         except (TypeError, ValueError) as error:

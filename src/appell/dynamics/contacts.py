@@ -36,6 +36,7 @@ from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.contacts import (
     Contacted,
     ContactRows,
+    ContactSystem,
     Foothold,
     Stance,
     contact_adjoint,
@@ -47,7 +48,13 @@ from appell.formulate.contacts import (
     spans,
     stacked_jacobian,
 )
-from appell.formulate.derivatives.contacts import ContactColumn, contact_derivatives, foothold_columns, motion_columns
+from appell.formulate.derivatives.contacts import (
+    ContactColumn,
+    contact_derivatives,
+    foothold_columns,
+    impulse_columns,
+    motion_columns,
+)
 from appell.formulate.equations import Equations
 from appell.model.contact import Sole, Touch
 from appell.model.frame import Frame
@@ -380,6 +387,41 @@ class ContactSet:
             (..., nv, columns), and `dforce_d<name>`, (..., nc, 6 or 3, columns), for every name.
         """
         return self._once(("derivatives", wrt, forces), lambda: self._derivatives(wrt, forces))
+
+    def impulse_derivatives(self) -> Function:
+        """Return the derivatives of the velocity after an impact without restitution with respect to q and v.
+
+        They are for contacts with the world, and for every active set. The arguments are those of `impulse` without the
+        restitution. The results are `v_after`, (..., nv), and `dv_after_dq` and `dv_after_dv`, (..., nv, nv).
+        """
+        return self._once(("impulse_derivatives",), self._impulse_derivatives)
+
+    def _impulse_derivatives(self) -> Function:
+        self._differentiable("impulse_derivatives", ("q", "v"))
+        if linked := [name for name, contact in zip(self.names, self.rows, strict=True) if contact.on is not None]:
+            raise ModelError(
+                f"impulse_derivatives of {self.dyn.system.owner}: contact '{linked[0]}' is on another link.",
+                expected="contacts with the world",
+            )
+
+        def formula(contacts, equations, q, v, footholds, active, *others) -> dict[str, Any]:
+            rest = [0.0] * len(v)
+            system = ContactSystem.of(equations, Stance.of(equations, self.rows, q, v, footholds, active), q)
+            impulses = system.solver.solve(system.right([-x for each in system.stance.motions for x in each.rate]))
+            change = system.acceleration(rest, impulses)
+            after = [x + d for x, d in zip(v, change, strict=True)]
+            solution = Contacted(change, impulses, 0.0, system)
+            states = ((change, self._wrenches(impulses)), (rest, self._wrenches([0.0] * len(impulses))))
+            inverse = tuple(self._rule.forces(equations, q, rest, a, wrenches) for a, wrenches in states)
+            motions = contact_motions(equations, self.rows, q, after, rest)
+            tree = equations.bodies.tree  # type: ignore[union-attr]
+            columns = impulse_columns(tree, self.rows, motions, solution, inverse, after)
+            solved = contact_derivatives(solution, columns, ("q", "v"), others[-1], forces=False)
+            by_v = [[x + (1.0 if i == j else 0.0) for j, x in enumerate(row)] for i, row in enumerate(solved["v"][0])]
+            return {"v_after": after, "dv_after_dq": solved["q"][0], "dv_after_dv": by_v}
+
+        doc = "Derivatives of the velocity after an impact with respect to q and v."
+        return self.function("impulse_dq_dv", ["q", "v", "footholds", "active"], formula, doc, loops=True)
 
     def _once(self, key: tuple, make: Callable[[], Function]) -> Function:
         with BUILD_LOCK:

@@ -139,7 +139,7 @@ class Constraints:
             unknown, sign = None, 0.0
             if len(filled) == 1 and filled[0][1] in ((CONST, 1.0), (CONST, -1.0)):
                 unknown, sign = filled[0][0], filled[0][1][1]
-            rows.append(Row(name, unknown, sign, "u" not in used))
+            rows.append(Row(name, unknown, sign, not {"u", "force"} & used))
         return tuple(rows)
 
     def __call__(self, given: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:

@@ -35,15 +35,18 @@ from appell.optimal.problem import Problem
 from appell.optimal.sweep import Gains, Step, Value, solve_positive, sparse_dot, stage, symmetric
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
-INFO = ("status", "iterations", "mu", "rho", "funnel", "cost", "error", "dual", "primal", "gap", "alpha", "retries")
+INFO = ("status", "iterations", "mu", "rho", "funnel", "cost", "error", "dual", "primal", "gap", "alpha", "wait")
 RUNNING, SOLVED, STALLED, LOST = 0.0, 1.0, 2.0, 3.0
 
 PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
-TRIALS = 8  # step lengths 1, 1/2, 1/4, ... of one iteration
-SMALLEST_RHO, LARGEST_RHO = 1e-8, 1e10
+TRIALS = 10  # step lengths 1, 1/2, 1/4, ... of one iteration
+SMALLEST_RHO, LARGEST_RHO = 1e-6, 1e8
 ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
+import os
+EXACT_BELOW = float(os.environ.get("BELOW", "1"))
+EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
 HUGE = 1e300
 
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
@@ -170,7 +173,7 @@ class Iteration:
 
         def body(x, x_next, u, p, costate, z, y, clock, data):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (z, y) if problem.exact else (None, None)
+            weights = (None, None)
             d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
             after, slopes = d.values, d.slopes
             gap = [
@@ -199,7 +202,7 @@ class Iteration:
 
         def body(x, p, z, y, clock, data):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (z, y) if problem.exact else (None, None)
+            weights = (None, None)
             d = problem.final_derivatives(t, h, x[:nq], x[nq:], p, data, weights)
             g, g_z = list(d.values.g), list(d.g_z)
             for row, value in zip(problem.parameter_rows, problem.parameter_values(p), strict=True):
@@ -346,7 +349,7 @@ class Run:
         accepted = select(alpha, 1.0, 0.0)
         after = dict(info)
         running = self.running
-        rho = info["rho"]
+        rho, it = info["rho"], self.it
         larger = maximum(10.0 * rho, SMALLEST_RHO)
         smaller = select(0.1 * rho - SMALLEST_RHO, 0.1 * rho, 0.0)
         after["rho"] = select(accepted, select(alpha - 0.4, smaller, rho), select(0.5 - status, larger, rho))
@@ -354,10 +357,13 @@ class Run:
         after["status"] = select(running, select(status - 0.5, status, stalled), info["status"])
         after["iterations"] = info["iterations"] + running * select(0.5 - status, 1.0, 0.0)
         after["mu"] = mu
-        funnel = select(info["funnel"], info["funnel"], maximum(1.0, 10.0 * totals.violation))
+        funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, totals.violation))
         narrowed = select(by_violation, maximum(0.1 * violation + 0.9 * funnel, 1e-9), funnel)
         after["funnel"] = select(accepted, narrowed, funnel)
-        after["retries"] = select(accepted, 0.0, info["retries"] + 1.0)
+        exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], 1.0, 0.0)
+        after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
+        if it.problem.exact:
+            after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
         values = {"cost": totals.cost, "error": error, "dual": scaled_dual, "primal": totals.primal, "gap": totals.gap}
         for name, value in {**values, "alpha": alpha}.items():
             after[name] = value
@@ -380,7 +386,10 @@ class Run:
                 u, slack, z, y = it.knot(w)
                 p = it.ends(end).p
                 own = z[: part.sizes[5]], y[: part.sizes[6]]
-                rows = part.rows(x, x_next, u, p, after, *own, [numbers[0], data[0]], [*data[1:], *course])
+                info = it.ends(end).info
+                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0)
+                curved = [exact * value for value in after]
+                rows = part.rows(x, x_next, u, p, curved, *own, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
                 mapped = it_transposed(it, part.nested(0, rows[0]), after)
                 cost, gradient, _ = part.nested(1, rows[1])
@@ -471,6 +480,15 @@ class Run:
 
     def next_mu(self, totals: Totals, dual: Scalar, scale: Scalar) -> Scalar:
         it, info = self.it, self.ends.info
+        import os
+        if os.environ.get("MU") == "fm":
+            mu = info["mu"]
+            worst = maximum(totals.product - mu, mu - totals.smallest) / scale
+            inner = maximum(maximum(dual, totals.primal), worst)
+            smallest = 0.01 * it.tolerance / float(it.rows)
+            K = float(os.environ.get("KAPPA", "10"))
+            F = float(os.environ.get("FACTOR", "0.2"))
+            return select(K * mu - inner, maximum(minimum(F * mu, mu * sqrt(mu)), smallest), mu)
         average = totals.gap / float(it.rows)
         spread = minimum(totals.smallest / average, 1.0)
         ratio = minimum(0.05 * (1.0 - spread) / maximum(spread, 1e-12), 2.0)
@@ -666,7 +684,7 @@ class Run:
     def search(self, alpha, slope, phi, violation, mu, error, good) -> tuple[Scalar, Scalar, Scalar]:
         """Return the accepted step length or 0, whether it was accepted for its violation, and its violation."""
         info = self.ends.info
-        funnel = select(info["funnel"], info["funnel"], maximum(1.0, 10.0 * violation))
+        funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, violation))
         pending, result, by_violation, after = good * self.running, 0.0, 0.0, violation
         for trial in range(TRIALS):
             cost, theta, logs = self.trial(alpha)
@@ -678,7 +696,11 @@ class Run:
                 select((1.0 - 1e-5) * violation - theta, 1.0, 0.0), select(phi - 1e-5 * violation - phi_new, 1.0, 0.0)
             )
             inside = select(funnel - theta, 1.0, 0.0)
-            fine = inside * select(switching, armijo, better)
+            penalty = select(slope, 2.0 * slope / maximum(violation, 1e-300), 0.0)
+            predicted = alpha * (penalty * violation - slope)
+            merit = phi + penalty * violation + ROUNDING * (1.0 + magnitude(phi)) - ARMIJO * predicted
+            descent = select(merit - phi_new - penalty * theta, 1.0, 0.0)
+            fine = inside * select(switching, armijo, maximum(better, descent))
             if trial == 0:
                 fine = maximum(fine, inside * select(NEAR_SOLUTION - error, 1.0, 0.0))
             fine = fine * select(1.0 - magnitude((phi_new + theta) * 0.0), 1.0, 0.0)

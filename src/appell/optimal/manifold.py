@@ -10,18 +10,21 @@ between knots, which (2) measures, are zero at its end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from math import factorial
 from typing import Any
 
+import numpy as np
+
 from appell.algebra.rotation import of_quaternion
-from appell.algebra.scalar import Scalar, Vector, cos, dot, select, sin, sqrt
+from appell.algebra.scalar import Matrix, Scalar, Vector, cos, dot, select, sin, sqrt
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape.trace import flatten
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.model.joints import Floating, Motion, Planar, Spherical
+from appell.model.joints import Floating, Motion, Planar, Spherical, quaternion_rate
 
 CLOSING_STEPS = 2  # of Newton's method after a move along the tangent: errors of order |ξ|⁸ remain
 
@@ -82,11 +85,9 @@ class Manifold:
         self.size = len(self.positions)
         names = tree.velocity_names if constrained else dyn.system.velocity_names
         self.names = tuple(names[k] for k in self.positions)
-        self._parts: list[tuple[Motion, slice]] = []
+        self._parts: list[tuple[Motion, slice, slice]] = []  # with the spans of q and v
         if not self.is_flat and tree is not None:
-            self._parts = [
-                (link.joint.motion, tree.span(link.joint)[0]) for link in tree.moving if not link.joint.mimic
-            ]
+            self._parts = [(link.joint.motion, *tree.span(link.joint)) for link in tree.moving]
 
     def integrate(self, q: Vector, step: Vector) -> list[Scalar]:
         """Return (1)."""
@@ -112,27 +113,95 @@ class Manifold:
         """Return (2); `nearby` omits the choice between q and -q, which derivatives at equal arguments do not need."""
         if self.is_flat:
             return [y - x for x, y in zip(start, end, strict=True)]
-        entries = [x for motion, span in self._parts for x in _joint_difference(motion, start[span], end[span], nearby)]
+        parts = (_joint_difference(motion, start[span], end[span], nearby) for motion, span, _ in self._parts)
+        entries = [x for part in parts for x in part]
         return [entries[k] for k in self.positions]
 
-    @cached_property
-    def tangents(self) -> dict[str, Any]:
-        """Directions of q for derivatives of functions, as `Function` takes them."""
-        return self.dyn.tangents
+    def exponential(self, q: Vector, step: Vector) -> list[Scalar]:
+        """Return the configuration of a tree after unit time with the velocity `step`, for turns below 2 rad."""
+        if self.is_flat:
+            return self.integrate(q, step)
+        moved = list(q)
+        for motion, of_q, of_v in self._parts:
+            moved[of_q] = _joint_exponential(motion, q[of_q], step[of_v])
+        return moved
+
+    def advance_slopes(self, end: Vector, q: Vector, v: Vector, h: Scalar) -> tuple[Matrix, Matrix, list[Scalar]]:
+        """Return the derivatives of q + h N(q) v, scaled to unit quaternions, by q, v and h at its result `end`."""
+        return self._slopes(self._advance, end, q, v, h)
+
+    def exponential_slopes(self, end: Vector, q: Vector, v: Vector, h: Scalar) -> tuple[Matrix, Matrix, list[Scalar]]:
+        """Return the derivatives of exponential(q, h v) by q, v and h at its result `end`."""
+        return self._slopes(self._exponential, end, q, v, h)
+
+    def _slopes(self, function: Function, end: Vector, q: Vector, v: Vector, h: Scalar) -> tuple:
+        n = self.size
+        if self.is_flat:
+            one, lengths = ([[x if i == j else 0.0 for j in range(n)] for i in range(n)] for x in (1.0, h))
+            return one, lengths, list(v)
+        by_q, by_v, by_h = (np.asarray(x, object) for x in function(list(end), list(q), list(v), h))
+        return by_q.tolist(), by_v.tolist(), np.ravel(by_h).tolist()
 
     @cached_property
-    def advance(self) -> Function:
-        """Derivatives of q + h N(q) v along q, v and h, in directions at its result `end`: those of a step of Euler."""
-        system, equations = self.system, self.dyn.equations
+    def _advance(self) -> Function:
+        def moved(q: Vector, v: Vector, h: Scalar) -> list[Scalar]:
+            rates = self.dyn.equations.rate(q, v)
+            return self.unit([x + h * rate for x, rate in zip(q, rates, strict=True)])
+
+        return self._directions("advance", moved)
+
+    @cached_property
+    def _exponential(self) -> Function:
+        return self._directions("exponential", lambda q, v, h: self.exponential(q, [h * x for x in v]))
+
+    def _directions(self, name: str, move: Callable[[Vector, Vector, Scalar], list[Scalar]]) -> Function:
+        """Return the derivatives of a move by q, v and h, as a function of its result and of these."""
 
         def body(end, q, v, h):
-            end, q, v = list(end), list(q), list(v)
-            moved = self.unit([x + h * rate for x, rate in zip(q, equations.rate(q, v), strict=True)])
-            return {"x": self.difference(end, moved, nearby=True)}
+            return {"x": self.difference(list(end), move(list(q), list(v), h), nearby=True)}
 
-        inputs = {"end": system.nq, "q": system.nq, "v": system.nv, "h": ()}
-        tangents = {"q": self.tangents["q"]}
-        return Function.of("advance", inputs, body, owner=system.owner, tangents=tangents).jacobian("q", "v", "h")
+        inputs = {"end": self.system.nq, "q": self.system.nq, "v": self.system.nv, "h": ()}
+        function = Function.of(name, inputs, body, owner=self.system.owner, tangents=self.dyn.tangents)
+        return function.jacobian("q", "v", "h")
+
+
+SERIES = 9  # terms: below rounding error up to 2 rad, without the division by the angle that a closed form has
+
+
+def _series(x: Scalar, first: int) -> Scalar:
+    """Return Σ (-x)ᵏ / (2k + first)!, which is cos √x for 0 and sin √x / √x for 1."""
+    total: Scalar = 0.0
+    for k in reversed(range(SERIES)):
+        total = 1.0 / factorial(2 * k + first) - x * total
+    return total
+
+
+def _joint_exponential(motion: Motion, q: Vector, step: Vector) -> list[Scalar]:
+    if isinstance(motion, Spherical):
+        return _turned(q, step)
+    if isinstance(motion, Floating):
+        linear, angular = Vec3.of(step[:3]), Vec3.of(step[3:])
+        shift = of_quaternion(*q[3:]) @ _screw(linear, angular)
+        return [*(x + d for x, d in zip(q[:3], shift, strict=True)), *_turned(q[3:], step[3:])]
+    if isinstance(motion, Planar):
+        shift = _screw(Vec3(step[0], step[1], 0.0), Vec3(0.0, 0.0, step[2]))
+        c, s = cos(q[2]), sin(q[2])
+        return [q[0] + c * shift.x - s * shift.y, q[1] + s * shift.x + c * shift.y, q[2] + step[2]]
+    return [x + d for x, d in zip(q, step, strict=True)]
+
+
+def _screw(linear: Vec3, angular: Vec3) -> Vec3:
+    """Return the displacement after unit time of a body with constant velocity in its own axes."""
+    square, once = angular.dot(angular), angular.cross(linear)
+    return linear + _series(square, 2) * once + _series(square, 3) * angular.cross(once)
+
+
+def _turned(q: Vector, rotation: Vector) -> list[Scalar]:
+    """Return q ⊗ exp(rotation / 2)."""
+    quarter = 0.25 * dot(rotation, rotation)
+    scale, w = _series(quarter, 1), _series(quarter, 0)
+    rates = quaternion_rate(q, [scale * x for x in rotation])  # ½ q ⊗ (rotation, 0)
+    return [w * x + d for x, d in zip(q, rates, strict=True)]
 
 
 def _joint_difference(motion: Motion, start: Vector, end: Vector, nearby: bool) -> list[Scalar]:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.algebra.scalar import Scalar
+from appell.compile.tape.evaluate import evaluate
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import CONST, INPUT, Array, Tape
 from appell.compile.tape.trace import trace
@@ -30,11 +31,12 @@ from appell.errors import ArgumentError, ModelWarning, check_number, unknown_nam
 from appell.model.robot import refuse_immobile
 from appell.model.system import System
 from appell.optimal.constraints import Bounded, Constraints, Row, bounded_rows
+from appell.optimal.contact_steps import ContactStep, Phases
 from appell.optimal.guesses import Guess, guess_of
 from appell.optimal.limits import LimitRows
 from appell.optimal.manifold import Manifold
-from appell.optimal.objective import Inputs, Objective, Rows
-from appell.optimal.steps import Slopes, Step
+from appell.optimal.objective import Inputs, Objective, Rows, dependences
+from appell.optimal.steps import Slopes, Step, add, identity, product
 from appell.simulation.options import checked_step_length, checked_steps
 from appell.simulation.rollouts.laws import keyword_names
 from appell.simulation.rollouts.plan import RESERVED
@@ -91,6 +93,10 @@ class Problem:
         actuators: Iterable[str] | None = None,
         method: str = "euler",
         hessian: str = "gauss-newton",
+        contacts: Any = None,
+        phases: Any = None,
+        gains: Any = (100.0, 20.0),
+        cone: float | None = None,
         friction: bool | None = None,
         rotors: bool | None = None,
     ):
@@ -112,25 +118,27 @@ class Problem:
         self.method, self.exact = method, hessian == "exact"
         self.functions = _functions(cost=cost, final_cost=final_cost, keep=keep, meet=meet)
         self.actuators = _chosen(system, actuators)
+        self.phases = self._checked_phases(contacts, phases, gains, cone)
         self._shapes = self._checked_arguments(arguments)
         self._lay_out(free)
         smooth = bool(dyn.equations.dry_drives)
         if smooth:
             warnings.warn(
                 f"{system.owner} has dry friction, which is smoothed near rest as in rollouts: drives "
-                f"{', '.join(drive.name for drive in dyn.equations.dry_drives)}.",
+                f"{', '.join(dyn.equations.drives[k].name for k in dyn.equations.dry_drives)}.",
                 ModelWarning,
                 stacklevel=3,
             )
-        names = [name for name in self.stage.wrt if name not in ("q", "v", "u")]
-        self.step = Step(dyn, method, self.actuators, self.stage, names, smooth)
+        self.step = self._make_step(smooth)
         self.structured = self.step.structured
         self.limits = LimitRows(dyn, limits, self.actuators)
         self._make_functions()
-        self.kinds = [0] * self.steps
-        self.rows, self.equalities = (self._stage_rows.inequalities,), (self._stage_rows.equalities,)
+        self.kinds = [0] * self.steps if self.phases is None else self.phases.kinds
+        both = self._stage_rows.inequalities, self._stage_rows.equalities
+        self.rows, self.equalities = ((tuple(map(self._row, rows)),) * (max(self.kinds) + 1) for rows in both)
         self.final_rows, self.final_equalities = self._final_rows.inequalities, self._final_rows.equalities
         self._check_determined()
+        self._check_terminal()
 
     def __repr__(self) -> str:
         sizes = f"{self.steps} steps, {self.nx} states, {self.nu} inputs, {self.np} free parameters"
@@ -138,19 +146,51 @@ class Problem:
 
     # ---- layout
 
+    def _checked_phases(self, contacts: Any, phases: Any, gains: Any, cone: Any) -> Phases | None:
+        if contacts is None:
+            if phases is not None or cone is not None:
+                raise ArgumentError(
+                    "phases or cone are given without contacts.", expected="contacts={name: ap.Touch(...)}"
+                )
+            return None
+        if self.method != "euler" or self.exact:
+            raise ArgumentError(
+                f"contacts with method '{self.method}'{' and exact Hessians' * self.exact}.",
+                expected="method 'euler' and hessian 'gauss-newton'",
+            )
+        return Phases(self.dyn, contacts, phases, self.steps, gains, cone)
+
+    def _make_step(self, smooth: bool) -> Step:
+        names = [name for name in self.stage.wrt if name not in ("q", "v", "u", "force")]
+        if self.phases is None:
+            return Step(self.dyn, self.method, self.actuators, self.stage, names, smooth)
+        if smooth or any(name != "time" for name in names):
+            raise ArgumentError("contacts with dry friction or free parameters.", expected="neither of them")
+        return ContactStep(self.dyn, self.actuators, self.stage, names, self.phases)
+
+    def _row(self, row: Row) -> Row:
+        """Return a row whose unknown is not an entry of z, such as a contact force, as a function."""
+        return row if row.unknown is None or row.unknown < self.nz else row._replace(unknown=None, sign=0.0)
+
+    @property
+    def uses_forces(self) -> bool:
+        """Whether costs or constraints use contact forces."""
+        used = any("force" in keyword_names(function) for function in self.functions.values())
+        return self.phases is not None and (used or self.phases.cone is not None)
+
     def _checked_arguments(self, arguments: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Return the shapes of all arguments of costs and constraints."""
         shapes = {name: (size,) if isinstance(size, int) else tuple(size) for name, size in arguments.items()}
         used = {name for function in self.functions.values() for name in keyword_names(function)}
         for what, function in self.functions.items():
             for name in keyword_names(function):
-                if name not in shapes:
+                if name not in shapes and not (name == "force" and self.phases is not None):
                     raise ArgumentError(
                         f"parameter '{name}' of {what} '{name_of(function)}' is not an argument of the problem.",
                         expected=f"arguments={{'{name}': its size or shape}}",
                     )
         for name, shape in shapes.items():
-            if name in RESERVED | {"u", "time", "duration"}:
+            if name in RESERVED | {"u", "time", "duration", "force", "active", "footholds"}:
                 raise ArgumentError(
                     f"argument '{name}' has the name of an input of the problem.", expected="another name"
                 )
@@ -180,6 +220,10 @@ class Problem:
             self.free = {"time": (np.array([self.duration[0]]), np.array([self.duration[1]])), **self.free}
         self.held = {name: size for name, size in sizes.items() if name not in self.free}
         self.driven = {"wrenches": 6 * len(dyn.wrenches)} if dyn.wrenches else {}
+        force: dict[str, int] = {}
+        if self.phases is not None:
+            self.driven |= self.phases.driven(self.uses_forces)
+            force = {"force": self.phases.force_size} if self.uses_forces else {}
         self._free_sizes = {name: 1 if name == "time" else sizes[name] for name in self.free}
         self.np = sum(self._free_sizes.values())
         self.nz = self.nx + self.nu + self.np
@@ -189,8 +233,8 @@ class Problem:
             body = lambda time: {"N": [[share * (time[0] / time[1])], [share]]}  # noqa: E731
             tangents["time"] = trace("tangent_time", [Array("time", (2,))], body)
         state = {"time": 2, "q": self.nq, "v": self.nv}
-        wrt = ("q", "v", "u", *self.free)
-        self.stage = Inputs(state | {"u": self.nu} | sizes | self.driven, wrt, tangents, self.steps)
+        wrt = ("q", "v", "u", *self.free, *force)
+        self.stage = Inputs(state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps)
         self.end = Inputs(state | sizes, ("q", "v", *self.free), tangents, self.steps)
 
     def _given(self, inputs: Inputs, time: Sequence[Scalar], q, v, p, data, u=()) -> dict[str, Any]:
@@ -211,9 +255,12 @@ class Problem:
     # ---- functions of users
 
     def _call(self, what: str, given: Mapping[str, Any], *arguments: Any) -> Any:
-        function = self.functions[what]
+        function, shapes = self.functions[what], dict(self._shapes)
+        if self.phases is not None:
+            shapes["force"] = (len(self.phases.set.names), self.phases.width)
+            given = {"force": [0.0] * self.phases.force_size, **given}
         named = {
-            name: traced_array(given[name]).reshape(self._shapes[name]) if self._shapes[name] else given[name][0]
+            name: traced_array(given[name]).reshape(shapes[name]) if shapes[name] else given[name][0]
             for name in keyword_names(function)
         }
         title = f"{what} '{name_of(function)}'"
@@ -241,7 +288,8 @@ class Problem:
             return bounded_rows(self._call("keep", given, *self._knot(given)), what)
 
         def stage(given: dict[str, Any]) -> list[Bounded]:
-            return [*self.limits(given), *kept(given)]
+            cones = [] if self.phases is None else self.phases.friction_rows(given)
+            return [*self.limits(given), *kept(given), *cones]
 
         def last(given: dict[str, Any]) -> list[Bounded]:
             rows = stage(given)
@@ -311,8 +359,10 @@ class Problem:
     def values(self, kind: int, t, h, q, v, u, p, data) -> Values:
         """Return the values of a knot: `cost` is h l, and `data` are the held data, then the driven ones."""
         given = self._given(self.stage, (t, h), q, v, p, data, u)
-        after = self.step(given)
-        return Values(*after, 0.0 if self._cost is None else self._cost(given), *self._stage_rows(given))
+        q_next, v_next, force = self.step(given, kind)
+        given["force"] = list(force)
+        cost = 0.0 if self._cost is None else self._cost(given)
+        return Values(q_next, v_next, cost, *self._stage_rows(given))
 
     def derivatives(self, kind: int, t, h, q, v, u, p, data, costate=None, weights=(None, None)) -> Derivatives:
         """Return values and derivatives of a knot.
@@ -320,13 +370,19 @@ class Problem:
         With exact Hessians, `costate` (nx) is that after the step, and `weights` are the multipliers of g and e.
         """
         given = self._given(self.stage, (t, h), q, v, p, data, u)
-        q_next, v_next = self.step(given)
-        slopes = self.step.derivatives(given, q_next, v_next)
-        cost, gradient, H = self._of(self._cost, self.nz, given)
+        after, slopes = self.step.derivatives(given, kind)
+        given["force"] = list(after.force)
+        size = self.nz + (len(after.force) if self.uses_forces else 0)
+        cost, gradient, H = self._of(self._cost, size, given)
         if self.exact and costate is not None:
-            H = _sum(H, self.step.curvature(given, q_next, costate))
-        values = Values(q_next, v_next, cost, *self._stage_rows(given))
-        return Derivatives(values, slopes, gradient, *self._row_slopes(self._stage_rows, given, H, weights))
+            H = add(H, self.step.curvature(given, after.q, costate))
+        values = Values(after.q, after.v, cost, *self._stage_rows(given))
+        H, g_z, e_z = self._row_slopes(self._stage_rows, given, H, weights)
+        if self.uses_forces:  # forces are functions of z
+            pull = [*identity(self.nz), *slopes.of_force]
+            [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
+            H = product(list(map(list, zip(*pull, strict=True))), product(H, pull))
+        return Derivatives(values, slopes, gradient, H, g_z, e_z)
 
     def final_values(self, t, h, q, v, p, data) -> Values:
         """Return cost and rows of the last knot; `data` are the held data."""
@@ -349,7 +405,7 @@ class Problem:
     def _row_slopes(self, rows: Constraints, given, H: Rows, weights) -> tuple[Rows, Rows, Rows]:
         if self.exact:
             for part in rows.hessian(given, weights):
-                H = _sum(H, part)
+                H = add(H, part)
         return (H, *rows.jacobians(given))
 
     # ---- free parameters
@@ -394,7 +450,12 @@ class Problem:
         return guess_of(self, q0, v0, given, p)
 
     def data_values(
-        self, arguments: Mapping[str, Any] = NOTHING, parameters: Any = None, wrenches: Mapping[str, Any] | None = None
+        self,
+        arguments: Mapping[str, Any] = NOTHING,
+        parameters: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        q0: Any = None,
+        footholds: Any = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the held data, (members, held), and the driven data, (members, steps, driven), checked.
 
@@ -406,6 +467,8 @@ class Problem:
             Inertial parameters of free bodies that are not free parameters of the problem.
         wrenches : mapping, optional
             For each frame of the `Dynamics`, (6,) or (steps, 6).
+        q0, footholds : array_like, optional
+            Start, (nq,) or (members, nq), and footholds of contacts; by default those at the start.
         """
         from appell.simulation.rollouts.task import flat_per_member, per_member, wrench_rows
 
@@ -431,6 +494,9 @@ class Problem:
         rows = wrench_rows(self.dyn.wrenches, wrenches, self.steps, owner)
         driven = np.zeros((1, self.steps, 0)) if rows is None else rows
         driven = np.broadcast_to(driven, (len(driven), self.steps, driven.shape[2]))
+        if self.phases is not None:
+            q = np.atleast_2d(np.asarray(self.system.start if q0 is None else q0, float))
+            driven = self.phases.values(q, footholds, self.uses_forces)
         return np.concatenate(held, axis=1) if held else np.zeros((1, 0)), driven
 
     # ---- checks
@@ -449,10 +515,8 @@ class Problem:
         if not loose:
             return
         names = [self.system.actuator_names[self.actuators[k]] for k in loose]
-        depends = any(
-            objective is not None and any(objective.total.jacobian(*("q", "v")).tape.results)
-            for objective in (self._cost, self._final_cost)
-        )
+        slopes = [x.total.jacobian("q", "v").tape for x in (self._cost, self._final_cost) if x is not None]
+        depends = any(tape.nodes[k] != (CONST, 0.0) for tape in slopes for k in tape.results)
         hint = "Add a small cost: 1e-6 * ap.square(tau), or limits of the torque."
         if not depends and "meet" not in self.functions:
             raise ArgumentError(f"the cost does not determine the torque of '{names[0]}'.", hint=hint)
@@ -466,6 +530,41 @@ class Problem:
             part = columns[:, : k + 1]
             if np.linalg.matrix_rank(part, RANK_TOLERANCE * max(lengths.max(initial=0.0), 1e-300)) <= k:
                 raise ArgumentError(f"the cost does not determine the torque of '{name}'.", hint=hint)
+
+    def _check_terminal(self) -> None:
+        """Raise an error if a terminal row requires a state outside its limits."""
+        names = (*self.manifold.names, *self.system.velocity_names)
+        q, v = self.system.start, np.zeros(self.nv)
+        at = dict(zip(self.system.coordinate_names, q, strict=True))
+        x = [*(at.get(name, np.nan) for name in self.manifold.names), *v]
+
+        def required(rows: Sequence[Row], function: Any) -> Iterator[tuple[Row, float]]:
+            """Yield rows that bound an entry of the state, with its bound."""
+            sizes = {"q": q, "v": v, "time": np.array([0.0, 1.0])}
+            if function is None:
+                return
+            values = evaluate(function.tape, *(sizes.get(a.name, np.zeros(a.shape)) for a in function.inputs))[0]
+            depend = dependences(function.tape, [[k] for k in function.tape.results])
+            for row, value, used in zip(rows, values, depend, strict=True):
+                if row.unknown is not None and row.unknown < self.nx and used <= {"q", "v"}:
+                    yield row, x[row.unknown] - row.sign * float(value)
+
+        limits = np.array([[-np.inf, np.inf]] * self.nx)
+        for row, bound in required(self.rows[0], self._stage_rows.g):
+            limits[row.unknown, 1 if row.sign > 0.0 else 0] = bound
+        last = self._final_rows
+        pairs = ((self.final_rows, last.g), (self.final_equalities, last.e))
+        for is_equality, (rows, function) in enumerate(pairs):
+            for row, bound in required(rows, function):
+                low, high = limits[row.unknown]
+                slack = 1e-9 * max(1.0, abs(bound))
+                too_high = bound > high + slack and (is_equality or row.sign < 0.0)
+                if too_high or (bound < low - slack and (is_equality or row.sign > 0.0)):
+                    what = "" if row.unknown < self.nd else "the velocity of "
+                    raise ArgumentError(
+                        f"terminal row '{row.name}' requires {what}'{names[row.unknown]}' to be {bound:g}.",
+                        expected=f"from {low:g} to {high:g}, its limits",
+                    )
 
 
 def _functions(**given: Any) -> dict[str, Callable]:
@@ -530,7 +629,3 @@ def _bounds(what: str, given: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
             expected="lower <= upper",
         )
     return arrays[0], arrays[1]
-
-
-def _sum(x: Rows, y: Rows) -> Rows:
-    return [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(x, y, strict=True)]

@@ -32,6 +32,14 @@ MAX_CONDITION = 1e12  # of the matrix of (4), above which derivatives are NaN
 Given = Mapping[str, Any]
 
 
+class Stepped(NamedTuple):
+    """The state after a step, and the contact forces during it."""
+
+    q: list[Scalar]
+    v: list[Scalar]
+    force: Sequence[Scalar] = ()
+
+
 class Slopes(NamedTuple):
     """Derivatives of a step: (1) and (2) if `structured`, otherwise A and B; `by_p` (nx, np) by free parameters."""
 
@@ -42,6 +50,7 @@ class Slopes(NamedTuple):
     R: Rows | None
     dense: tuple[Rows, Rows] | None
     by_p: Rows
+    of_force: Rows = []  # noqa: RUF012 - never changed; ∂λ/∂z of contact forces, if they are used
 
     @property
     def A(self) -> Rows:
@@ -50,7 +59,7 @@ class Slopes(NamedTuple):
             return self.dense[0]
         over = [[*p, *q] for p, q in zip(self.P, self.Q, strict=True)]  # type: ignore[arg-type]
         zeros = [0.0] * len(over)
-        return [*_sum([[*row, *zeros] for row in self.T_q], product(self.T_v, over)), *over]  # type: ignore[union-attr]
+        return [*add([[*row, *zeros] for row in self.T_q], product(self.T_v, over)), *over]  # type: ignore[union-attr]
 
     @property
     def B(self) -> Rows:
@@ -79,37 +88,32 @@ class Step:
             tau[k] = x
         return tau
 
-    def __call__(self, given: Given) -> tuple[list[Scalar], list[Scalar]]:
-        """Return q and v after the step."""
+    def __call__(self, given: Given, kind: int = 0) -> Stepped:
+        """Return the state after the step, for a knot of this kind."""
         t, h = given["time"]
         state = {"q": list(given["q"]), "v": list(given["v"]), "t": t, "dt": h, "torque": self.torques(given["u"])}
         state |= {name: list(given[name]) for name in ("parameters", "wrenches") if name in given}
         after = self.formula.step(state)
-        return list(after["q"]), list(after["v"])
+        return Stepped(list(after["q"]), list(after["v"]))
 
     # ---- first derivatives
 
-    def derivatives(self, given: Given, q_next: Sequence[Scalar], v_next: Sequence[Scalar]) -> Slopes:
-        """Return the derivatives of the step on scalars by name, whose result is given."""
+    def derivatives(self, given: Given, kind: int = 0) -> tuple[Stepped, Slopes]:
+        """Return the state after the step on scalars by name, and its derivatives."""
+        after = self(given, kind)
         if self.method == "euler":
-            return self._euler(given, q_next, v_next)
+            return after, self._euler(given, after.q, after.v)
         if not self.manifold.is_flat:
-            return self._by_tape(given, q_next)
-        return self._rk4(given) if self.method == "rk4" else self._midpoint(given, q_next, v_next)
+            return after, self._by_tape(given, after.q)
+        return after, self._rk4(given) if self.method == "rk4" else self._midpoint(given, after.q, after.v)
 
     def _euler(self, given: Given, q_next: Sequence[Scalar], v_next: Sequence[Scalar]) -> Slopes:
-        n, h = self.system.nv, given["time"][1]
+        h = given["time"][1]
         by_q, by_v, by_u, by_p = self._acceleration_slopes(given, given["q"], given["v"])
-        P = _scaled(h, by_q)
+        P = scaled(h, by_q)
         Q = [[h * x + (1.0 if i == j else 0.0) for j, x in enumerate(row)] for i, row in enumerate(by_v)]
-        R, of_v = _scaled(h, by_u), _scaled(h, by_p)
-        if self.manifold.is_flat:
-            T_q, T_v = identity(n), [[h if i == j else 0.0 for j in range(n)] for i in range(n)]
-            by_h = list(v_next)
-        else:
-            slopes = self.manifold.advance(list(q_next), list(given["q"]), list(v_next), h)
-            T_q, T_v, by_h = (np.asarray(x, object).tolist() for x in slopes)
-            by_h = list(np.ravel(np.asarray(by_h, object)))
+        R, of_v = scaled(h, by_u), scaled(h, by_p)
+        T_q, T_v, by_h = self.manifold.advance_slopes(q_next, given["q"], v_next, h)
         of_x = [[0.0] * len(of_v[0]) for _ in range(self.manifold.size)]
         if "time" in self.names:  # both through h: h a, and the change of q over the step
             share = 1.0 / self.inputs.steps
@@ -117,7 +121,7 @@ class Step:
                 row[0] = share * ((after - before) / h)
             for row, x in zip(of_x, by_h, strict=True):
                 row[0] = share * x
-        return Slopes(T_q, T_v, P, Q, R, None, [*_sum(of_x, product(T_v, of_v)), *of_v])
+        return Slopes(T_q, T_v, P, Q, R, None, [*add(of_x, product(T_v, of_v)), *of_v])
 
     def _acceleration_slopes(self, given: Given, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Rows, ...]:
         """Return ∂a by the directions of q, by v, by u and by the free parameters (zero by the duration)."""
@@ -176,15 +180,15 @@ class Step:
             by_q, by_v, by_u, by_p = self._acceleration_slopes(given, at[:n], at[n:])
             direct = [[*[0.0] * (2 * n), *u, *p] for u, p in zip(by_u, by_p, strict=True)]
             both = product([[*x, *y] for x, y in zip(by_q, by_v, strict=True)], moved)
-            slope, slopes = [*at[n:], *a], [*moved[n:], *_sum(both, direct)]
+            slope, slopes = [*at[n:], *a], [*moved[n:], *add(both, direct)]
             total = [x + weight * s for x, s in zip(total, slope, strict=True)]
-            total_slopes = _sum(total_slopes, _scaled(weight, slopes))
+            total_slopes = add(total_slopes, scaled(weight, slopes))
             at = [x + (length * h) * s for x, s in zip([*q, *v], slope, strict=True)]
-            moved = _sum(seeds, _scaled(length * h, slopes))
+            moved = add(seeds, scaled(length * h, slopes))
             if time is not None:
                 for row, s in zip(moved, slope, strict=True):
                     row[time] = row[time] + (length * share) * s
-        rows = _sum(seeds, _scaled(h / 6.0, total_slopes))
+        rows = add(seeds, scaled(h / 6.0, total_slopes))
         if time is not None:
             for row, s in zip(rows, total, strict=True):
                 row[time] = row[time] + (share / 6.0) * s
@@ -216,7 +220,9 @@ class Step:
             for row, x in zip(dq, middle_v, strict=True):
                 row[time] = row[time] + share * x
         start = [[1.0 if i == j else 0.0 for j in range(width)] for i in range(2 * n)]
-        return self._dense([[2.0 * m - s for m, s in zip(*pair, strict=True)] for pair in zip([*dq, *dv], start, strict=True)])
+        return self._dense(
+            [[2.0 * m - s for m, s in zip(*pair, strict=True)] for pair in zip([*dq, *dv], start, strict=True)]
+        )
 
     def _dense(self, rows: Rows) -> Slopes:
         """Return the derivatives by (x, u, p) as slopes."""
@@ -231,7 +237,7 @@ class Step:
 
         def body(given: dict[str, Any]) -> dict[str, Any]:
             lists = {name: value if name == "time" else list(value) for name, value in given.items()}
-            q, v = self(lists)
+            q, v, _ = self(lists)
             x = [*self.manifold.difference(list(given["end"]), q, nearby=True), *v]
             return {"total": dot(given["costate"], x)} if weighted else {"x": x}
 
@@ -263,11 +269,13 @@ def product(x: Rows | None, y: Rows | None) -> Rows:
     return [[dot(row, column) for column in columns] for row in x]  # type: ignore[union-attr]
 
 
-def _sum(x: Rows, y: Rows) -> Rows:
+def add(x: Rows, y: Rows) -> Rows:
+    """Return the sum of two matrices."""
     return [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(x, y, strict=True)]
 
 
-def _scaled(factor: Scalar, x: Rows) -> Rows:
+def scaled(factor: Scalar, x: Rows) -> Rows:
+    """Return a multiple of a matrix."""
     return [_times(factor, row) for row in x]
 
 

@@ -108,8 +108,8 @@ def test_a_form_changes_the_text_of_its_kernel():
     of = random_tape(3, length=400)
     assert "<8 x double>" in loop_kernel(of, Form(64))
     assert "<16 x float>" in loop_kernel(of, Form(64, format=FLOAT))
-    assert "@chunk9(" in loop_kernel(of, Form(chunk=30))
-    assert "@chunk0(" not in loop_kernel(of, Form(chunk=100_000))
+    assert "@body_chunk9(" in loop_kernel(of, Form(chunk=30))
+    assert "@body_chunk0(" not in loop_kernel(of, Form(chunk=100_000))
 
 
 def test_a_batch_that_does_not_fill_its_last_block_writes_nothing_beyond_its_end():

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appell.algebra.loops import Rows
+from appell.algebra.scalar import cos, exp, sin
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Lanes
 from appell.compile.llvm.program_body import is_vectorisable
-from appell.compile.llvm.schedule import CHUNK_STEPS
 
 ONE = Lanes(DOUBLE, 8)
 
@@ -35,7 +35,7 @@ def columns_solved(iterations: int, width: int, extra: int):
 
 
 def vectorised(function: Function, lanes: Lanes = ONE) -> list[bool]:
-    return [is_vectorisable(stage, lanes, CHUNK_STEPS) for stage in function.fused.stages if len(stage.order) > 1]
+    return [is_vectorisable(stage, lanes) for stage in function.fused.stages if len(stage.order) > 1]
 
 
 @settings(max_examples=25, deadline=None)
@@ -95,7 +95,7 @@ def swapped(row, numbers=(1.0,)):
         ([0, 4, 5, 6], [4, 5, 6, 7], (), False),  # each reads what the one before wrote
         ([1, 2, 3, 4], [0, 1, 2, 3], (), False),  # each overwrites what the one before has read
         ([0, 1, 2, 3], [4, 5, 4, 5], (), False),  # results of later iterations must remain
-        ([0, 1, 2, 3], [4, 5, 6, 7], [[1.0], [2.0], [3.0], [4.0]], False),  # each has its own number
+        ([0, 1, 2, 3], [4, 5, 6, 7], [[1.0], [2.0], [3.0], [4.0]], True),  # each has its own number
     ],
 )
 def test_only_independent_iterations_are_vectorised(reads, writes, numbers, expected):
@@ -107,3 +107,40 @@ def test_only_independent_iterations_are_vectorised(reads, writes, numbers, expe
         alone.x[:] = x[k]
         alone()
         np.testing.assert_array_equal(alone.rows, batch[k])
+
+
+def long_steps(iterations: int, length: int):
+    """Iterations of two kinds, with sines, numbers and more operations than one function has."""
+
+    def step(shared, row, numbers):
+        x, y = row
+        for k in range(length):
+            x, y = cos(x) * numbers[0] + 0.3 * shared[k % 3] * y, sin(y + 0.1 * k) - 0.1 * x * numbers[1]
+        return [[x, y, x + y]]
+
+    def short(shared, row, numbers):
+        return [[row[0] * shared[0], exp(row[1]), numbers[1]]]
+
+    def body(x, y, loops):
+        rows = loops.given([[x[k], x[-1 - k]] for k in range(iterations)])
+        result = loops.table(iterations, 3)
+        kinds = [int(k % 4 == 3) for k in range(iterations)]
+        numbers = [[0.5 / (k + 1), 0.1 * k] for k in range(iterations)]
+        reads = [Rows(loops.given([list(y)]), [0] * iterations), Rows(rows, range(iterations))]
+        loops.each([step, short], kinds, reads, [Rows(result, range(iterations))], numbers)
+        return {"rows": loops.values(result)}
+
+    return Function.of("long", {"x": iterations, "y": 3}, body, loops=True)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_long_tapes_with_sines_and_numbers_of_several_kinds_have_the_bits_of_a_batch(kind):
+    function = long_steps(13, 200)
+    assert vectorised(function) == [True]
+    draw = np.random.default_rng(4)
+    x, y = (draw.uniform(-2, 2, (5, array.size)).astype(kind) for array in function.inputs)
+    x[2, 4] = 1e9  # reduced with many digits
+    batch = function(x, y)
+    assert np.isfinite(batch).all()
+    for k in range(5):
+        np.testing.assert_array_equal(function(x[k], y[k]), batch[k])

@@ -17,7 +17,7 @@ def run(program: Program, *arguments) -> tuple[np.ndarray, ...]:
         for number in stage.order:
             step, iteration = stage.steps[number], done[number]
             done[number] += 1
-            for column in range(stage.columns):
+            for column in range(step.columns):
                 operands = [frame[list(window.slots(iteration, column))] for window in step.reads]
                 operands += [np.array(step.numbers[iteration])] if step.numbers else []
                 for window, values in zip(step.writes, evaluate(step.tape, *operands), strict=True):

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from appell.algebra.loops import UNROLLED, Columns, Rows
+from appell.algebra.loops import UNROLLED, Columns, Loop, Rows
 from appell.algebra.scalar import select, sqrt
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import Form
@@ -86,27 +86,25 @@ def riccati(n, m, steps):
         def product_t(A, b):
             return transposed_product(A, b)[0]
 
-        def weight(R, B, vb):
-            return [[r + x for r, x in zip(R, product_t(B, vb), strict=True)]]
+        def weight(B, vb, r):
+            return [[x + y for x, y in zip(r, product_t(B, vb), strict=True)]]
 
-        for k in reversed(range(steps)):
-            loops.each([product], [0], [Rows(V, [0]), Columns(A, [k], n)], [Columns(VA, [0], n)])
-            loops.each([product], [0], [Rows(V, [0]), Columns(B, [k], m)], [Columns(VB, [0], m)])
-            loops.each(
-                [lambda B, vb, r: weight(r, B, vb)],
-                [0],
-                [Rows(B, [k]), Columns(VB, [0], m), Columns(R, [0], m)],
-                [Columns(M, [0], m)],
-            )
-            loops.each([transposed_product], [0], [Rows(B, [k]), Columns(VA, [0], n)], [Columns(H, [0], n)])
-            loops.each([cholesky], [0], [Rows(M, [0])], [Rows(L, [0])])
-            loops.each([half_solve], [0], [Rows(L, [0]), Columns(H, [0], n)], [Columns(Y, [0], n)])
-            loops.each(
-                [subtract],
-                [0],
-                [Columns(Q, [0], n), Rows(Y, [0]), Rows(A, [k]), Columns(VA, [0], n), Columns(Y, [0], n)],
-                [Columns(V, [0], n)],
-            )
+        order, only = range(steps - 1, -1, -1), [0] * steps
+        loops.interleaved(
+            [
+                Loop(product, [Rows(V, only), Columns(A, order, n)], [Columns(VA, only, n)]),
+                Loop(product, [Rows(V, only), Columns(B, order, m)], [Columns(VB, only, m)]),
+                Loop(weight, [Rows(B, order), Columns(VB, only, m), Columns(R, only, m)], [Columns(M, only, m)]),
+                Loop(transposed_product, [Rows(B, order), Columns(VA, only, n)], [Columns(H, only, n)]),
+                Loop(cholesky, [Rows(M, only)], [Rows(L, only)]),
+                Loop(half_solve, [Rows(L, only), Columns(H, only, n)], [Columns(Y, only, n)]),
+                Loop(
+                    subtract,
+                    [Columns(Q, only, n), Rows(Y, only), Rows(A, order), Columns(VA, only, n), Columns(Y, only, n)],
+                    [Columns(V, only, n)],
+                ),
+            ]
+        )
         return {"V": rows_of(loops.values(V)[0], n), "Y": rows_of(loops.values(Y)[0], n)}
 
     return shapes, body
@@ -297,7 +295,7 @@ def wrong(writes, reads=lambda table: [Columns(table, [0], 3)], flag=None):
         (wrong(lambda t: [Columns(t, [0], 2)]), "columns"),
         (
             wrong(lambda t: [Columns(t, [0], 4)], lambda t: [Columns(t, [0], 4)]),
-            "4 columns uses a table with rows of 6",
+            "4 of 4 columns.* with rows of 6",
         ),
         (wrong(lambda t: [Rows(t, [0])]), "writes complete rows"),
         (wrong(lambda t: [Columns(t, [0], 3)], flag=lambda t: (t, 0)), "flag of a loop"),

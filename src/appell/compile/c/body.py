@@ -343,7 +343,7 @@ class _StageCode:
         text += f"    @real@ in_[{widths[0] or 1}{wide}], out_[{widths[1]}{wide}];\n    @word@ flag_ = 0;\n"
         text += "    size_t iteration_"
         text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0))
-        text += f"{', c_' * (self.stage.columns > 1)}{', l_' * lanes};\n\n"
+        text += f"{', c_' * any(step.columns > 1 for step in steps)}{', l_' * lanes};\n\n"
         text += f"    for (iteration_ = 0; iteration_ < {len(order)}; ++iteration_) {{\n"
         for k, step in enumerate(steps):
             (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
@@ -351,17 +351,17 @@ class _StageCode:
                 text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
             text += f"        const uint32_t *moves_ = {moves}[{index}];\n\n"
             text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=False))
-            if self.stage.columns > 1:
-                text += f"        for (c_ = 0; c_ < {self.stage.columns}; ++c_) {{\n"
+            if step.columns > 1:
+                text += f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n"
                 text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=True))
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
             if lanes:
                 text += f"{LANES}            flag_ |= {self.name}_{k}(in_ + l_, {numbers}, out_ + l_, @W@, 0);\n"
             else:
                 text += f"        flag_ |= {self.name}_{k}(in_, {numbers}, out_, 1, 1);\n"
-            moving = self.stage.columns > 1
+            moving = step.columns > 1
             text += "".join(_copies("frame_[{1}]", "out_[{0}]", step.writes, wide, len(step.reads), moving))
-            text += "        }\n" * (self.stage.columns > 1)
+            text += "        }\n" * (step.columns > 1)
             text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
 

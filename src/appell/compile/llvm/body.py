@@ -44,6 +44,7 @@ PREFETCH_STEPS = 60  # steps by which the prefetch of a slot precedes its result
 FRAME_MIDDLE = 128  # the slot at which %frame points
 _LINES_PER_STEP = 1 / 3  # cache lines that can be prefetched per step
 _CACHE_SHARE = 2 / 3  # of the L1 cache: what is prefetched must still be there when it is written
+_WIDE_INPUTS = 8  # inputs of one sample that are tested at a time
 _PARTIAL_SUMS = 3  # of products 0 x: several, so that no addition waits for the one before
 PROPAGATING: dict[Op, tuple[int, ...]] = {  # the operands of which none can be infinite or NaN if the value is finite
     **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND, Op.DIV), (0,)),
@@ -117,20 +118,40 @@ def tape_body(tape: Tape, form: Form, prefetch: bool = False) -> BodyCode:
         emit.do("ret void")
 
     constants = Constants(lanes)
-    functions = careful_functions(lanes, fused) if has_angles(tape) else []
-    emit = Emitter(lanes, fused, constants)
-    if len(pieces) == 1:
+    functions = [reduce_huge(), sincos_careful(lanes, fused)] if has_angles(tape) else []
+    functions += chunk_functions("body", len(pieces), spills, lambda: Emitter(lanes, fused, constants), write_piece)
+    return BodyCode("\n".join([*constants.text(), *functions]), long=len(pieces) > 1, prefetches=bool(lines))
+
+
+def chunk_functions(
+    name: str,
+    count: int,
+    spills: SpillPlan,
+    emitter: Callable[[], Emitter],
+    write_piece: Callable[[Emitter, int], None],
+) -> list[str]:
+    """Return the function @name(inputs, outputs, destinations) that runs all pieces of a tape, and what it calls.
+
+    Parameters
+    ----------
+    name : name of the function
+    count : number of pieces
+    spills : values that are stored in a frame
+    emitter : returns the emitter of a new function
+    write_piece : writes a piece, by its number, and the end of a function
+    """
+    emit, functions = emitter(), []
+    if count == 1:
         write_piece(emit, 0)
     else:
         frame = frame_on_stack(emit, spills)
-        for number in range(len(pieces)):
-            part = Emitter(lanes, fused, constants)
+        for number in range(count):
+            part, chunk = emitter(), f"@{name}_chunk{number}"
             write_piece(part, number)
-            functions.append(part.function(f"define internal void @chunk{number}({_CHUNK}) noinline nounwind"))
-            emit.do(f"call void @chunk{number}(ptr %inputs, ptr %outputs, ptr %destinations, ptr {frame})")
+            functions.append(part.function(f"define internal void {chunk}({_CHUNK}) noinline nounwind"))
+            emit.do(f"call void {chunk}(ptr %inputs, ptr %outputs, ptr %destinations, ptr {frame})")
         emit.do("ret void")
-    functions.append(emit.function(f"define internal void @body({_BODY}) noinline nounwind"))
-    return BodyCode("\n".join([*constants.text(), *functions]), long=len(pieces) > 1, prefetches=bool(lines))
+    return [*functions, emit.function(f"define internal void @{name}({_BODY}) noinline nounwind")]
 
 
 def frame_on_stack(emit: Emitter, spills: SpillPlan) -> Value:
@@ -235,7 +256,8 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
     angles, sines, cosines = (emit.stack(count) for _ in range(3))
     for k, angle in enumerate(group.angles):
         emit.store(values[angle.node], angles, k)
-    emit.do(f"call void @sincos_careful(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
+    function = f"@sincos_careful_{emit.lanes.width}"
+    emit.do(f"call void {function}(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
     careful_pairs = [(emit.load(sines, k), emit.load(cosines, k)) for k in range(count)]
     emit.jump(joined)
 
@@ -247,13 +269,8 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
 
 
 def has_angles(tape: Tape) -> bool:
-    """Return whether there are sines or cosines, which need `careful_functions` in their module."""
+    """Return whether there are sines or cosines, which need functions for huge angles in their module."""
     return any(node[0] in (Op.SIN, Op.COS) for node in tape.nodes)
-
-
-def careful_functions(lanes: Lanes, fused: bool) -> list[str]:
-    """Return the functions for huge angles."""
-    return [reduce_huge(), sincos_careful(lanes, fused)]
 
 
 def witnesses(tape: Tape) -> tuple[list[int], list[int]]:
@@ -292,19 +309,42 @@ def unless_finite(emit: Emitter, values: Iterable[Value], otherwise: Callable[[]
 
 
 def nonfinite_samples(emit: Emitter, inputs: int) -> Value:
-    """Return integers that are zero where the first `inputs` registers of %inputs are finite."""
+    """Return integers that are zero where the first `inputs` registers of %inputs are finite.
+
+    The inputs of a kernel of one sample are read several at a time.
+    """
+    if emit.lanes.width == 1 and inputs >= _WIDE_INPUTS:
+        scalar, wide = emit.lanes, Lanes(emit.lanes.format, _WIDE_INPUTS * emit.lanes.bytes)
+        with emit.using(wide):
+            total = _nonfinite(emit, inputs // wide.width, emit.lanes.itemsize)
+            kind = f"v{wide.width}{wide.integer}"
+            found = emit.value(f"call {wide.integer} @llvm.vector.reduce.or.{kind}({wide.bits} {total})")
+        lane = emit.value(f"insertelement {scalar.bits} poison, {scalar.integer} {found}, i32 0")
+        rest = inputs % wide.width
+        if not rest:
+            return lane
+        return emit.integer("or", lane, _nonfinite(emit, rest, scalar.bytes, first=inputs - rest))
+    return _nonfinite(emit, inputs, emit.lanes.bytes)
+
+
+def _nonfinite(emit: Emitter, inputs: int, align: int, first: int = 0) -> Value:
+    start = emit.address("%inputs", first * emit.lanes.bytes)
+
+    def read(at: Value, k: int) -> Value:
+        return emit.value(f"load {emit.lanes.real}, ptr {emit.address(at, k * emit.lanes.bytes)}, align {align}")
+
     rounds = inputs // _PARTIAL_SUMS
 
     def add(number: Index, partial: list[Value]) -> list[Value]:
-        at = emit.address("%inputs", emit.times(number, _PARTIAL_SUMS * emit.lanes.bytes))
-        return [emit.fma(emit.load(at, k), emit.constant(0.0), partial[k]) for k in range(_PARTIAL_SUMS)]
+        at = emit.address(start, emit.times(number, _PARTIAL_SUMS * emit.lanes.bytes))
+        return [emit.fma(read(at, k), emit.constant(0.0), partial[k]) for k in range(_PARTIAL_SUMS)]
 
     sums = [emit.constant(0.0)] * _PARTIAL_SUMS
     if rounds:
         sums = emit.fold(rounds, sums, add)
     for number in range(rounds * _PARTIAL_SUMS, inputs):
         k = number % _PARTIAL_SUMS
-        sums[k] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[k])
+        sums[k] = emit.fma(read(start, number), emit.constant(0.0), sums[k])
     total = emit.bits(sums[0])
     for other in sums[1:]:
         total = emit.integer("or", total, emit.bits(other))

@@ -20,7 +20,8 @@ allocation fails, the stack is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from appell.compile.llvm.lanes import NARROW_BYTES, Lanes
 
@@ -49,7 +50,7 @@ class Constants:
         function : writes the instructions of the function with an emitter and operands, and returns the result
         operands : arguments
         """
-        real, name = self._lanes.real, f"@function_{function.__name__}"
+        real, name = self._lanes.real, f"@function_{function.__name__}_{self._lanes.width}"
         if name not in self._functions:
             inner = Emitter(emit.lanes, emit.fused, self)
             parameters = [f"%x{k}" for k in range(len(operands))]
@@ -88,7 +89,18 @@ class Emitter:
         self._stack: list[str] = []
         self._values = 0
         self._labels = 0
-        self._suffix = f"v{lanes.width}f{lanes.integer_bits}"
+
+    @property
+    def _suffix(self) -> str:
+        return f"v{self.lanes.width}f{self.lanes.integer_bits}"
+
+    @contextmanager
+    def using(self, lanes: Lanes) -> Iterator[None]:
+        """Emit instructions on registers of other lanes in a `with` block."""
+        before = self.lanes, self.constants
+        self.lanes, self.constants = lanes, None
+        yield
+        self.lanes, self.constants = before
 
     def function(self, header: str) -> str:
         """Return the finished function with its header."""

@@ -32,26 +32,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from appell.compile.llvm.body import (
     Writer,
-    careful_functions,
+    chunk_functions,
     frame_on_stack,
     has_angles,
     nonfinite_samples,
     overwrite_nonfinite,
+    slots,
 )
 from appell.compile.llvm.emitter import Constants, Emitter, Index, Value
 from appell.compile.llvm.lanes import Form, Lanes
-from appell.compile.llvm.schedule import chunks, plan_spills, schedule
+from appell.compile.llvm.schedule import allocate, chunks, plan_spills, schedule
+from appell.compile.llvm.transfer import MAX_UNROLLED_ELEMENTS
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
+from appell.compile.llvm.trigonometry import reduce_huge, sincos_careful
 from appell.compile.program.program import FrameStep, Program, Stage, Window, window_slots
 
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
 MIN_ITERATIONS = 3  # that are worth vectorising
+MAX_STACK_BYTES = 1 << 18  # of the inputs and results of a register of iterations
 
 
 @dataclass(frozen=True)
@@ -132,12 +137,17 @@ def stage_functions(
     functions: list[str] = []
 
     def iteration(kind: int) -> None:
-        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind], stage.columns)
+        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind], lanes)
+        for count, at, width in code.column_groups(chunk):
 
-        def column(number: Index) -> None:
-            functions.extend(code.write(emit, emitter, chunk, large, number))
+            def group(number: Index, at=at) -> None:
+                functions.extend(code.write(emit, emitter, chunk, large, at(emit, number)))
 
-        emit.repeat(stage.columns, column, unroll=stage.columns == 1)
+            if width == lanes.width:
+                emit.repeat(count, group, unroll=count == 1)
+            else:
+                with emit.using(Lanes(lanes.format, width * lanes.itemsize)):
+                    emit.repeat(count, group, unroll=count == 1)
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -188,7 +198,27 @@ class _StepCode:
     name: str
     step: FrameStep
     shape: RowShape
-    columns: int
+    frame_lanes: Lanes
+
+    def column_groups(self, chunk: int) -> list[tuple[int, Callable[[Emitter, Index], Index], int]]:
+        """Return how columns are run: numbers of equal groups, the first column of each, and its number of lanes.
+
+        In a kernel of one sample, lanes are columns. The last two groups may overlap, unless a column is changed in
+        place: then the remaining columns are run in smaller groups.
+        """
+        tape, columns = self.step.tape, self.step.columns
+        if columns == 1 or self.frame_lanes.width > 1 or has_angles(tape) or len(chunks(schedule(tape), chunk)) > 1:
+            return [(columns, lambda emit, k: k, self.frame_lanes.width)]
+        width = min(VECTOR_BYTES // self.frame_lanes.itemsize, 1 << (columns.bit_length() - 1))
+        if not self._overwritten():
+            return [(-(-columns // width), partial(_start, width=width, last=columns - width), width)]
+        made, done = [], 0
+        while done < columns:
+            count = (columns - done) // width
+            if count:
+                made.append((count, partial(_start, width=width, last=columns - width, first=done), width))
+            done, width = done + count * width, width // 2
+        return made
 
     def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool, column: Index) -> list[str]:
         """Write one column of the iteration and return the functions that it calls."""
@@ -196,7 +226,7 @@ class _StepCode:
         pieces = chunks(schedule(tape), chunk)
         spills = plan_spills(tape, pieces, emit.lanes)
         early = self._overwritten()
-        operands = _StepOperands(self.step, self.shape)
+        operands = _StepOperands(self.step, self.shape, self.frame_lanes)
         prefetch = operands.prefetch if large else None
         writer = Writer(tape, spills, operands.read, operands.write, operands.reread, prefetch=prefetch)
         operands.enter(emit, column)
@@ -228,18 +258,27 @@ class _StepCode:
         """Return the inputs whose slots an iteration overwrites."""
         step = self.step
         iterations = len((step.reads + step.writes)[0].starts)
-        read, written = (window_slots(side, iterations, self.columns) for side in (step.reads, step.writes))
-        evaluations = np.arange(iterations * self.columns).reshape(iterations, self.columns, 1)
+        read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
+        evaluations = np.arange(iterations * step.columns).reshape(iterations, step.columns, 1)
         size = 1 + max(read.max(initial=0), written.max(initial=0))  # pairs of evaluation and slot become one number
         overwritten = np.isin(read + size * evaluations, written + size * evaluations).any(axis=(0, 1))
         return sorted(set(np.flatnonzero(overwritten).tolist()) & step.tape.reads)
 
 
+def _start(emit: Emitter, number: Index, width: int, last: int, first: int = 0) -> Index:
+    """Return the first column of a group: first + number · width, but at most `last`."""
+    start = emit.times(number, width)
+    if isinstance(start, int):
+        return min(first + start, last)
+    start = emit.value(f"add i64 {start}, {first}")
+    return emit.value(f"select i1 {emit.value(f'icmp ult i64 {start}, {last}')}, i64 {start}, i64 {last}")
+
+
 class _StepOperands:
     """Slots from which an iteration reads its inputs and to which it writes its results."""
 
-    def __init__(self, step: FrameStep, shape: RowShape):
-        self.shape = shape
+    def __init__(self, step: FrameStep, shape: RowShape, frame_lanes: Lanes):
+        self.shape, self._frame_lanes = shape, frame_lanes
         self.held: dict[int, Value] = {}
         self._pointers: dict[tuple[int | None, int], Value] = {}  # by entry and shift of an anchor
         self._sources = [
@@ -265,150 +304,212 @@ class _StepOperands:
                 offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry or 0)}, align 8")
                 rows[anchor.entry] = emit.address("%inputs", offset)
             if (key := (anchor.entry, anchor.shift)) not in self._pointers:
-                moved = emit.times(column, anchor.shift * emit.lanes.bytes) if anchor.shift else 0
+                moved = emit.times(column, anchor.shift * self._frame_lanes.bytes) if anchor.shift else 0
                 self._pointers[key] = emit.address(rows[anchor.entry], moved)
 
-    def _pointer(self, anchor: Anchor) -> Value:
-        return self._pointers[anchor.entry, anchor.shift]
+    def _address(self, emit: Emitter, anchor: Anchor, offset: int) -> Value:
+        pointer = self._pointers[anchor.entry, anchor.shift]
+        return emit.address(pointer, (anchor.slot + offset) * self._frame_lanes.bytes)
+
+    def _load(self, emit: Emitter, anchor: Anchor, offset: int) -> Value:
+        """Load a slot; if lanes are columns, a slot that is the same for all columns is broadcast."""
+        at = self._address(emit, anchor, offset)
+        if not anchor.shift and emit.lanes != self._frame_lanes:
+            return emit.broadcast(at)
+        return emit.value(f"load {emit.lanes.real}, ptr {at}, align {self._frame_lanes.bytes}")
 
     def read(self, emit: Emitter, number: int) -> Value:
         if number in self.held:
             return self.held[number]
         if number < len(self._sources):
-            anchor, offset = self._sources[number]
-            return emit.load(self._pointer(anchor), anchor.slot + offset)
+            return self._load(emit, *self._sources[number])
         offset = self.shape.numbers + (number - len(self._sources)) * emit.lanes.itemsize
         return emit.broadcast(emit.address("%row", offset))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         for anchor, offset in self._targets[node]:
-            emit.store(value, self._pointer(anchor), anchor.slot + offset)
+            at = self._address(emit, anchor, offset)
+            emit.do(f"store {emit.lanes.real} {value}, ptr {at}, align {self._frame_lanes.bytes}")
 
     def reread(self, emit: Emitter, node: int) -> Value:
-        anchor, offset = self._targets[node][0]
-        return emit.load(self._pointer(anchor), anchor.slot + offset)
+        return self._load(emit, *self._targets[node][0])
 
     def prefetch(self, emit: Emitter, node: int) -> None:
         for anchor, offset in self._targets[node]:
-            slot = (anchor.slot + offset) * emit.lanes.bytes
-            emit.prefetch(emit.address(self._pointer(anchor), slot))
+            emit.prefetch(self._address(emit, anchor, offset))
 
 
-def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
+def fills_lanes(stage: Stage, lanes: Lanes) -> bool:
+    """Return whether a kernel of one sample computes columns or iterations of a stage at once."""
+    return (lanes.width == 1 and any(step.columns > 1 for step in stage.steps)) or is_vectorisable(stage, lanes)
+
+
+def is_vectorisable(stage: Stage, lanes: Lanes) -> bool:
     """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
-    if lanes.width > 1 or len(stage.steps) > 1 or stage.columns > 1 or len(stage.order) < MIN_ITERATIONS:
+    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps) or len(stage.order) < MIN_ITERATIONS:
         return False
-    step = stage.steps[0]
-    if step.numbers or has_angles(step.tape) or len(chunks(schedule(step.tape), chunk)) > 1:
+    if any((step.tape.input_size + len(step.tape.results)) * VECTOR_BYTES > MAX_STACK_BYTES for step in stage.steps):
         return False
-    if any(window.stride != 1 or (window.width and not groups(window.width, _wide(lanes))) for window in _moving(step)):
-        return False
-    read, written = (window_slots(windows, len(stage.order)) for windows in (step.reads, step.writes))
+    read, written = (
+        np.concatenate([window_slots(side(step), stage.order.count(k)).ravel() for k, step in enumerate(stage.steps)])
+        for side in (lambda step: step.reads, lambda step: step.writes)
+    )
     return np.unique(written).size == written.size and not np.isin(written, read).any()
 
 
-def vectorised_functions(name: str, stage: Stage, form: Form) -> list[str]:
-    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads."""
-    [step], lanes = stage.steps, form.lanes
-    emit = Emitter(_wide(lanes), form.fused)
-    shape = row_shape(step, several=False, lanes=lanes)
-    width = emit.lanes.width
-    rows = iteration_table(stage, [shape], lanes)
-    rounds = -(-len(stage.order) // width)
-    rows += rows[-shape.size :] * (rounds * width - len(stage.order))
-
-    def vector_iteration(number: Index) -> None:
-        row = emit.address(f"@{name}_table", emit.times(number, width * shape.size))
-        operands = _VectorOperands(emit, step, shape, lanes, row)
-        writer = Writer(step.tape, plan_spills(step.tape, [[]], emit.lanes), operands.read, operands.write)
-        writer.leaves(emit)
-        writer.chunk(emit, chunks(schedule(step.tape), form.chunk)[0])
-
-    emit.repeat(rounds, vector_iteration, unroll=rounds == 1)
+def vectorised_functions(name: str, stage: Stage, form: Form, constants: Constants) -> list[str]:
+    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and what it uses."""
+    emit, functions = Emitter(_wide(form.lanes), form.fused), []
+    for kind, step in enumerate(stage.steps):
+        functions += _VectorCode(f"{name}_{kind}", step, emit, form).write(constants)
     emit.do("ret void")
-    header = f"define internal void @{name}(ptr %inputs) noinline nounwind"
-    return [constant(f"{name}_table", rows), emit.function(header)]
+    return [*functions, emit.function(f"define internal void @{name}(ptr %inputs) noinline nounwind")]
 
 
 def _wide(lanes: Lanes) -> Lanes:
     return Lanes(lanes.format, VECTOR_BYTES)
 
 
-def _moving(step: FrameStep) -> list[Window]:
-    return [window for window in (*step.reads, *step.writes) if len(set(window.starts)) > 1]
+class _VectorCode:
+    """The code of all iterations of a step, one iteration per lane: gather the inputs, run the tape, scatter."""
 
+    def __init__(self, name: str, step: FrameStep, emit: Emitter, form: Form):
+        self.name, self.step, self.emit, self.form = name, step, emit, form
+        self.shape = row_shape(step, several=False, lanes=form.lanes)
+        self._inputs, self._outputs = emit.stack(step.tape.input_size), emit.stack(len(slots(step.tape)))
 
-class _VectorOperands:
-    """Slots from which the iterations of one vector read their inputs and to which they write their results."""
+    def write(self, constants: Constants) -> list[str]:
+        """Write the iterations and return the functions and the table that they use."""
+        emit, shape, step = self.emit, self.shape, self.step
+        iterations, width = len((step.reads + step.writes)[0].starts), emit.lanes.width
+        rows = iteration_table(Stage((step,), (0,) * iterations), [shape], self.form.lanes)
+        rounds = -(-iterations // width)
+        rows += rows[-shape.size :] * (rounds * width - iterations)
+        self._gather_fixed()
+        emit.repeat(rounds, self._round, unroll=rounds == 1)
+        return [constant(f"{self.name}_table", rows), *self._tape(constants)]
 
-    def __init__(self, emit: Emitter, step: FrameStep, shape: RowShape, lanes: Lanes, table: Value):
-        self._emit, self._slot = emit, lanes.bytes
-        self._rows: dict[int | None, list[Value]] = {}  # start of a window in each lane, by the entry of its offset
+    def _tape(self, constants: Constants) -> list[str]:
+        """Return the functions of the tape on a block of inputs and a block of results."""
+        tape, lanes, outputs = self.step.tape, self.emit.lanes, slots(self.step.tape)
+        pieces, spills = allocate(tape, lanes, self.form.chunk)
+        writer = Writer(
+            tape,
+            spills,
+            lambda emit, number: emit.load("%inputs", number),
+            lambda emit, node, value: emit.store(value, "%outputs", outputs[node]),
+            lambda emit, node: emit.load("%outputs", outputs[node]),
+        )
+
+        def piece(emit: Emitter, number: int) -> None:
+            if number == 0:
+                writer.leaves(emit)
+            writer.chunk(emit, pieces[number], number)
+            emit.do("ret void")
+
+        def emitter() -> Emitter:
+            return Emitter(lanes, self.form.fused, constants)
+
+        return chunk_functions(f"{self.name}_tape", len(pieces), spills, emitter, piece)
+
+    def _round(self, number: Index) -> None:
+        """Write a register of iterations."""
+        emit, shape, slot = self.emit, self.shape, self.form.lanes.bytes
+        table = emit.address(f"@{self.name}_table", emit.times(number, emit.lanes.width * shape.size))
+        rows = [emit.address(table, lane * shape.size) for lane in range(emit.lanes.width)]
+        starts: dict[int, list[Value]] = {}  # start of a window in each lane, by the entry of its offset
         for anchor in (*shape.reads, *shape.writes):
-            if anchor.entry is not None and anchor.entry not in self._rows:
-                self._rows[anchor.entry] = [
-                    self._start(table, lane * shape.size + anchor.entry) for lane in range(emit.lanes.width)
-                ]
-        self._fixed: dict[int, int] = {}  # slots of inputs that are the same for all iterations
-        self._held: dict[int, Value] = {}  # the other inputs
+            if anchor.entry is not None and anchor.entry not in starts:
+                entries = [emit.address(row, anchor.entry) for row in rows]
+                offsets = [emit.value(f"load i64, ptr {entry}, align 8") for entry in entries]
+                starts[anchor.entry] = [emit.address("%inputs", offset) for offset in offsets]
         first = 0
-        for anchor, window in zip(shape.reads, step.reads, strict=True):
-            if anchor.entry is None:
-                self._fixed |= {first + k: anchor.slot + k * window.stride for k in range(window.width)}
-            else:
-                loaded = self._loaded(anchor, window.width)
-                self._held |= {first + k: value for k, value in loaded.items()}
+        for anchor, window in zip(shape.reads, self.step.reads, strict=True):
+            if anchor.entry is not None:
+                pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
+                self._gather(pointers, window.width, window.stride, first)
             first += window.width
-        self._targets: dict[int, list[tuple[_Gathered, int]]] = {}
-        nodes = iter(step.tape.results)
-        for anchor, window in zip(shape.writes, step.writes, strict=True):
-            written = [next(nodes) for _ in range(window.width)]
-            for start, size in groups(window.width, emit.lanes):
-                gathered = _Gathered(anchor, start, [None] * size)
-                for k, node in enumerate(written[start : start + size]):
-                    self._targets.setdefault(node, []).append((gathered, k))
+        self._gather([emit.address(row, shape.numbers) for row in rows], self.step.tape.input_size - first, 1, first)
+        emit.do(f"call void @{self.name}_tape(ptr {self._inputs}, ptr {self._outputs}, ptr null)")
+        slot_of, nodes = slots(self.step.tape), iter(self.step.tape.results)
+        for anchor, window in zip(shape.writes, self.step.writes, strict=True):
+            registers = [slot_of[next(nodes)] for _ in range(window.width)]
+            if anchor.entry is not None:
+                pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
+                self._scatter(pointers, window.stride, registers)
 
-    def read(self, emit: Emitter, number: int) -> Value:
-        if number in self._held:
-            return self._held[number]
-        return emit.broadcast(emit.address("%inputs", self._fixed[number] * self._slot))
+    def _gather_fixed(self) -> None:
+        """Read the windows that are the same in all iterations into the block of inputs."""
+        emit, first = self.emit, 0
+        for anchor, window in zip(self.shape.reads, self.step.reads, strict=True):
+            if anchor.entry is None and window.width:
+                base = emit.address("%inputs", anchor.slot * self.form.lanes.bytes)
+                stride, target = window.stride * self.form.lanes.bytes, first
 
-    def write(self, emit: Emitter, node: int, value: Value) -> None:
-        """Store results for all iterations as soon as all results of their group are known."""
-        for gathered, k in self._targets[node]:
-            gathered.values[k] = value
-            if None not in gathered.values:
-                self._store(gathered)
+                def one(k: Index, of=(base, stride, target)) -> None:
+                    at = emit.address(of[0], emit.times(k, of[1]))
+                    emit.store(emit.broadcast(at), emit.address(self._inputs, of[2] * emit.lanes.bytes), k)
 
-    def _start(self, table: Value, entry: int) -> Value:
-        offset = self._emit.value(f"load i64, ptr {self._emit.address(table, entry)}, align 8")
-        return self._emit.address("%inputs", offset)
+                emit.repeat(window.width, one, unroll=window.width <= MAX_UNROLLED_ELEMENTS)
+            first += window.width
 
-    def _loaded(self, anchor: Anchor, width: int) -> dict[int, Value]:
-        """Load the inputs of a moving window, one iteration per lane."""
-        emit, lanes = self._emit, self._emit.lanes
-        inputs: dict[int, Value] = {}
-        for start, size in groups(width, lanes):
-            kind, offset = f"<{size} x {lanes.scalar}>", (anchor.slot + start) * self._slot
-            rows = [emit.address(row, offset) for row in self._rows[anchor.entry]]
-            loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in rows]
-            inputs |= dict(enumerate(rows_to_lanes(emit, loaded, size), start))
-        return inputs
+    def _gather(self, rows: list[Value], width: int, stride: int, target: int) -> None:
+        """Read a window of every lane into the block of inputs, from register `target` on."""
+        emit, lanes = self.emit, self.emit.lanes
+        first = emit.address(self._inputs, target * lanes.bytes)
 
-    def _store(self, gathered: _Gathered) -> None:
-        emit, lanes = self._emit, self._emit.lanes
-        kind = f"<{len(gathered.values)} x {lanes.scalar}>"
-        offset = (gathered.anchor.slot + gathered.start) * self._slot
-        rows = lanes_to_rows(emit, gathered.values)
-        for value, row in zip(rows, self._rows[gathered.anchor.entry], strict=True):
-            emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+        def group(start: Index, size: int) -> None:
+            kind, offset = f"<{size} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
+            at = [emit.address(row, offset) for row in rows]
+            loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in at]
+            block = emit.address(first, emit.times(start, lanes.bytes))
+            for k, register in enumerate(rows_to_lanes(emit, loaded, size)):
+                emit.store(register, block, k)
 
+        def single(k: Index) -> None:
+            register, offset = "poison", emit.times(k, stride * lanes.itemsize)
+            for lane, row in enumerate(rows):
+                number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+                register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
+            emit.store(register, first, k)
 
-class _Gathered:
-    """A group of neighbouring results of a window; None where a result is not known yet."""
+        self._transfer(width, stride, group, single)
 
-    def __init__(self, anchor: Anchor, start: int, values: list):
-        self.anchor, self.start, self.values = anchor, start, values
+    def _scatter(self, rows: list[Value], stride: int, registers: list[int]) -> None:
+        """Write registers of the block of results to a window of every lane."""
+        emit, lanes = self.emit, self.emit.lanes
+
+        def get(k: Index, plus: int = 0) -> Value:
+            if isinstance(k, int):
+                return emit.load(self._outputs, registers[k + plus])
+            return emit.load(emit.address(self._outputs, (registers[0] + plus) * lanes.bytes), k)
+
+        def group(start: Index, size: int) -> None:
+            kind, offset = f"<{size} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
+            for value, row in zip(lanes_to_rows(emit, [get(start, k) for k in range(size)]), rows, strict=True):
+                emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+
+        def single(k: Index) -> None:
+            register, offset = get(k), emit.times(k, stride * lanes.itemsize)
+            for lane, row in enumerate(rows):
+                number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
+                emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+
+        adjacent = all(register == registers[0] + k for k, register in enumerate(registers))
+        self._transfer(len(registers), stride, group, single, loop=adjacent)
+
+    def _transfer(self, width: int, stride: int, group, single, loop: bool = True) -> None:
+        """Transfer the elements of a window in groups, if they are adjacent in memory, else one by one."""
+        emit, unroll = self.emit, not loop or width <= MAX_UNROLLED_ELEMENTS
+        parts = groups(width, emit.lanes) if stride == 1 else []
+        if not parts:
+            emit.repeat(width, single, unroll)
+            return
+        each = parts[0][1]
+        equal = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
+        emit.repeat(equal, lambda k: group(emit.times(k, each), each), unroll)
+        for start, size in parts[equal:]:
+            group(start, size)
 
 
 def program_body(program: Program, form: Form) -> str:
@@ -416,15 +517,18 @@ def program_body(program: Program, form: Form) -> str:
     lanes, fused = form.lanes, form.fused
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
-    if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
-        functions += careful_functions(lanes, fused)
-    constants = Constants(lanes)
+    constants, wide_constants = Constants(lanes), Constants(_wide(lanes))
     emit = Emitter(lanes, fused, constants)
+    vectorised = [is_vectorisable(stage, lanes) for stage in program.stages]
+    with_angles = [any(has_angles(step.tape) for step in stage.steps) for stage in program.stages]
+    if any(with_angles):
+        kinds = sorted({wide for wide, angles in zip(vectorised, with_angles, strict=True) if angles})
+        functions += [reduce_huge(), *(sincos_careful(_wide(lanes) if wide else lanes, fused) for wide in kinds)]
     nonfinite = nonfinite_samples(emit, program.input_size)
     for number, stage in enumerate(program.stages):
         name = f"stage{number}"
-        if is_vectorisable(stage, lanes, chunk):
-            functions += vectorised_functions(name, stage, form)
+        if vectorised[number]:
+            functions += vectorised_functions(name, stage, form, wide_constants)
         else:
             functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
         call = f"call void @stage{number}(ptr %inputs)"
@@ -441,7 +545,7 @@ def program_body(program: Program, form: Form) -> str:
     overwrite_nonfinite(emit, nonfinite, len(results), slot)
     emit.do("ret void")
     header = "define internal void @body(ptr %inputs, ptr %outputs, ptr %destinations) noinline nounwind"
-    return "\n".join([*constants.text(), *functions, emit.function(header)])
+    return "\n".join([*constants.text(), *wide_constants.text(), *functions, emit.function(header)])
 
 
 def _is_set(emit: Emitter, flag: int) -> Value:

@@ -41,6 +41,7 @@ from appell.compile.llvm.operands import (
     over_samples,
     scan_axes,
 )
+from appell.compile.llvm.program_body import VECTOR_BYTES
 from appell.compile.llvm.schedule import schedule, weight
 from appell.compile.llvm.transfer import gather, scatter
 from appell.compile.tape.formula import Formula
@@ -141,14 +142,21 @@ class _State:
         return self.emit.address(self.first[side], self.emit.times(block, registers * self.emit.lanes.bytes))
 
     def _copy(self, source: Value, target: Value, from_slots: Iterable[int], to_slots: Iterable[int]) -> None:
-        emit, width = self.emit, self.emit.lanes.bytes
+        emit, lanes = self.emit, self.emit.lanes
         for first, to, length in _runs(zip(from_slots, to_slots, strict=True)):
-            pointers = emit.address(source, first * width), emit.address(target, to * width)
+            pointers = emit.address(source, first * lanes.bytes), emit.address(target, to * lanes.bytes)
+            for many in (max(1, VECTOR_BYTES // lanes.bytes), 1):  # slots of one sample are copied several at a time
+                kind, count = f"<{many * lanes.width} x {lanes.scalar}>", length // many
 
-            def one(k: Index, of: tuple[Value, Value] = pointers) -> None:
-                emit.store(emit.load(of[0], k), of[1], k)
+                def one(k: Index, of: tuple[Value, Value] = pointers, kind: str = kind, many: int = many) -> None:
+                    source, target = (emit.address(pointer, emit.times(k, many * lanes.bytes)) for pointer in of)
+                    value = emit.value(f"load {kind}, ptr {source}, align {lanes.bytes}")
+                    emit.do(f"store {kind} {value}, ptr {target}, align {lanes.bytes}")
 
-            emit.repeat(length, one, unroll=length <= _MAX_UNROLLED_REGISTERS)
+                if count:
+                    emit.repeat(count, one, unroll=count <= _MAX_UNROLLED_REGISTERS)
+                pointers = tuple(emit.address(pointer, count * many * lanes.bytes) for pointer in pointers)
+                length -= count * many
 
 
 def _runs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -34,7 +34,7 @@ def groups(size: int, lanes: Lanes, squares: bool = False) -> list[tuple[int, in
     register have as many elements as there are lanes.
     """
     small, large = _CHEAP_SHUFFLE_BYTES // lanes.itemsize, min(_MAX_GROUP_BYTES, lanes.bytes) // lanes.itemsize
-    if size < small:
+    if size < small or lanes.width == 1:
         return []
     parts: list[tuple[int, int]] = []
     if squares and is_square(lanes.width, lanes):

@@ -298,7 +298,7 @@ def reduce_huge() -> str:
 
 
 def sincos_careful(lanes: Lanes, fused: bool) -> str:
-    """Return the function `@sincos_careful(angles, sines, cosines, count)`, for `count` registers of any angles."""
+    """Return the function `@sincos_careful_8(angles, sines, cosines, count)`, for `count` registers of eight angles."""
     emit = Emitter(lanes, fused)
     rests, quadrants = emit.stack(1), emit.stack(1)
     emit.jump("register")
@@ -324,7 +324,8 @@ def sincos_careful(lanes: Lanes, fused: bool) -> str:
     emit.enter("end")
     emit.do("ret void")
     return emit.function(
-        "define internal void @sincos_careful(ptr %angles, ptr %sines, ptr %cosines, i64 %count) noinline nounwind"
+        f"define internal void @sincos_careful_{lanes.width}(ptr %angles, ptr %sines, ptr %cosines, i64 %count) "
+        "noinline nounwind"
     )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step
+from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, window_slots
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Node, needed, renumber
 
@@ -28,8 +28,8 @@ def hoist_sines(program: Program) -> Program:
     size, stages = program.size, []
     for stage in program.stages:
         trig = any(node[0] in _TRIG for step in stage.steps for node in step.tape.nodes)
-        written = _written(stage) if trig and stage.columns == 1 and len(stage.order) > 1 else None
-        hoisted = [[] if written is None else _early(step, written) for step in stage.steps]
+        written = _written(stage) if trig and len(stage.order) > 1 else None
+        hoisted = [[] if written is None or step.columns > 1 else _early(step, written) for step in stage.steps]
         if any(hoisted):
             before = []
             steps = list(stage.steps)
@@ -49,8 +49,8 @@ def hoist_sines(program: Program) -> Program:
 
 def _written(stage: Stage) -> set[int]:
     """Return all slots that the stage writes."""
-    windows = (window for step in stage.steps for window in step.writes)
-    return {slot for window in windows for k in range(len(window.starts)) for slot in window.slots(k)}
+    slots = (window_slots(s.writes, stage.order.count(k), s.columns) for k, s in enumerate(stage.steps))
+    return {slot for each in slots for slot in each.ravel().tolist()}
 
 
 def _early(step: FrameStep, written: set[int]) -> list[int]:

@@ -10,7 +10,7 @@ The frame starts with the scalar inputs, in the order of a tape's inputs, which 
 are written by iterations. An iteration reads its windows of the frame, evaluates its tape and writes its windows; then
 the next iteration starts. The results are slots of the frame. A tape by itself is a program of one iteration.
 
-An iteration of a stage with columns does this once per column: windows of matrices move by one slot per column, the
+An iteration of a step with columns does this once per column: windows of matrices move by one slot per column, the
 others stay. Columns are independent, so they may run in any order or at once. A stage may have a flag, a slot of the
 frame: if it is zero in all samples, the stage is skipped.
 """
@@ -66,6 +66,7 @@ class FrameStep:
     reads: tuple[Window, ...]
     writes: tuple[Window, ...]
     numbers: tuple[tuple[float, ...], ...] = ()  # one row per iteration
+    columns: int = 1  # evaluations of the tape per iteration
 
 
 def frame_step(
@@ -100,7 +101,6 @@ class Stage:
 
     steps: tuple[FrameStep, ...]
     order: tuple[int, ...]
-    columns: int = 1  # evaluations of the tape per iteration
     flag: int | None = None  # slot; the stage may be skipped where it is zero
 
 
@@ -123,7 +123,7 @@ class Program:
     def __len__(self) -> int:
         """Return the number of nodes of one evaluation, those of all iterations."""
         return sum(
-            stage.order.count(number) * stage.columns * len(step.tape)
+            stage.order.count(number) * step.columns * len(step.tape)
             for stage in self.stages
             for number, step in enumerate(stage.steps)
         )
@@ -138,7 +138,7 @@ class Program:
             for number, step in enumerate(stage.steps):
                 count = stage.order.count(number)
                 iterations = f"{count} iteration{'s' * (count != 1)}"
-                iterations += f" and {stage.columns} columns" * (stage.columns > 1)
+                iterations += f" and {step.columns} columns" * (step.columns > 1)
                 lines.append(f"  {'or ' if number else ''}{iterations} of {signature(step.tape)}")
         return "\n".join(lines)
 
@@ -148,12 +148,14 @@ class Program:
         total = hashlib.sha256(repr((self.inputs, self.outputs, self.size, self.results)).encode())
         for stage in self.stages:
             total.update(repr(stage.order).encode())
-            if stage.columns > 1 or stage.flag is not None:
-                shifts = [[window.shift for window in (*step.reads, *step.writes)] for step in stage.steps]
-                total.update(repr((stage.columns, stage.flag, shifts)).encode())
+            if stage.flag is not None:
+                total.update(f"flag {stage.flag}".encode())
             for step in stage.steps:
                 total.update(step.tape.digest.encode())
                 total.update(repr((step.reads, step.writes)).encode())
+                if step.columns > 1:
+                    shifts = [window.shift for window in (*step.reads, *step.writes)]
+                    total.update(repr((step.columns, shifts)).encode())
                 total.update(np.array(step.numbers, dtype="<f8").tobytes())
         return total.hexdigest()
 
@@ -179,7 +181,7 @@ def verify_program(program: Program) -> Program:
                 fail(f"step '{tape.name}' lacks rows of {widths[-1]} numbers for its {iterations} iterations")
             if not np.isfinite(np.array(step.numbers)).all():
                 fail(f"step '{tape.name}' has numbers that are not finite")
-            read, written = (window_slots(side, iterations, stage.columns) for side in (step.reads, step.writes))
+            read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
             for wrong, problem in (
                 (_outside(read, program.size) | _outside(written, program.size), "accesses slots beyond the frame"),
                 (_repeats(written), "writes a slot twice"),

@@ -125,23 +125,25 @@ def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[
 
 def _without_columns(stage: Stage) -> Stage:
     """Return a stage with an iteration per column."""
-    if stage.columns == 1:
+    if all(step.columns == 1 for step in stage.steps):
         return stage
 
-    def spread(window: Window) -> Window:
-        starts = tuple(start + c * window.shift for start in window.starts for c in range(stage.columns))
+    def spread(window: Window, columns: int) -> Window:
+        starts = tuple(start + c * window.shift for start in window.starts for c in range(columns))
         return replace(window, starts=starts, shift=0)
 
     steps = [
         replace(
             step,
-            reads=tuple(map(spread, step.reads)),
-            writes=tuple(map(spread, step.writes)),
-            numbers=tuple(row for row in step.numbers for _ in range(stage.columns)),
+            reads=tuple(spread(window, step.columns) for window in step.reads),
+            writes=tuple(spread(window, step.columns) for window in step.writes),
+            numbers=tuple(row for row in step.numbers for _ in range(step.columns)),
+            columns=1,
         )
         for step in stage.steps
     ]
-    return Stage(tuple(steps), tuple(number for number in stage.order for _ in range(stage.columns)))
+    order = tuple(number for number in stage.order for _ in range(stage.steps[number].columns))
+    return replace(stage, steps=tuple(steps), order=order)
 
 
 def _moved(step: FrameStep, reads: list[list[int]], shift: int) -> FrameStep:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appell.algebra.loops import Columns, LoopBody, Loops, Rows, Table, column_count
+from appell.algebra.loops import Columns, Loop, LoopBody, Loops, Rows, Table, column_count
 from appell.algebra.scalar import Vector, is_number
 from appell.compile.program.hoist_sines import hoist_sines
 from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, verify_program
@@ -242,24 +242,44 @@ class Rolled(Loops):
     ) -> None:
         if not len(kinds):
             return
-        columns = _check(bodies, kinds, reads, writes, numbers)
-        for operand in writes:
-            self._separate(operand.table)
+        _check(bodies, kinds, reads, writes, numbers)
+        for k in range(len(kinds)):
+            _check_rows(k, reads, writes)
         used = sorted(set(kinds))
-        time = self.time + 1
-        steps = []
+        parts = []
         for kind in used:
             iterations = [k for k, other in enumerate(kinds) if other == kind]
-            read, written = ([_view(rows, iterations) for rows in each] for each in (reads, writes))
-            steps.append(_traced(bodies[kind], read, written, [numbers[k] for k in iterations] if numbers else []))
+            parts.append((Loop(bodies[kind], reads, writes, numbers), iterations))
+        self._append(parts, tuple(used.index(kind) for kind in kinds), when)
+
+    def interleaved(self, parts: Sequence[Loop], when: tuple[Table, int] | None = None) -> None:
+        iterations = len((*parts[0].reads, *parts[0].writes)[0].rows)
+        if not iterations:
+            return
+        for part in parts:
+            _check([part.body], [0] * iterations, part.reads, part.writes, part.numbers)
+        for k in range(iterations):
+            for part in parts:
+                _check_rows(k, part.reads, part.writes)
+        order = tuple(range(len(parts))) * iterations
+        self._append([(part, list(range(iterations))) for part in parts], order, when)
+
+    def _append(self, parts: list[tuple[Loop, list[int]]], order: tuple[int, ...], when: tuple | None) -> None:
+        """Trace the bodies of a stage, each with its iterations, and append the stage."""
+        read = [operand.table for part, _ in parts for operand in part.reads]
+        written = [operand.table for part, _ in parts for operand in part.writes]
+        for table in dict.fromkeys(written):
+            self._separate(table)
+        time = self.time + 1
+        steps = [_traced(part, iterations) for part, iterations in parts]
         if when is not None:
             self.flags[time] = _flag(*when)
-            when[0].block.reads.append(time)
-        for operand in reads:
-            operand.table.block.reads.append(time)
-        for operand in writes:
-            operand.table.block.writes.append(time)
-        self.loops[time] = Stage(tuple(steps), tuple(used.index(kind) for kind in kinds), columns)
+            read.append(when[0])
+        for block in dict.fromkeys(table.block for table in read):
+            block.reads.append(time)
+        for block in dict.fromkeys(table.block for table in written):
+            block.writes.append(time)
+        self.loops[time] = Stage(tuple(steps), order)
         self.time += 2
         self.stores[self.time] = []
         self._just_stored.clear()
@@ -274,34 +294,37 @@ def _flag(table: RolledTable, row: int) -> Slot:
     return table.block, table.starts[row]
 
 
-def _check(bodies, kinds, reads: Sequence[Rows | Columns], writes: Sequence[Rows | Columns], numbers) -> int:
-    """Raise an error if a loop is not valid; mark the rows that it writes as written; return its number of columns."""
-    iterations, columns = len(kinds), column_count([*reads, *writes])
+def _check(bodies, kinds, reads: Sequence[Rows | Columns], writes: Sequence[Rows | Columns], numbers) -> None:
+    """Raise an error if the sizes of a loop are not valid."""
+    iterations = len(kinds)
     for operand in (*reads, *writes):
-        if isinstance(operand, Columns) and operand.table.width % columns:
+        if isinstance(operand, Columns) and (
+            operand.table.width % max(operand.total, 1) or not 0 <= operand.first <= operand.total - operand.count
+        ):
             raise TraceError(
-                f"a loop over {columns} columns uses a table with rows of {operand.table.width} scalars.",
-                expected="rows of m x columns scalars",
+                f"a loop over {operand.count} of {operand.total} columns, from column {operand.first} on, uses a table "
+                f"with rows of {operand.table.width} scalars.",
+                expected="rows of m x columns scalars, and columns of the matrix",
             )
-    if columns > 1 and not all(isinstance(operand, Columns) for operand in writes):
-        raise TraceError("a loop over columns writes complete rows.", expected="`Columns` for every table it writes")
     if any(len(each.rows) != iterations for each in [*reads, *writes]) or len(numbers) not in (0, iterations):
         raise TraceError(f"a loop of {iterations} iterations has rows or numbers for another number of iterations.")
     if not all(0 <= kind < len(bodies) for kind in kinds):
         raise TraceError(f"a loop of {len(bodies)} bodies has an iteration of kind {max(kinds)}.")
-    for k in range(iterations):
-        for number, operand in enumerate(reads):
-            row = operand.rows[k]
-            if row is not None and row not in operand.table.written:
-                raise TraceError(f"iteration {k} reads row {row} of table {number} before it is written.")
-        for operand in writes:
-            table, row = operand.table, operand.rows[k]
-            if row is None:
-                continue
-            if not 0 <= row < len(table.starts):
-                raise TraceError(f"iteration {k} writes row {row} of a table of {len(table.starts)} rows.")
-            table.written.add(row)
-    return columns
+
+
+def _check_rows(k: int, reads: Sequence[Rows | Columns], writes: Sequence[Rows | Columns]) -> None:
+    """Raise an error if the rows of an iteration are not valid; mark the rows that it writes as written."""
+    for number, operand in enumerate(reads):
+        row = operand.rows[k]
+        if row is not None and row not in operand.table.written:
+            raise TraceError(f"iteration {k} reads row {row} of table {number} before it is written.")
+    for operand in writes:
+        table, row = operand.table, operand.rows[k]
+        if row is None:
+            continue
+        if not 0 <= row < len(table.starts):
+            raise TraceError(f"iteration {k} writes row {row} of a table of {len(table.starts)} rows.")
+        table.written.add(row)
 
 
 def _view(rows: Rows | Columns, iterations: list[int]) -> View:
@@ -313,14 +336,21 @@ def _view(rows: Rows | Columns, iterations: list[int]) -> View:
         )
     if absent == {True}:
         return View((0,) * len(iterations), 0, block=table.block)
-    starts, stride, count = tuple(table.starts[rows.rows[k]] for k in iterations), table.stride, 1
+    starts, stride = tuple(table.starts[rows.rows[k]] for k in iterations), table.stride
     if isinstance(rows, Columns):
-        count = rows.count
-    return View(starts, table.width // count, stride * count, stride if count > 1 else 0, table.block)
+        starts = tuple(start + rows.first * stride for start in starts)
+        shift = stride if rows.count > 1 else 0
+        return View(starts, table.width // rows.total, stride * rows.total, shift, table.block)
+    return View(starts, table.width, stride, block=table.block)
 
 
-def _traced(loop_body: LoopBody, reads: list[View], writes: list[View], numbers: list[Sequence[float]]) -> FrameStep:
-    """Trace a body of a loop; the numbers that change from iteration to iteration are further inputs of its tape."""
+def _traced(loop: Loop, iterations: list[int]) -> FrameStep:
+    """Trace the body of a loop; the numbers that change from iteration to iteration are further inputs of its tape."""
+    reads, writes = ([_view(rows, iterations) for rows in side] for side in (loop.reads, loop.writes))
+    numbers = [loop.numbers[k] for k in iterations] if loop.numbers else []
+    count = column_count([*loop.reads, *loop.writes], iterations[0])
+    if count > 1 and any(view.width and not view.shift for view in writes):
+        raise TraceError("a loop over columns writes complete rows.", expected="`Columns` for every table it writes")
     if len({len(row) for row in numbers}) > 1:
         raise TraceError("the iterations of a body have rows of numbers of different lengths.")
     columns = [tuple(float(x) for x in column) for column in zip(*numbers, strict=True)]
@@ -333,7 +363,7 @@ def _traced(loop_body: LoopBody, reads: list[View], writes: list[View], numbers:
         if numbers:
             traced = dict(zip(changing, rows[-1], strict=True)) if changing else {}
             arguments.append([traced.get(column, column[0]) for column in columns])
-        results = loop_body(*arguments)
+        results = loop.body(*arguments)
         for k, (view, row) in enumerate(zip(writes, results, strict=True)):
             if len(row) != view.width:
                 raise TraceError(
@@ -341,8 +371,8 @@ def _traced(loop_body: LoopBody, reads: list[View], writes: list[View], numbers:
                 )
         return {f"row{k}": list(row) for k, row in enumerate(results)}
 
-    tape = factor(record(Graph(), getattr(loop_body, "__name__", "step"), arrays, body))
-    return FrameStep(tape, tuple(reads), tuple(writes), tuple(zip(*changing, strict=True)) if changing else ())
+    tape = factor(record(Graph(), getattr(loop.body, "__name__", "step"), arrays, body))
+    return FrameStep(tape, tuple(reads), tuple(writes), tuple(zip(*changing, strict=True)) if changing else (), count)
 
 
 class StraightCode:

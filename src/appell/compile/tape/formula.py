@@ -46,7 +46,7 @@ def count(formula: Formula) -> OpCount:
     total = OpCount()
     for stage in formula.stages:
         for number, step in enumerate(stage.steps):
-            total += stage.order.count(number) * stage.columns * tapes.count(step.tape)
+            total += stage.order.count(number) * step.columns * tapes.count(step.tape)
     return total
 
 
@@ -59,7 +59,7 @@ def unrolled(formula: Formula) -> Tape:
     for stage in formula.stages:
         iterations = [0] * len(stage.steps)
         for number in stage.order:
-            for column in range(stage.columns):
+            for column in range(stage.steps[number].columns):
                 _unroll(graph, frame, stage.steps[number], iterations[number], column)
             iterations[number] += 1
     results = [frame[slot] for slot in formula.results]

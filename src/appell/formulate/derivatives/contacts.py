@@ -112,6 +112,14 @@ def row_derivatives(
     return tree.gather_columns(by_q, rows=size), tree.gather_columns(by_v, rows=size)
 
 
+def rate_derivatives(tree: Tree, contact: ContactRows, motion: ContactMotion, v: Vector) -> Matrix:
+    """∂(J v)/∂q of the rows of one contact with the world, (size, nv): V_q of (3)."""
+    columns: dict[str, list[Vector]] = {link.name: [] for link in motion.chains[0].links}
+    for name, _, V_q, *_ in _chain_columns(tree, motion.chains[0], (v, [0.0] * len(v))):
+        columns[name].append([*V_q.linear, *V_q.angular][: contact.size])
+    return tree.gather_columns(columns, rows=contact.size)
+
+
 def _chain_columns(tree: Tree, chain: ContactChain, q_rates: tuple[Vector, Vector]) -> Iterator[Column]:
     """Link, S, V_q, A_q and A_v of every partial of a chain, by (2) and (3)."""
     v, a = q_rates
@@ -181,22 +189,57 @@ def motion_columns(
             pairs = zip(forces_q, changes, strict=True)
             forces_q = [[x - y for x, y in zip(*each, strict=True)] for each in pairs]
     turned = _turned(tree, contacts, motions, solution)
-    J, n = stance.J, len(v)
-    columns: dict[str, list[ContactColumn]] = {"q": [], "v": []}
-    terms = (("q", forces_q, rows_q, inverse.own_q), ("v", inverse.by_v, rows_v, inverse.own_v))
-    for name, forces, rows, apart in terms:
-        for k in range(n):
-            separate = {i: apart[i][k] for i in range(n) if not is_zero(apart[i][k])} if apart else {}
-            second = [row[k] for row in rows]
-            if separate:
-                second = [
-                    x - dot([row[i] for i in separate], list(separate.values()))
-                    for x, row in zip(second, J, strict=True)
-                ]
-            columns[name].append(
-                ContactColumn([row[k] for row in forces], second, turned[k] if name == "q" else {}, separate)
-            )
+    return {
+        "q": _with_own(stance.J, forces_q, rows_q, inverse.own_q, turned),
+        "v": _with_own(stance.J, inverse.by_v, rows_v, inverse.own_v, [{}] * len(v)),
+    }
+
+
+def _with_own(
+    J: Matrix, forces: Matrix, rows: Matrix, own: Matrix | None, turned: Sequence[Mapping[int, Scalar]]
+) -> list[ContactColumn]:
+    """Columns from R₁', R₂ and, for a free base, the terms that are subtracted from ∂a."""
+    columns, n = [], len(forces)
+    for k in range(n):
+        separate = {i: own[i][k] for i in range(n) if not is_zero(own[i][k])} if own else {}
+        second = [row[k] for row in rows]
+        if separate:
+            second = [
+                x - dot([row[i] for i in separate], list(separate.values())) for x, row in zip(second, J, strict=True)
+            ]
+        columns.append(ContactColumn([row[k] for row in forces], second, turned[k], separate))
     return columns
+
+
+def impulse_columns(
+    tree: Tree,
+    contacts: Sequence[ContactRows],
+    motions: Sequence[ContactMotion],
+    solution: Contacted,
+    inverse: tuple[Derivatives, Derivatives],
+    v: Vector,
+) -> dict[str, list[ContactColumn]]:
+    """Columns of q and v for the change of velocity w of an impact: M w = Jᵀλ and J w = -J v.
+
+    Parameters
+    ----------
+    tree, contacts : the robot and its contacts with the world
+    motions : motions of the contacts at the velocity v after the impact
+    solution : w in place of the acceleration, and the impulses
+    inverse : derivatives of inverse dynamics at rest, with the acceleration w and the impulses, and without both
+    v : velocity after the impact
+    """
+
+    def difference(x: Matrix, y: Matrix) -> Matrix:
+        return [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(x, y, strict=True)]
+
+    with_w, at_rest = inverse
+    J, n = solution.stance.J, len(v)
+    pairs = zip(contacts, motions, strict=True)
+    rows = [row for contact, motion in pairs for row in rate_derivatives(tree, contact, motion, v)]
+    own = difference(with_w.own_q, at_rest.own_q) if with_w.own_q else None
+    by_q = _with_own(J, difference(with_w.by_q, at_rest.by_q), rows, own, [{}] * n)
+    return {"q": by_q, "v": [ContactColumn([0.0] * n, [row[k] for row in J]) for k in range(n)]}
 
 
 def _turned(
