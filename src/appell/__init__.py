@@ -125,6 +125,8 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.motion import Records as Records
     from appell.optimal.manifold import turn as turn
     from appell.optimal.objective import square as square
+    from appell.optimal.optimizer import Optimizer as Optimizer
+    from appell.optimal.optimizer import optimize as optimize
     from appell.show import draw as draw
     from appell.show import to_html as to_html
     from appell.show import view as view
@@ -180,6 +182,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.motion": "Path Record Records",
     "appell.optimal.manifold": "turn",
     "appell.optimal.objective": "square",
+    "appell.optimal.optimizer": "Optimizer optimize",
     "appell.show": "draw to_html view",
     "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere rollout simulate to_fmu",
     "appell.sweeps": "grid sweep",

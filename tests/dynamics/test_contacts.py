@@ -206,3 +206,19 @@ def test_soles_have_margins_against_tipping():
     expected = [[4.0 - 3.0, 0.5 - 0.4, 1.0 - 0.7]] * 2 + [[1.0, 10.0, 10.0]] * 2
     np.testing.assert_allclose(con.friction(force, 0.4, [0.1, 0.05]), expected)
     assert stacked(con, force).shape == (18,)
+
+
+@pytest.mark.parametrize("active", [(1.0, 1.0), (1.0, 0.0)], ids=["both", "one"])
+def test_derivatives_of_an_impact_are_those_of_its_tape(active):
+    con = ap.Dynamics(ap.load(urdf("go2"), base="floating")).contacts(
+        left=ap.Touch("FL_foot"), right=ap.Sole("RR_foot")
+    )
+    rng = np.random.default_rng(7)
+    q = con.dyn.system.random_configuration(rng)
+    v = rng.uniform(-1.0, 1.0, con.dyn.system.nv)
+    given = (q, v, con.poses(q), np.array(active))
+    results = interpreted(con.impulse_derivatives(), *given)
+    expected = interpreted(con.impulse.jacobian("q", "v"), *given, 0.0)
+    np.testing.assert_allclose(results[0], interpreted(con.impulse, *given, 0.0)[0], rtol=0, atol=1e-12)
+    for computed, reference in zip(results[1:], (expected[0], expected[3]), strict=True):
+        np.testing.assert_allclose(computed, reference, rtol=0, atol=1e-10 * np.abs(reference).max())

@@ -116,10 +116,10 @@ def state_of(problem, seed=4):
     return q, rng.uniform(-1.0, 1.0, problem.nv), rng.uniform(-1.0, 1.0, problem.nu), p
 
 
-def close(found, expected, tolerance=TOLERANCE):
-    found, expected = np.asarray(found, float), np.asarray(expected, float)
-    assert found.shape == expected.shape
-    assert np.abs(found - expected).max(initial=0.0) <= tolerance * max(1.0, np.abs(expected).max(initial=0.0))
+def close(computed, expected, tolerance=TOLERANCE):
+    computed, expected = np.asarray(computed, float), np.asarray(expected, float)
+    assert computed.shape == expected.shape
+    assert np.abs(computed - expected).max(initial=0.0) <= tolerance * max(1.0, np.abs(expected).max(initial=0.0))
 
 
 CASES = {
@@ -258,3 +258,59 @@ def test_a_square_whose_weight_depends_on_the_state_has_an_exact_hessian():
     expected = np.zeros((6, 6))
     expected[4:, 4:], expected[0, 4:], expected[4:, 0] = 2.0 * q[0] * np.eye(2), 2.0 * u, 2.0 * u
     close(evaluated(problem)[1](q, v, u, p, np.zeros(4)).hessian, 0.02 * expected, 1e-14)
+
+
+def test_exact_hessians_contain_the_curvature_of_rows():
+    def curved(t, q, v, tau):
+        return {"g": (None, q[0] * v[0] * tau[0], 1.0), "e": (0.0, q[1] ** 3 * v[1], 0.0)}
+
+    problem = Problem(
+        ap.load("planar-2r"),
+        5,
+        0.5,
+        cost=lambda t, q, v, tau: ap.square(tau),
+        keep=curved,
+        limits=False,
+        hessian="exact",
+    )
+
+    def body(q, v, u, w):
+        return {"H": problem.derivatives(0, 0.0, 0.5, q, v, u, [], [], weights=([w[0]], [w[1]])).hessian}
+
+    q, v, u, _ = state_of(problem)
+    H = interpreted(Function.of("rows", {"q": 2, "v": 2, "u": 2, "w": 2}, body), q, v, u, [0.7, -0.4])
+    expected = np.zeros((6, 6))
+    expected[4, 4] = expected[5, 5] = 2.0 * 0.5
+    for i, j, x in ((0, 2, 0.7 * u[0]), (0, 4, 0.7 * v[0]), (2, 4, 0.7 * q[0]), (1, 3, -0.4 * 3.0 * q[1] ** 2)):
+        expected[i, j] = expected[j, i] = x
+    expected[1, 1] = -0.4 * 6.0 * q[1] * v[1]
+    close(H, expected, 1e-14)
+
+
+def test_free_parameters_and_arguments_enter_costs_rows_and_dynamics():
+    system = ap.load("planar-2r").with_free("lower")
+
+    def aimed(t, q, v, tau, *, goal, weight):
+        return weight * ap.square(q - goal) + ap.square(tau) * goal[0]
+
+    problem = Problem(
+        ap.Dynamics(system),
+        5,
+        0.02,
+        cost=aimed,
+        keep=lambda t, q, v, tau, *, goal: {"near": (None, q[0] - goal[0], 1.0)},
+        meet=lambda q, v, *, goal: {"there": q - goal},
+        limits=False,
+        arguments={"goal": 2, "weight": ()},
+        free={"goal": (-1.0, 1.0), "parameters": None},
+    )
+    assert problem.np == 12
+    assert problem.held == {"weight": 1}
+    assert [row.name for row in problem.final_equalities] == ["there[0]", "there[1]"]
+    assert len(problem.parameter_rows) == 4
+    held, driven = problem.data_values({"weight": 3.0})
+    assert held.tolist() == [[3.0]]
+    assert driven.shape == (1, 5, 0)
+    q, v, u, _ = state_of(problem)
+    p = np.concatenate([[0.3, -0.2], ap.Dynamics(ap.load("planar-2r")).parameter_values[10:]])
+    check(problem, *evaluated(problem, held[0]), (q, v, u, p))

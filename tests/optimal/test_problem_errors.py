@@ -25,7 +25,7 @@ def branching(t, q, v, tau):
 REFUSED = {
     "a cost that is a vector": ({"cost": lambda t, q, v, tau: tau}, TraceError, "returned"),
     "a cost that branches": ({"cost": branching}, TraceError, "Line .* of test_problem_errors.py.*if q"),
-    "a cost that is no function": ({"cost": 3.0}, ArgumentError, "cost is 3.0"),
+    "a cost that is a number": ({"cost": 3.0}, ArgumentError, "cost is 3.0"),
     "no cost": ({"cost": None}, ArgumentError, "no cost"),
     "a step of zero": ({"dt": 0.0}, ArgumentError, "dt, the length of a step"),
     "no steps": ({"steps": 0}, ArgumentError, "steps is 0"),
@@ -50,7 +50,7 @@ REFUSED = {
         ArgumentError,
         "row 'box' of keep .* has no bound",
     ),
-    "a row that is no triple": ({"keep": lambda t, q, v, tau: {"box": q[0]}}, TraceError, "row 'box'"),
+    "a row that is not a triple": ({"keep": lambda t, q, v, tau: {"box": q[0]}}, TraceError, "row 'box'"),
     "rows without names": ({"keep": lambda t, q, v, tau: [q[0]]}, TraceError, "expected.*dict|a dict"),
     "a row named like a limit": (
         {"limits": {"torque": 1.0}, "keep": lambda t, q, v, tau: {"torque of 'shoulder'": (0.0, q[0], 1.0)}},

@@ -411,8 +411,9 @@ class ContactSet:
             change = system.acceleration(rest, impulses)
             after = [x + d for x, d in zip(v, change, strict=True)]
             solution = Contacted(change, impulses, 0.0, system)
-            states = ((change, self._wrenches(impulses)), (rest, self._wrenches([0.0] * len(impulses))))
-            inverse = tuple(self._rule.forces(equations, q, rest, a, wrenches) for a, wrenches in states)
+            none, rule = self._wrenches([0.0] * len(impulses)), self._rule
+            with_change = rule.forces(equations, q, rest, change, self._wrenches(impulses))
+            inverse = with_change, rule.forces(equations, q, rest, rest, none)
             motions = contact_motions(equations, self.rows, q, after, rest)
             tree = equations.bodies.tree  # type: ignore[union-attr]
             columns = impulse_columns(tree, self.rows, motions, solution, inverse, after)

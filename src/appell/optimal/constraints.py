@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.algebra.scalar import Scalar, is_number
+from appell.compile.function import Function
 from appell.compile.tape.tape import CONST
 from appell.compile.tape.trace import flatten
 from appell.errors import ArgumentError, TraceError
@@ -74,10 +75,10 @@ def bounded_rows(given: Any, what: str, terminal: bool = False) -> list[Bounded]
 def _spread(bound: Any, count: int, shape: tuple[int, ...], label: str) -> list[Any]:
     if bound is None:
         return [None] * count
-    entries, own = flatten(bound)
-    if own not in ((), shape):
-        raise ArgumentError(f"a bound of {label} has shape {own}.", expected=f"one number, or shape {shape}")
-    checked = [scalar_of(x, f"a bound of {label}") for x in (entries if own else entries * count)]
+    entries, bound_shape = flatten(bound)
+    if bound_shape not in ((), shape):
+        raise ArgumentError(f"a bound of {label} has shape {bound_shape}.", expected=f"one number, or shape {shape}")
+    checked = [scalar_of(x, f"a bound of {label}") for x in (entries if bound_shape else entries * count)]
     if any(is_number(x) and x != x for x in checked):
         raise ArgumentError(f"a bound of {label} is NaN.", expected="a number, or None")
     return [None if is_number(x) and isinf(x) else x for x in checked]
@@ -91,8 +92,8 @@ class Constraints:
         self._sources: tuple[list[int], list[int]] = ([], [])  # index of the `Bounded` of each row
 
         def rows(given: dict[str, Any]) -> dict[str, Any]:
-            names, sources, values = ([], []), ([], []), ([], [])
-            used = set()
+            names, sources = (list[str](), list[str]()), (list[int](), list[int]())
+            values, used = (list[Scalar](), list[Scalar]()), set[str]()
             for k, row in enumerate(body(given)):
                 if row.name in used:
                     raise ArgumentError(f"the name '{row.name}' is used for two rows.", expected="each name once")
@@ -109,16 +110,15 @@ class Constraints:
             self._names, self._sources = names, sources
             return {key: value for key, value in zip("ge", values, strict=True) if value} or {"none": 0.0}
 
-        both = inputs.function(name, owner, rows)
-        self.g, self.e = (
-            inputs.function(f"{name}_{key}", owner, lambda given, key=key: {key: rows(given)[key]}) if names else None
-            for key, names in zip("ge", self._names, strict=True)
-        )
+        def part(key: str) -> Function | None:
+            return inputs.function(f"{name}_{key}", owner, lambda given: {key: rows(given)[key]})
+
+        inputs.function(name, owner, rows)  # sets the names
+        self.g, self.e = (part(key) if names else None for key, names in zip("ge", self._names, strict=True))
         self.inequalities, self.equalities = (self._rows(k, function) for k, function in enumerate((self.g, self.e)))
         state = [row.state_only for row in (*self.inequalities, *self.equalities)]
         sources = [*self._sources[0], *self._sources[1]]
         self.of_state = {source for source, only in zip(sources, state, strict=True) if only}  # indices of `Bounded`
-        del both
 
     def _rows(self, kind: int, function: Any) -> tuple[Row, ...]:
         if function is None:

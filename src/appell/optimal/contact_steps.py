@@ -8,7 +8,7 @@ implicit function theorem. Which contacts are active, and where, are data of a k
 (2) is another kind of knot. Forces are inputs of costs and constraints: with F = ∂λ/∂z, gradients are multiplied by Fᵀ,
 and Hessians are Fᵀ H F, without the curvature of λ.
 
-Friction: μ λ_z ± λ_x ≥ 0 and μ λ_z ± λ_y ≥ 0, a pyramid in the axes of the foothold, for contacts that are active.
+Friction is a pyramid in the axes of the foothold, for active contacts: μ λ_z ± λ_x ≥ 0 and μ λ_z ± λ_y ≥ 0.
 """
 
 from __future__ import annotations
@@ -176,16 +176,16 @@ class ContactStep(Step):
             v, Vq, Vv = (np.asarray(x, object).tolist() for x in impact)
         with_forces = "force" in self.inputs.sizes
         solved = self.phases.set.derivatives("q", "v", "tau", forces=with_forces)(*self._contact_inputs(given, v))
-        found = {name: np.asarray(value, object) for name, value in solved._asdict().items()}
-        a, force = found["a"].tolist(), np.ravel(found["force"]).tolist()
+        results = {name: np.asarray(value, object) for name, value in solved._asdict().items()}
+        a, force = results["a"].tolist(), np.ravel(results["force"]).tolist()
         after = self._end(given, v, a, force, h)
         columns = self.actuators
-        by_q, by_v, by_u = found["da_dq"].tolist(), found["da_dv"].tolist(), found["da_dtau"][:, columns].tolist()
+        by_q, by_v, by_u = results["da_dq"].tolist(), results["da_dv"].tolist(), results["da_dtau"][:, columns].tolist()
         unit = [[1.0 if i == j else 0.0 for j in range(len(v))] for i in range(len(v))]
         P, Q, R = scaled(h, by_q), add(unit, scaled(h, by_v)), scaled(h, by_u)
         F: list[Rows] = []
         if with_forces:
-            F = [found[f"dforce_d{name}"].reshape(len(force), -1).tolist() for name in ("q", "v", "tau")]
+            F = [results[f"dforce_d{name}"].reshape(len(force), -1).tolist() for name in ("q", "v", "tau")]
             F[2] = [[row[k] for k in columns] for row in F[2]]
         if kind == IMPACT:
             P, Q = add(P, product(Q, Vq)), product(Q, Vv)

@@ -59,7 +59,7 @@ def guess_of(problem: Problem, q0: Any, v0: Any, given: Any, p: Any) -> Guess:
     q, v = (np.broadcast_to(x, (members, x.shape[1])) for x in (q, v))
     _check_starts(problem, q, v)
     p = _parameters(problem, p, members)
-    times = np.arange(N + 1) * (problem.dt if problem.duration is None else np.median(p[:, 0]) / N)
+    times = np.arange(N + 1) * (float(np.median(p[:, 0])) / N if problem.dt is None else problem.dt)
     path_q, path_v, tau = _motion(problem, given, q, v, times)
     path_q[:, 0], path_v[:, 0] = q, v
     return Guess(path_q, path_v, np.ascontiguousarray(tau[..., problem.actuators]), p)
@@ -117,13 +117,10 @@ def _motion(problem: Problem, given: Any, q: np.ndarray, v: np.ndarray, times: n
     else:
         return _by_torques(problem, given, q, v)
     shapes = {"q": (N + 1, system.nq), "v": (N + 1, system.nv), "tau": (N, system.nu)}
-    still = {"q": still_q, "v": still_v, "tau": None}
-    results = []
-    for name, shape in shapes.items():
-        if name in arrays:
-            results.append(_array(problem, f"{name} of the guess", arrays[name], shape, len(q)))
-        else:
-            results.append(still[name] if name != "tau" else np.repeat(_holding(problem, q)[:, None], N, axis=1))
+    if "tau" not in arrays:
+        arrays["tau"] = np.repeat(_holding(problem, q)[:, None], N, axis=1)
+    arrays = {"q": still_q, "v": still_v} | arrays
+    results = [_array(problem, f"{name} of the guess", arrays[name], shapes[name], len(q)) for name in shapes]
     results[0] = unit_quaternions(system, results[0].reshape(-1, system.nq)).reshape(results[0].shape)
     return tuple(results)
 

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.scalar import Scalar, Vector, is_zero, log, maximum, minimum, select, sqrt
 from appell.algebra.scalar import abs as magnitude
+from appell.compile.function import Function
 from appell.compile.scan import Scan
 from appell.optimal.layout import Part
 from appell.optimal.problem import Problem
@@ -44,9 +45,9 @@ SMALLEST_RHO, LARGEST_RHO = 1e-6, 1e8
 ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
-import os
-EXACT_BELOW = float(os.environ.get("BELOW", "1"))
+EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
+BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 HUGE = 1e300
 
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
@@ -271,18 +272,30 @@ class Iteration:
     def scan(self) -> Scan:
         """The kernel: a step of the scan is an iteration."""
 
-        def body(x, w, costate, end, start, dt, *rest):
-            loops, rest = rest[-1], list(rest[:-2])
-            data = list(rest.pop(0)) if self.n_held else []
-            course = [list(row) for row in rest.pop(0)] if self.n_driven else []
-            return self._iterate(loops, x, w, costate, end, list(start), dt, data, course)
+        def body(*given):
+            return self._run(given[:-2], given[-1]).results()
 
         owner = self.problem.system.owner
         return Scan.of("optimize", self.carried, self.held, {"tick": ()}, body, owner=owner, loops=True)
 
-    def _iterate(self, loops: Loops, x, w, costate, end, start, dt, data, course) -> dict[str, Any]:
-        run = Run(self, loops, x, w, costate, end, start, dt, data, course)
-        return run.results()
+    @cached_property
+    def gains(self) -> Function:
+        """Feedback gains (N, nu, nx) at an iterate that is not done, as a function of the carried and held arrays."""
+
+        def body(*given):
+            run = self._run(given[:-1], given[-1])
+            run.residuals()
+            run.GLOBAL = run.loops.given([[run.ends.info["mu"], run.ends.info["rho"]]])
+            run.sweep()
+            return {"gain": [matrix(row, self.nx) for row in run.loops.values(run.GAIN)]}
+
+        return Function.of("gains", self.carried | self.held, body, owner=self.problem.system.owner, loops=True)
+
+    def _run(self, given: Sequence[Any], loops: Loops) -> Run:
+        x, w, costate, end, start, dt, *rest = given
+        data = list(rest.pop(0)) if self.n_held else []
+        course = [list(row) for row in rest.pop(0)] if self.n_driven else []
+        return Run(self, loops, x, w, costate, end, list(start), dt, data, course)
 
 
 class Run:
@@ -298,9 +311,14 @@ class Run:
         self.COURSE = loops.given(course) if course else None
         self.start, self.ends = start, it.ends(list(end))
         self.running = select(self.ends.info["status"] - 0.5, 0.0, 1.0)
+        self.when = self.flag(self.running)
         self.masks = [it.mask(k) for k in self.knots]
 
     # ---- helpers
+
+    def flag(self, condition: Scalar) -> tuple[Any, int]:
+        """Return a flag, 0 or 1, for loops that are skipped if it is 0 in all problems of a block."""
+        return self.loops.given([[condition]]), 0
 
     def once(self, table) -> Rows:
         """The only row of a table, for every knot."""
@@ -313,12 +331,12 @@ class Run:
         return [self.at(self.COURSE)] if self.COURSE is not None else []
 
     def each(self, bodies: Sequence[Callable], reads: list[Rows], writes: list[Rows], numbers=()) -> None:
-        self.loops.each(bodies, self.it.order, reads, writes, numbers)
+        self.loops.each(bodies, self.it.order, reads, writes, numbers, when=self.when)
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
         """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
         rows = [[Rows(*((t[0], [t[1]]) if isinstance(t, tuple) else (t, [0]))) for t in each] for each in (reads, writes)]
-        self.loops.each([body], [0], *rows)
+        self.loops.each([body], [0], *rows, when=self.when)
 
     def reduced(self, table, rules: Sequence[str]) -> list[Scalar]:
         """Return sums and extremes over the rows 0..N of a table."""
@@ -330,7 +348,7 @@ class Run:
             return [[combine[rule](a, b) for rule, a, b in zip(rules, total_row, row, strict=True)]]
 
         count = it.N + 1
-        loops.each([body], [0] * count, [Rows(result, [0] * count), Rows(table, range(count))], [Rows(result, [0] * count)])
+        loops.each([body], [0] * count, [Rows(result, [0] * count), Rows(table, range(count))], [Rows(result, [0] * count)], when=self.when)
         return loops.values(result)[0]
 
     # ---- the iteration
@@ -339,8 +357,8 @@ class Run:
         totals, dual_p = self.residuals()
         status, mu, error, scaled_dual = self.progress(totals, dual_p)
         info = self.ends.info
-        glob = self.loops.given([[mu, info["rho"]]])
-        self.GLOBAL = glob
+        self.GLOBAL = self.loops.given([[mu, info["rho"]]])
+        self.when = self.flag(self.running * select(0.5 - status, 1.0, 0.0))
         pivot = self.sweep()
         alpha_s, alpha_z, slope = self.directions()
         phi = totals.cost - mu * totals.logs
@@ -391,7 +409,7 @@ class Run:
                 curved = [exact * value for value in after]
                 rows = part.rows(x, x_next, u, p, curved, *own, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
-                mapped = it_transposed(it, part.nested(0, rows[0]), after)
+                mapped = transposed_step(it, part.nested(0, rows[0]), after)
                 cost, gradient, _ = part.nested(1, rows[1])
                 gap = part.nested(3, rows[3])
                 nested = part.nested(2, rows[2])
@@ -479,22 +497,14 @@ class Run:
         return status, mu, error, dual
 
     def next_mu(self, totals: Totals, dual: Scalar, scale: Scalar) -> Scalar:
+        """Return the next μ: smaller once the residual of its barrier problem is a small multiple of it."""
         it, info = self.it, self.ends.info
-        import os
-        if os.environ.get("MU") == "fm":
-            mu = info["mu"]
-            worst = maximum(totals.product - mu, mu - totals.smallest) / scale
-            inner = maximum(maximum(dual, totals.primal), worst)
-            smallest = 0.01 * it.tolerance / float(it.rows)
-            K = float(os.environ.get("KAPPA", "10"))
-            F = float(os.environ.get("FACTOR", "0.2"))
-            return select(K * mu - inner, maximum(minimum(F * mu, mu * sqrt(mu)), smallest), mu)
-        average = totals.gap / float(it.rows)
-        spread = minimum(totals.smallest / average, 1.0)
-        ratio = minimum(0.05 * (1.0 - spread) / maximum(spread, 1e-12), 2.0)
-        sigma = maximum(0.1 * ratio * ratio * ratio, 1e-2)
+        mu = info["mu"]
+        complementarity = maximum(totals.product - mu, mu - totals.smallest) / scale
+        error = maximum(maximum(dual, totals.primal), complementarity)
         smallest = 0.01 * it.tolerance / float(it.rows)
-        return maximum(sigma * average, smallest)
+        lower = maximum(minimum(BARRIER_FACTOR * mu, mu * sqrt(mu)), smallest)
+        return select(BARRIER_ERROR * mu - error, lower, mu)
 
     def sweep(self) -> Scalar:
         """Solve the linear system: backwards and forwards over the knots; return a number > 0 if it is convex."""
@@ -566,6 +576,7 @@ class Run:
             [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
             + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)] + [self.once(self.GLOBAL)],
             [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
+            when=self.when,
         )
         # first state and parameters
         first = loops.values(self.X)[0]
@@ -687,6 +698,7 @@ class Run:
         funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, violation))
         pending, result, by_violation, after = good * self.running, 0.0, 0.0, violation
         for trial in range(TRIALS):
+            self.when = self.flag(pending)
             cost, theta, logs = self.trial(alpha)
             phi_new = cost - mu * logs
             decrease = -alpha * slope
@@ -801,7 +813,7 @@ class Run:
         }
 
 
-def it_transposed(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
+def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
     """Return the gradient of λᵀ(step) in (x, u, p)."""
     transform, step_map, step_p = step
     nx, copied = it.nx, it.nx - len(step_map)

@@ -150,13 +150,13 @@ class Objective:
 
 
 def hessian(inputs: Inputs, function: Function, given: Mapping[str, Any]) -> Rows:
-    """Return the symmetric Hessian of a scalar function by all unknowns on scalars by name.
+    """Return the symmetric Hessian of Σ G · result by all unknowns on scalars by name; G is 1 unless it is given.
 
     On quaternions second derivatives along two directions depend on their order by a multiple of the gradient; the mean
     of both orders is returned.
     """
     second = function.hessian(*inputs.wrt)
-    parts = inputs.call(second, {**given, "G": 1.0})
+    parts = inputs.call(second, {"G": 1.0, **given})
     count = len(inputs.wrt)
     blocks = [np.atleast_2d(np.asarray(part, object)) for part in (parts if count > 1 else [parts])]
     columns = [np.concatenate([_matrix(x) for x in blocks[k * count : (k + 1) * count]], axis=0) for k in range(count)]

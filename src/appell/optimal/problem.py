@@ -38,14 +38,13 @@ from appell.optimal.manifold import Manifold
 from appell.optimal.objective import Inputs, Objective, Rows, dependences
 from appell.optimal.steps import Slopes, Step, add, identity, product
 from appell.simulation.options import checked_step_length, checked_steps
-from appell.simulation.rollouts.laws import keyword_names
+from appell.simulation.rollouts.laws import NO_ARGUMENTS, keyword_names
 from appell.simulation.rollouts.plan import RESERVED
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
 METHODS = ("euler", "rk4", "midpoint")
 HESSIANS = ("gauss-newton", "exact")
 RANK_TOLERANCE = 1e-9  # relative to the largest column: smaller combinations of torques do not act on the motion
-NOTHING: Mapping[str, Any] = {}
 
 
 class Values(NamedTuple):
@@ -62,7 +61,7 @@ class Derivatives(NamedTuple):
     """Values of a knot and their derivatives by z = (ξ, δv, u, p): `slopes` of the step, gradient, Hessian, rows."""
 
     values: Values
-    slopes: Slopes | None  # None at the last knot
+    slopes: Slopes  # empty at the last knot
     gradient: list[Scalar]
     hessian: Rows
     g_z: Rows
@@ -88,8 +87,8 @@ class Problem:
         keep: Callable | None = None,
         meet: Callable | None = None,
         duration: tuple[float, float] | None = None,
-        free: Mapping[str, Any] = NOTHING,
-        arguments: Mapping[str, int | tuple[int, ...]] = NOTHING,
+        free: Mapping[str, Any] = NO_ARGUMENTS,
+        arguments: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
         actuators: Iterable[str] | None = None,
         method: str = "euler",
         hessian: str = "gauss-newton",
@@ -309,14 +308,10 @@ class Problem:
             self._refuse_quaternion_differences(what, tape)
 
     def _tapes(self) -> list[tuple[str, Tape]]:
-        parts = [
-            ("cost", self._cost and self._cost.total),
-            ("final_cost", self._final_cost and self._final_cost.total),
-            ("keep", self._stage_rows.g),
-            ("keep", self._stage_rows.e),
-            ("meet", self._final_rows.g),
-            ("meet", self._final_rows.e),
-        ]
+        costs = (("cost", self._cost), ("final_cost", self._final_cost))
+        parts = [(what, None if objective is None else objective.total) for what, objective in costs]
+        for what, rows in (("keep", self._stage_rows), ("meet", self._final_rows)):
+            parts += [(what, rows.g), (what, rows.e)]
         return [(what, function.tape) for what, function in parts if function is not None and what in self.functions]
 
     def _refuse_quaternion_differences(self, what: str, tape: Tape) -> None:
@@ -345,7 +340,7 @@ class Problem:
         return k * h, h
 
     def torques(self, u: Sequence[Scalar]) -> list[Scalar]:
-        """Return the forces of all actuators of the system; those that are no inputs are zero."""
+        """Return the forces of all actuators of the system; those of other actuators are zero."""
         return self.step.torques(u)
 
     def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
@@ -395,7 +390,7 @@ class Problem:
         given = self._given(self.end, (t, h), q, v, p, data)
         cost, gradient, H = self._of(self._final_cost, self.nx + self.np, given)
         values = Values([], [], cost, *self._final_rows(given))
-        return Derivatives(values, None, gradient, *self._row_slopes(self._final_rows, given, H, weights))
+        return Derivatives(values, Slopes(), gradient, *self._row_slopes(self._final_rows, given, H, weights))
 
     def _of(self, objective: Objective | None, size: int, given: Mapping[str, Any]) -> tuple[Scalar, list, Rows]:
         if objective is None:
@@ -451,7 +446,7 @@ class Problem:
 
     def data_values(
         self,
-        arguments: Mapping[str, Any] = NOTHING,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
         parameters: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         q0: Any = None,
@@ -538,8 +533,8 @@ class Problem:
         at = dict(zip(self.system.coordinate_names, q, strict=True))
         x = [*(at.get(name, np.nan) for name in self.manifold.names), *v]
 
-        def required(rows: Sequence[Row], function: Any) -> Iterator[tuple[Row, float]]:
-            """Yield rows that bound an entry of the state, with its bound."""
+        def required(rows: Sequence[Row], function: Any) -> Iterator[tuple[Row, int, float]]:
+            """Yield rows that bound an entry of the state, with the index and the bound of this entry."""
             sizes = {"q": q, "v": v, "time": np.array([0.0, 1.0])}
             if function is None:
                 return
@@ -547,22 +542,22 @@ class Problem:
             depend = dependences(function.tape, [[k] for k in function.tape.results])
             for row, value, used in zip(rows, values, depend, strict=True):
                 if row.unknown is not None and row.unknown < self.nx and used <= {"q", "v"}:
-                    yield row, x[row.unknown] - row.sign * float(value)
+                    yield row, row.unknown, x[row.unknown] - row.sign * float(value)
 
         limits = np.array([[-np.inf, np.inf]] * self.nx)
-        for row, bound in required(self.rows[0], self._stage_rows.g):
-            limits[row.unknown, 1 if row.sign > 0.0 else 0] = bound
+        for row, k, bound in required(self.rows[0], self._stage_rows.g):
+            limits[k, 1 if row.sign > 0.0 else 0] = bound
         last = self._final_rows
         pairs = ((self.final_rows, last.g), (self.final_equalities, last.e))
         for is_equality, (rows, function) in enumerate(pairs):
-            for row, bound in required(rows, function):
-                low, high = limits[row.unknown]
+            for row, k, bound in required(rows, function):
+                low, high = limits[k]
                 slack = 1e-9 * max(1.0, abs(bound))
                 too_high = bound > high + slack and (is_equality or row.sign < 0.0)
                 if too_high or (bound < low - slack and (is_equality or row.sign > 0.0)):
-                    what = "" if row.unknown < self.nd else "the velocity of "
+                    what = "" if k < self.nd else "the velocity of "
                     raise ArgumentError(
-                        f"terminal row '{row.name}' requires {what}'{names[row.unknown]}' to be {bound:g}.",
+                        f"terminal row '{row.name}' requires {what}'{names[k]}' to be {bound:g}.",
                         expected=f"from {low:g} to {high:g}, its limits",
                     )
 

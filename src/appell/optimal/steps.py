@@ -7,7 +7,7 @@
 
 Derivatives of accelerations are those of forward dynamics, which have a structure of their own. (3) and (4) are for
 coordinates with q̇ = v; for other coordinates and these methods the tape of the whole step is differentiated. The result
-of a step closes loops by one step of Newton's method; it leaves the independent coordinates, hence ξ⁺, unchanged.
+of a step closes loops by one step of Newton's method; it does not change the independent coordinates and ξ⁺.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from appell.simulation.rollouts.schemes import STAGES
 
 MAX_CONDITION = 1e12  # of the matrix of (4), above which derivatives are NaN
 Given = Mapping[str, Any]
+EMPTY: Rows = []  # never changed
 
 
 class Stepped(NamedTuple):
@@ -43,30 +44,30 @@ class Stepped(NamedTuple):
 class Slopes(NamedTuple):
     """Derivatives of a step: (1) and (2) if `structured`, otherwise A and B; `by_p` (nx, np) by free parameters."""
 
-    T_q: Rows | None
-    T_v: Rows | None
-    P: Rows | None
-    Q: Rows | None
-    R: Rows | None
-    dense: tuple[Rows, Rows] | None
-    by_p: Rows
-    of_force: Rows = []  # noqa: RUF012 - never changed; ∂λ/∂z of contact forces, if they are used
+    T_q: Rows = EMPTY
+    T_v: Rows = EMPTY
+    P: Rows = EMPTY
+    Q: Rows = EMPTY
+    R: Rows = EMPTY
+    dense: tuple[Rows, Rows] | None = None
+    by_p: Rows = EMPTY
+    of_force: Rows = EMPTY  # ∂λ/∂z of contact forces, if they are used
 
     @property
     def A(self) -> Rows:
         """∂x⁺/∂x, (nx, nx)."""
         if self.dense is not None:
             return self.dense[0]
-        over = [[*p, *q] for p, q in zip(self.P, self.Q, strict=True)]  # type: ignore[arg-type]
+        over = [[*p, *q] for p, q in zip(self.P, self.Q, strict=True)]
         zeros = [0.0] * len(over)
-        return [*add([[*row, *zeros] for row in self.T_q], product(self.T_v, over)), *over]  # type: ignore[union-attr]
+        return [*add([[*row, *zeros] for row in self.T_q], product(self.T_v, over)), *over]
 
     @property
     def B(self) -> Rows:
         """∂x⁺/∂u, (nx, nu)."""
         if self.dense is not None:
             return self.dense[1]
-        return [*product(self.T_v, self.R), *self.R]  # type: ignore[arg-type,misc]
+        return [*product(self.T_v, self.R), *self.R]
 
 
 class Step:
@@ -82,7 +83,7 @@ class Step:
         self.formula = StepFormula(dyn, method, contact=Penalty(dyn) if smooth else None)
 
     def torques(self, u: Sequence[Scalar]) -> list[Scalar]:
-        """Return the forces of all actuators of the system; those that are no inputs are zero."""
+        """Return the forces of all actuators of the system; those of other actuators are zero."""
         tau: list[Scalar] = [0.0] * self.system.nu
         for k, x in zip(self.actuators, u, strict=True):
             tau[k] = x
@@ -228,7 +229,7 @@ class Step:
         """Return the derivatives by (x, u, p) as slopes."""
         nx, nu = self.manifold.size + self.system.nv, len(self.actuators)
         A, B = [row[:nx] for row in rows], [row[nx : nx + nu] for row in rows]
-        return Slopes(None, None, None, None, None, (A, B), [row[nx + nu :] for row in rows])
+        return Slopes(dense=(A, B), by_p=[row[nx + nu :] for row in rows])
 
     # ---- the step as a function, for its tape
 
@@ -263,10 +264,10 @@ def identity(n: int) -> Rows:
     return [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
 
 
-def product(x: Rows | None, y: Rows | None) -> Rows:
+def product(x: Rows, y: Rows) -> Rows:
     """Return the product of two matrices of scalars; literal zeros take no operations."""
-    columns = list(zip(*y, strict=True))  # type: ignore[arg-type]
-    return [[dot(row, column) for column in columns] for row in x]  # type: ignore[union-attr]
+    columns = list(zip(*y, strict=True))
+    return [[dot(row, column) for column in columns] for row in x]
 
 
 def add(x: Rows, y: Rows) -> Rows:

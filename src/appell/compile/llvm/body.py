@@ -132,6 +132,8 @@ def chunk_functions(
 ) -> list[str]:
     """Return the function @name(inputs, outputs, destinations) that runs all pieces of a tape, and what it calls.
 
+    A tape on iterations of a loop receives the frame of the loop instead of destinations.
+
     Parameters
     ----------
     name : name of the function

@@ -98,7 +98,8 @@ class Emitter:
     def using(self, lanes: Lanes) -> Iterator[None]:
         """Emit instructions on registers of other lanes in a `with` block."""
         before = self.lanes, self.constants
-        self.lanes, self.constants = lanes, None
+        if lanes != self.lanes:
+            self.lanes, self.constants = lanes, None
         yield
         self.lanes, self.constants = before
 

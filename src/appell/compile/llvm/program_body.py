@@ -31,8 +31,7 @@ Every lane performs the arithmetic of its iteration, so the bits are those of co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,11 +50,14 @@ from appell.compile.llvm.schedule import allocate, chunks, plan_spills, schedule
 from appell.compile.llvm.transfer import MAX_UNROLLED_ELEMENTS
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
 from appell.compile.llvm.trigonometry import reduce_huge, sincos_careful
-from appell.compile.program.program import FrameStep, Program, Stage, Window, window_slots
+from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, window_slots
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Node
 
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
-MIN_ITERATIONS = 3  # that are worth vectorising
+JOINED_COLUMNS = 2  # columns that are run together where lanes are samples
+MIN_ITERATIONS = 3  # per step that are worth vectorising
 MAX_STACK_BYTES = 1 << 18  # of the inputs and results of a register of iterations
 
 
@@ -137,17 +139,14 @@ def stage_functions(
     functions: list[str] = []
 
     def iteration(kind: int) -> None:
-        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind], lanes)
-        for count, at, width in code.column_groups(chunk):
+        for number, group in enumerate(column_groups(stage.steps[kind], shapes[kind], lanes, chunk)):
+            code = _StepCode(f"{name}_{kind}_{number}", group.step, group.shape, lanes)
 
-            def group(number: Index, at=at) -> None:
-                functions.extend(code.write(emit, emitter, chunk, large, at(emit, number)))
+            def columns(k: Index, code: _StepCode = code, group: ColumnGroup = group) -> None:
+                functions.extend(code.write(emit, emitter, chunk, large, group.column(emit, k)))
 
-            if width == lanes.width:
-                emit.repeat(count, group, unroll=count == 1)
-            else:
-                with emit.using(Lanes(lanes.format, width * lanes.itemsize)):
-                    emit.repeat(count, group, unroll=count == 1)
+            with emit.using(Lanes(lanes.format, group.width * lanes.bytes)):
+                emit.repeat(group.count, columns, unroll=group.count == 1)
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -200,32 +199,12 @@ class _StepCode:
     shape: RowShape
     frame_lanes: Lanes
 
-    def column_groups(self, chunk: int) -> list[tuple[int, Callable[[Emitter, Index], Index], int]]:
-        """Return how columns are run: numbers of equal groups, the first column of each, and its number of lanes.
-
-        In a kernel of one sample, lanes are columns. The last two groups may overlap, unless a column is changed in
-        place: then the remaining columns are run in smaller groups.
-        """
-        tape, columns = self.step.tape, self.step.columns
-        if columns == 1 or self.frame_lanes.width > 1 or has_angles(tape) or len(chunks(schedule(tape), chunk)) > 1:
-            return [(columns, lambda emit, k: k, self.frame_lanes.width)]
-        width = min(VECTOR_BYTES // self.frame_lanes.itemsize, 1 << (columns.bit_length() - 1))
-        if not self._overwritten():
-            return [(-(-columns // width), partial(_start, width=width, last=columns - width), width)]
-        made, done = [], 0
-        while done < columns:
-            count = (columns - done) // width
-            if count:
-                made.append((count, partial(_start, width=width, last=columns - width, first=done), width))
-            done, width = done + count * width, width // 2
-        return made
-
     def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool, column: Index) -> list[str]:
         """Write one column of the iteration and return the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
         spills = plan_spills(tape, pieces, emit.lanes)
-        early = self._overwritten()
+        early = overwritten_inputs(self.step)
         operands = _StepOperands(self.step, self.shape, self.frame_lanes)
         prefetch = operands.prefetch if large else None
         writer = Writer(tape, spills, operands.read, operands.write, operands.reread, prefetch=prefetch)
@@ -243,7 +222,7 @@ class _StepCode:
         writer.leaves(emit)
         functions = []
         for number, piece in enumerate(pieces):
-            part = emitter()
+            part = emitter() if emit.lanes == self.frame_lanes else Emitter(emit.lanes, emit.fused)
             operands.enter(part, "%column")
             operands.held = {number: part.load("%saved", k) for k, number in enumerate(early)}
             writer.chunk(part, piece, number)
@@ -254,24 +233,112 @@ class _StepCode:
             emit.do(f"call void @{self.name}_{number}({arguments})")
         return functions
 
-    def _overwritten(self) -> list[int]:
-        """Return the inputs whose slots an iteration overwrites."""
-        step = self.step
-        iterations = len((step.reads + step.writes)[0].starts)
-        read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
-        evaluations = np.arange(iterations * step.columns).reshape(iterations, step.columns, 1)
-        size = 1 + max(read.max(initial=0), written.max(initial=0))  # pairs of evaluation and slot become one number
-        overwritten = np.isin(read + size * evaluations, written + size * evaluations).any(axis=(0, 1))
-        return sorted(set(np.flatnonzero(overwritten).tolist()) & step.tape.reads)
+
+def overwritten_inputs(step: FrameStep) -> list[int]:
+    """Return the inputs of a step whose slots the same evaluation overwrites."""
+    iterations = len((step.reads + step.writes)[0].starts)
+    read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
+    evaluations = np.arange(iterations * step.columns).reshape(iterations, step.columns, 1)
+    size = 1 + max(read.max(initial=0), written.max(initial=0))  # pairs of evaluation and slot become one number
+    overwritten = np.isin(read + size * evaluations, written + size * evaluations).any(axis=(0, 1))
+    return sorted(set(np.flatnonzero(overwritten).tolist()) & step.tape.reads)
 
 
-def _start(emit: Emitter, number: Index, width: int, last: int, first: int = 0) -> Index:
-    """Return the first column of a group: first + number · width, but at most `last`."""
-    start = emit.times(number, width)
-    if isinstance(start, int):
-        return min(first + start, last)
-    start = emit.value(f"add i64 {start}, {first}")
-    return emit.value(f"select i1 {emit.value(f'icmp ult i64 {start}, {last}')}, i64 {start}, i64 {last}")
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Columns of a step that the same code runs: `count` repetitions of `size` columns, the first one from `first`."""
+
+    step: FrameStep
+    shape: RowShape
+    count: int
+    width: int  # lanes that are columns
+    size: int  # columns per repetition
+    first: int = 0
+
+    def column(self, emit: Emitter, number: Index) -> Index:
+        """Return the first column of a repetition; the last one may overlap the one before."""
+        start, last = emit.times(number, self.size), self.step.columns - self.size
+        if isinstance(start, int):
+            return min(self.first + start, last)
+        start = emit.value(f"add i64 {start}, {self.first}")
+        return emit.value(f"select i1 {emit.value(f'icmp ult i64 {start}, {last}')}, i64 {start}, i64 {last}")
+
+
+def column_groups(step: FrameStep, shape: RowShape, lanes: Lanes, chunk: int) -> list[ColumnGroup]:
+    """Return how the columns of a step are run.
+
+    In a kernel of one sample, lanes are columns. Otherwise a repetition runs several columns, so that what they share
+    is loaded once. The last repetition may overlap the one before, unless a column is changed in place: then the
+    remaining columns are run by other code.
+
+    Parameters
+    ----------
+    step : step of a loop
+    shape : layout of its rows
+    lanes : registers of the frame
+    chunk : steps per function
+    """
+    columns, wide = step.columns, lanes.width == 1 and not has_angles(step.tape)
+    largest = VECTOR_BYTES // lanes.itemsize if wide else JOINED_COLUMNS
+    if not wide and len(chunks(schedule(step.tape) * JOINED_COLUMNS, chunk)) > 1:
+        largest = 1  # code in one function is faster
+    in_place = bool(columns > 1 and overwritten_inputs(step))
+    made, done, size = [], 0, min(largest, 1 << (columns.bit_length() - 1))
+    while done < columns:
+        count = (columns - done) // size if in_place else -(-columns // size)
+        if count:
+            code = (step, shape) if wide else joined_columns(step, shape, size)
+            made.append(ColumnGroup(*code, count, size if wide else 1, size, done))
+        done, size = done + count * size, max(1, size // 2)
+    return made
+
+
+def joined_columns(step: FrameStep, shape: RowShape, count: int) -> tuple[FrameStep, RowShape]:
+    """Return a step that runs `count` neighbouring columns, node by node, and its rows."""
+    if count == 1:
+        return step, shape
+    tape, read = step.tape, sum(window.width for window in step.reads)
+    moved = [(window, anchor) for window, anchor in zip(step.reads, shape.reads, strict=True) if window.shift]
+    added = sum(window.width for window, _ in moved)
+    is_column = [window.shift > 0 for window in step.reads for _ in range(window.width)]
+    position = np.cumsum([0, *is_column])
+
+    def number(old: int, copy: int) -> int:
+        """Return the input of a copy of the tape."""
+        if old >= read:
+            return old + (count - 1) * added
+        return read + (copy - 1) * added + int(position[old]) if copy and is_column[old] else old
+
+    nodes: list[Node] = []
+    index: list[list[int]] = []  # by node of the tape: its copies
+    for op, *content in tape.nodes:
+        copies: list[int] = []
+        for copy in range(count):
+            if op == Op.CONST:
+                node = (op, *content)
+            else:
+                node = (op, *([number(content[0], copy)] if op == Op.INPUT else (index[k][copy] for k in content)))
+            if copies and nodes[copies[0]] == node:
+                copies.append(copies[0])
+            else:
+                copies.append(len(nodes))
+                nodes.append(node)
+        index.append(copies)
+    results = [index[node][copy] for copy in range(count) for node in tape.results]
+
+    def shifted(windows: list[tuple[Window, Anchor]]) -> list[tuple[Window, Anchor]]:
+        return [
+            (replace(w, starts=tuple(s + c * w.shift for s in w.starts)), replace(a, slot=a.slot + c * w.shift))
+            for c in range(1, count)
+            for w, a in windows
+        ]
+
+    reads = [*zip(step.reads, shape.reads, strict=True), *shifted(moved)]
+    writes = [*zip(step.writes, shape.writes, strict=True)]
+    writes += shifted(writes)
+    joined = frame_step(tape.name, nodes, results, [w for w, _ in reads], [w for w, _ in writes], step.numbers)
+    new_shape = replace(shape, reads=tuple(a for _, a in reads), writes=tuple(a for _, a in writes))
+    return replace(joined, columns=step.columns), new_shape
 
 
 class _StepOperands:
@@ -346,7 +413,9 @@ def fills_lanes(stage: Stage, lanes: Lanes) -> bool:
 
 def is_vectorisable(stage: Stage, lanes: Lanes) -> bool:
     """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
-    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps) or len(stage.order) < MIN_ITERATIONS:
+    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps):
+        return False
+    if len(stage.order) < MIN_ITERATIONS * len(stage.steps):
         return False
     if any((step.tape.input_size + len(step.tape.results)) * VECTOR_BYTES > MAX_STACK_BYTES for step in stage.steps):
         return False
@@ -377,6 +446,15 @@ class _VectorCode:
         self.name, self.step, self.emit, self.form = name, step, emit, form
         self.shape = row_shape(step, several=False, lanes=form.lanes)
         self._inputs, self._outputs = emit.stack(step.tape.input_size), emit.stack(len(slots(step.tape)))
+        self._pieces, self._spills = allocate(step.tape, emit.lanes, form.chunk)
+        self._held: dict[int, Value] = {}  # inputs of a short tape that move, in registers
+        self._fixed: dict[int, int] = {}  # slots of inputs that are the same for all iterations
+        first = 0
+        for anchor, window in zip(self.shape.reads, step.reads, strict=True):
+            if anchor.entry is None:
+                self._fixed |= {first + k: anchor.slot + k * window.stride for k in range(window.width)}
+            first += window.width
+        self._is_short = len(self._pieces) == 1 and step.tape.input_size - len(self._fixed) <= MAX_UNROLLED_ELEMENTS
 
     def write(self, constants: Constants) -> list[str]:
         """Write the iterations and return the functions and the table that they use."""
@@ -385,42 +463,52 @@ class _VectorCode:
         rows = iteration_table(Stage((step,), (0,) * iterations), [shape], self.form.lanes)
         rounds = -(-iterations // width)
         rows += rows[-shape.size :] * (rounds * width - iterations)
-        self._gather_fixed()
         emit.repeat(rounds, self._round, unroll=rounds == 1)
-        return [constant(f"{self.name}_table", rows), *self._tape(constants)]
+        return [constant(f"{self.name}_table", rows), *([] if self._is_short else self._tape(constants))]
+
+    def _writer(self, inputs: Value, outputs: Value, frame: Value) -> Writer:
+        """Return the writer of the tape on a block of inputs, a block of results, and the frame of the program."""
+        slot_of = slots(self.step.tape)
+
+        def read(emit: Emitter, number: int) -> Value:
+            if number in self._held:
+                return self._held[number]
+            if number in self._fixed:
+                return emit.broadcast(emit.address(frame, self._fixed[number] * self.form.lanes.bytes))
+            return emit.load(inputs, number)
+
+        return Writer(
+            self.step.tape,
+            self._spills,
+            read,
+            lambda emit, node, value: emit.store(value, outputs, slot_of[node]),
+            lambda emit, node: emit.load(outputs, slot_of[node]),
+        )
 
     def _tape(self, constants: Constants) -> list[str]:
-        """Return the functions of the tape on a block of inputs and a block of results."""
-        tape, lanes, outputs = self.step.tape, self.emit.lanes, slots(self.step.tape)
-        pieces, spills = allocate(tape, lanes, self.form.chunk)
-        writer = Writer(
-            tape,
-            spills,
-            lambda emit, number: emit.load("%inputs", number),
-            lambda emit, node, value: emit.store(value, "%outputs", outputs[node]),
-            lambda emit, node: emit.load("%outputs", outputs[node]),
-        )
+        """Return the functions of a tape that is divided."""
+        writer = self._writer("%inputs", "%outputs", "%destinations")
 
         def piece(emit: Emitter, number: int) -> None:
             if number == 0:
                 writer.leaves(emit)
-            writer.chunk(emit, pieces[number], number)
+            writer.chunk(emit, self._pieces[number], number)
             emit.do("ret void")
 
         def emitter() -> Emitter:
-            return Emitter(lanes, self.form.fused, constants)
+            return Emitter(self.emit.lanes, self.form.fused, constants)
 
-        return chunk_functions(f"{self.name}_tape", len(pieces), spills, emitter, piece)
+        return chunk_functions(f"{self.name}_tape", len(self._pieces), self._spills, emitter, piece)
 
     def _round(self, number: Index) -> None:
         """Write a register of iterations."""
         emit, shape, slot = self.emit, self.shape, self.form.lanes.bytes
         table = emit.address(f"@{self.name}_table", emit.times(number, emit.lanes.width * shape.size))
         rows = [emit.address(table, lane * shape.size) for lane in range(emit.lanes.width)]
-        starts: dict[int, list[Value]] = {}  # start of a window in each lane, by the entry of its offset
+        starts: dict[int | None, list[Value]] = {None: ["%inputs"] * len(rows)}  # in each lane, by entry of the offset
         for anchor in (*shape.reads, *shape.writes):
-            if anchor.entry is not None and anchor.entry not in starts:
-                entries = [emit.address(row, anchor.entry) for row in rows]
+            if anchor.entry not in starts:
+                entries = [emit.address(row, anchor.entry or 0) for row in rows]
                 offsets = [emit.value(f"load i64, ptr {entry}, align 8") for entry in entries]
                 starts[anchor.entry] = [emit.address("%inputs", offset) for offset in offsets]
         first = 0
@@ -430,28 +518,16 @@ class _VectorCode:
                 self._gather(pointers, window.width, window.stride, first)
             first += window.width
         self._gather([emit.address(row, shape.numbers) for row in rows], self.step.tape.input_size - first, 1, first)
-        emit.do(f"call void @{self.name}_tape(ptr {self._inputs}, ptr {self._outputs}, ptr null)")
+        if self._is_short:
+            writer = self._writer(self._inputs, self._outputs, "%inputs")
+            writer.leaves(emit)
+            writer.chunk(emit, self._pieces[0])
+        else:
+            emit.do(f"call void @{self.name}_tape(ptr {self._inputs}, ptr {self._outputs}, ptr %inputs)")
         slot_of, nodes = slots(self.step.tape), iter(self.step.tape.results)
         for anchor, window in zip(shape.writes, self.step.writes, strict=True):
-            registers = [slot_of[next(nodes)] for _ in range(window.width)]
-            if anchor.entry is not None:
-                pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
-                self._scatter(pointers, window.stride, registers)
-
-    def _gather_fixed(self) -> None:
-        """Read the windows that are the same in all iterations into the block of inputs."""
-        emit, first = self.emit, 0
-        for anchor, window in zip(self.shape.reads, self.step.reads, strict=True):
-            if anchor.entry is None and window.width:
-                base = emit.address("%inputs", anchor.slot * self.form.lanes.bytes)
-                stride, target = window.stride * self.form.lanes.bytes, first
-
-                def one(k: Index, of=(base, stride, target)) -> None:
-                    at = emit.address(of[0], emit.times(k, of[1]))
-                    emit.store(emit.broadcast(at), emit.address(self._inputs, of[2] * emit.lanes.bytes), k)
-
-                emit.repeat(window.width, one, unroll=window.width <= MAX_UNROLLED_ELEMENTS)
-            first += window.width
+            pointers = [emit.address(start, anchor.slot * slot) for start in starts[anchor.entry]]
+            self._scatter(pointers, window.stride, [slot_of[next(nodes)] for _ in range(window.width)])
 
     def _gather(self, rows: list[Value], width: int, stride: int, target: int) -> None:
         """Read a window of every lane into the block of inputs, from register `target` on."""
@@ -462,8 +538,12 @@ class _VectorCode:
             kind, offset = f"<{size} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
             at = [emit.address(row, offset) for row in rows]
             loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in at]
+            registers = rows_to_lanes(emit, loaded, size)
+            if self._is_short:
+                self._held |= {target + start + k: register for k, register in enumerate(registers)}
+                return
             block = emit.address(first, emit.times(start, lanes.bytes))
-            for k, register in enumerate(rows_to_lanes(emit, loaded, size)):
+            for k, register in enumerate(registers):
                 emit.store(register, block, k)
 
         def single(k: Index) -> None:
@@ -471,9 +551,12 @@ class _VectorCode:
             for lane, row in enumerate(rows):
                 number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
                 register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
-            emit.store(register, first, k)
+            if self._is_short:
+                self._held[target + k] = register
+            else:
+                emit.store(register, first, k)
 
-        self._transfer(width, stride, group, single)
+        self._transfer(width, stride, group, single, loop=not self._is_short)
 
     def _scatter(self, rows: list[Value], stride: int, registers: list[int]) -> None:
         """Write registers of the block of results to a window of every lane."""

@@ -196,12 +196,12 @@ def motion_columns(
 
 
 def _with_own(
-    J: Matrix, forces: Matrix, rows: Matrix, own: Matrix | None, turned: Sequence[Mapping[int, Scalar]]
+    J: Matrix, forces: Matrix, rows: Matrix, base: Matrix | None, turned: Sequence[Mapping[int, Scalar]]
 ) -> list[ContactColumn]:
     """Columns from R₁', R₂ and, for a free base, the terms that are subtracted from ∂a."""
     columns, n = [], len(forces)
     for k in range(n):
-        separate = {i: own[i][k] for i in range(n) if not is_zero(own[i][k])} if own else {}
+        separate = {i: base[i][k] for i in range(n) if not is_zero(base[i][k])} if base else {}
         second = [row[k] for row in rows]
         if separate:
             second = [
@@ -237,8 +237,8 @@ def impulse_columns(
     J, n = solution.stance.J, len(v)
     pairs = zip(contacts, motions, strict=True)
     rows = [row for contact, motion in pairs for row in rate_derivatives(tree, contact, motion, v)]
-    own = difference(with_w.own_q, at_rest.own_q) if with_w.own_q else None
-    by_q = _with_own(J, difference(with_w.by_q, at_rest.by_q), rows, own, [{}] * n)
+    base = difference(with_w.own_q, at_rest.own_q) if with_w.own_q and at_rest.own_q else None
+    by_q = _with_own(J, difference(with_w.by_q, at_rest.by_q), rows, base, [{}] * n)
     return {"q": by_q, "v": [ContactColumn([0.0] * n, [row[k] for row in J]) for k in range(n)]}
 
 

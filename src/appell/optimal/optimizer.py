@@ -1,0 +1,398 @@
+"""Optimal control: the motion with the least cost from a start, for one problem or thousands at once.
+
+    plan = Optimizer(dyn, steps=100, dt=0.01, cost=cost, final_cost=last)
+    record = plan(q0)                       one start: a `Solution`
+    records = plan(starts)                  (members, nq): `Solutions`
+
+All problems run the same kernel (`iteration`), several in the lanes of a register. The driver calls it for a few
+iterations at a time; problems that are done leave, and problems that wait take their places. The numbers of a problem
+do not depend on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from appell.compile.function import Function
+from appell.dynamics import Dynamics
+from appell.dynamics.moving import made_by
+from appell.errors import ArgumentError, check_number
+from appell.model.system import System
+from appell.motion.titles import record_names, record_units
+from appell.optimal.guesses import Guess
+from appell.optimal.iteration import INFO, LOST, SOLVED, Iteration
+from appell.optimal.problem import NOTHING, Problem
+from appell.optimal.solution import Solution, Solutions
+from appell.progress import Bar
+from appell.simulation.options import checked_steps
+
+CALL_ITERATIONS = 8  # iterations per call of the kernel
+MAX_ACTIVE = 512  # problems per call
+FIRST_BARRIER = 0.1  # μ of the first iteration
+FIRST_SLACK = 1e-2  # smallest first slack, relative to the value of its row if that is larger than 1
+FEASIBLE = 1e-6  # violation below which an iterate that is not optimal counts as feasible
+
+
+class Optimizer:
+    """A problem and the kernel that solves it; see `optimize` for the parameters.
+
+    Parameters
+    ----------
+    tolerance : float
+        KKT residual, scaled as by IPOPT, and relative duality gap of a solution.
+    iterations : int
+        Largest number of iterations.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> plan = ap.Optimizer(
+    ...     ap.load("pendulum"), steps=50, dt=0.02, limits=False, cost=lambda t, q, v, tau: ap.square(tau),
+    ...     final_cost=lambda q, v: 100.0 * ap.square([q[0] - 1.0]) + ap.square(v),
+    ... )
+    >>> plan([0.0]).solved
+    True
+    """
+
+    def __init__(
+        self,
+        dyn: Dynamics | System,
+        steps: int,
+        dt: float | None = None,
+        *,
+        tolerance: float = 1e-8,
+        iterations: int = 300,
+        **options: Any,
+    ):
+        self.problem = Problem(dyn, steps, dt, **options)
+        check_number("tolerance", tolerance, least=0.0, above=True)
+        self.max_iterations = checked_steps("iterations", iterations)
+        self.iteration = Iteration(self.problem, tolerance)
+
+    def __repr__(self) -> str:
+        return f"<Optimizer of {self.problem!r}>"
+
+    def __call__(
+        self,
+        q0: Any = None,
+        v0: Any = None,
+        *,
+        guess: Any = None,
+        free: Any = None,
+        arguments: Mapping[str, Any] = NOTHING,
+        parameters: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+        **data: Any,
+    ) -> Solution | Solutions:
+        """Solve the problem for one start or many; see `optimize` for the parameters."""
+        problem, it = self.problem, self.iteration
+        first = problem.guess(q0, v0, guess, free)
+        held, driven = problem.data_values(arguments, parameters, wrenches, **data)
+        members = max(len(first.q), len(held), len(driven))
+        first = Guess(*(_members(x, members) for x in first))
+        held, driven = _members(held, members), _members(driven, members)
+        start = np.concatenate([first.q[:, 0], first.v[:, 0]], axis=1)
+        given = {"start": start, "dt": np.full(members, problem.dt or 1.0)}
+        given |= {"data": held} if it.n_held else {}
+        given |= {"course": driven} if it.n_driven else {}
+        state = self.first_iterate(first, held, driven)
+        with Bar("optimize", members, "problems", enabled=progress) as bar:
+            self._solve(state, given, threads, bar)
+        solutions = self._solutions(state | given, held, driven)
+        single = all(x is None or np.ndim(x) <= 1 for x in (q0, v0)) and members == 1
+        return solutions[0] if single else solutions
+
+    # ---- solving
+
+    def first_iterate(self, first: Guess, held: np.ndarray, driven: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the carried arrays of the solver for a guess, members first."""
+        it, members = self.iteration, len(first.q)
+        state = {name: np.zeros((members, *shape)) for name, shape in it.carried.items()}
+        state["x"][:] = np.concatenate([first.q, first.v], axis=2)
+        state["w"][..., : it.nu] = first.u
+        state["end"][:, : it.np] = first.p
+        g, _, _, g_end, _ = self._rows(state["x"], first.u, first.p, held, driven)
+        masks = np.array([it.mask(k)[: it.m] for k in range(it.N)]).reshape(it.N, it.m)
+        slack = np.where(masks > 0.0, _first_slack(g), 1.0)
+        state["w"][..., it.nu : it.nu + it.m] = slack
+        state["w"][..., it.nu + it.m : it.nu + 2 * it.m] = np.where(masks > 0.0, FIRST_BARRIER / slack, 0.0)
+        slack = _first_slack(g_end)
+        state["end"][:, it.np : it.np + it.m_end] = slack
+        state["end"][:, it.np + it.m_end : it.np + 2 * it.m_end] = FIRST_BARRIER / slack
+        state["end"][:, INFO.index("mu") - len(INFO)] = FIRST_BARRIER
+        return state
+
+    def _solve(self, state: dict[str, np.ndarray], given: dict[str, np.ndarray], threads: int | None, bar: Bar) -> None:
+        """Iterate until every problem is done, in place."""
+        scan, it = self.iteration.scan, self.iteration
+        status, count = (INFO.index(name) - len(INFO) for name in ("status", "iterations"))
+        waiting = list(range(len(state["x"])))
+        active: list[int] = []
+        done = 0
+        ticks = np.zeros((1, CALL_ITERATIONS))
+        while waiting or active:
+            room = MAX_ACTIVE - len(active)
+            active, waiting = active + waiting[:room], waiting[room:]
+            carried = [state[name][active] for name in it.carried]
+            held = [array[active] for array in given.values()]
+            with np.errstate(all="ignore"):
+                results = scan(*carried, *held, ticks, every=CALL_ITERATIONS, threads=threads)
+            for name, result in zip(it.carried, results, strict=False):
+                state[name][active] = result[:, 0]
+            end = state["end"]
+            ended = [k for k in active if end[k, status] != 0.0 or end[k, count] >= self.max_iterations]
+            active = [k for k in active if k not in set(ended)]
+            done += len(ended)
+            bar(done)
+
+    def gains(self, iterate: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the feedback gains of solved problems, (members, steps, inputs, directions of x)."""
+        arrays = [np.array(iterate[name]) for name in (*self.iteration.carried, *self.iteration.held)]
+        arrays[3][:, INFO.index("status") - len(INFO)] = 0.0
+        return np.asarray(self.iteration.gains(*arrays))
+
+    # ---- results
+
+    @property
+    def _direction_names(self) -> tuple[str, ...]:
+        """Names of the directions of a state."""
+        problem, v = self.problem, self.problem.system.velocity_names
+        q = v if problem.nd == len(v) else tuple(f"{k + 1}" for k in range(problem.nd))
+        return (*(f"position of {name}" for name in q), *(f"velocity of {name}" for name in v))
+
+    @cached_property
+    def _row_functions(self) -> tuple[list[Function], Function]:
+        """Rows g, e and gaps of every kind of knot, and rows of the last knot."""
+        it, problem, nq = self.iteration, self.problem, self.problem.nq
+        size = nq + problem.nv
+
+        def knot(kind: int) -> Function:
+            def body(x, x_next, u, clock, *rest):
+                parts = iter(rest)
+                p = list(next(parts)) if it.np else []
+                data = list(next(parts)) if it.n_held + it.n_driven else []
+                t, h = problem.clock(clock[0], p, clock[1])
+                values = problem.values(kind, t, h, list(x[:nq]), list(x[nq:]), list(u), p, data)
+                gap = [*problem.difference(list(x_next[:nq]), values.q)]
+                gap += [a - b for a, b in zip(values.v, x_next[nq:], strict=True)]
+                return {"rows": [*values.g, *values.e, *gap]}
+
+            sizes = {"x": size, "next": size, "u": it.nu, "clock": 2, "p": it.np, "data": it.n_held + it.n_driven}
+            return Function.of("rows", {name: n for name, n in sizes.items() if n}, body, owner=problem.system.owner)
+
+        def last(x, clock, *rest):
+            parts = iter(rest)
+            p = list(next(parts)) if it.np else []
+            data = list(next(parts)) if it.n_held else []
+            t, h = problem.clock(clock[0], p, clock[1])
+            values = problem.final_values(t, h, list(x[:nq]), list(x[nq:]), p, data)
+            return {"rows": [*values.g, *problem.parameter_values(p), *values.e] or [0.0]}
+
+        sizes = {"x": size, "clock": 2, "p": it.np, "data": it.n_held}
+        end = Function.of("final_rows", {name: n for name, n in sizes.items() if n}, last, owner=problem.system.owner)
+        return [knot(kind) for kind in it.kinds], end
+
+    def _rows(self, x, u, p, held, driven) -> tuple[np.ndarray, ...]:
+        """Return g, e and gaps of all knots, (members, steps, n) each, and g and e of the end, (members, n)."""
+        it, problem = self.iteration, self.problem
+        members = len(x)
+        knots, end = self._row_functions
+        clock = np.stack([np.arange(it.N + 1.0), np.full(it.N + 1, problem.dt or 1.0)], axis=1)
+        data = np.concatenate([np.repeat(held[:, None], it.N, axis=1), driven], axis=2)
+        rest = [np.repeat(p[:, None], it.N, axis=1)] if it.np else []
+        rest += [data] if data.shape[2] else []
+        g, e = np.full((members, it.N, it.m), -1.0), np.zeros((members, it.N, it.me))
+        gaps = np.zeros((members, it.N, it.nx))
+        kinds = np.array(it.order)
+        with np.errstate(all="ignore"):
+            for k, function in enumerate(knots):
+                rows = np.flatnonzero(kinds == k)
+                values = function(x[:, rows], x[:, rows + 1], u[:, rows], clock[rows], *(a[:, rows] for a in rest))
+                m, me = len(problem.rows[it.kinds[k]]), len(problem.equalities[it.kinds[k]])
+                g[:, rows, :m], e[:, rows, :me] = values[..., :m], values[..., m : m + me]
+                gaps[:, rows] = values[..., m + me :]
+            last = np.asarray(end(x[:, -1], clock[-1], *([p] if it.np else []), *([held] if it.n_held else [])))
+        return g, e, gaps, last[:, : it.m_end], last[:, it.m_end : it.m_end + it.me_end]
+
+    def _solutions(self, iterate: dict[str, np.ndarray], held: np.ndarray, driven: np.ndarray) -> Solutions:
+        problem, it, system = self.problem, self.iteration, self.problem.system
+        x, w, end = iterate["x"], iterate["w"], iterate["end"]
+        members, N = len(x), it.N
+        u = w[..., : it.nu]
+        tau = np.zeros((members, N + 1, system.nu))
+        tau[:, :N, problem.actuators] = u
+        tau[:, N] = tau[:, N - 1]
+        names: dict[str, tuple[str, ...]] = dict(record_names(system))
+        blocks = {"q": x[..., : it.nq], "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
+        names["costate"] = self._direction_names
+        kinds = [problem.rows[kind] for kind in it.kinds]
+        if it.m and len(kinds) == 1:
+            multipliers = np.zeros((members, N + 1, it.m))
+            multipliers[:, :N] = w[..., it.nu + it.m : it.nu + 2 * it.m]
+            blocks["multiplier"], names["multiplier"] = multipliers, tuple(row.name for row in kinds[0])
+        info = dict(zip(INFO, np.moveaxis(end[:, -len(INFO) :], 1, 0), strict=True))
+        p = end[:, : it.np]
+        rows = self._rows(x, u, p, held, driven)
+        reports = []
+        for k in range(members):
+            solved = bool(info["status"][k] == SOLVED)
+            reports.append(
+                {
+                    "solved": solved,
+                    "reason": self._reason(k, {name: float(array[k]) for name, array in info.items()}, rows),
+                    "iterations": int(info["iterations"][k]),
+                    "cost": float(info["cost"][k]),
+                    "residuals": {name: float(info[name][k]) for name in ("error", "dual", "primal", "gap")},
+                    "parameters": {name: float(value) for name, value in zip(problem.parameter_names, p[k], strict=True)},
+                }
+            )
+        t = np.arange(N + 1) / N if problem.duration is not None else np.arange(N + 1) * problem.dt
+        about = made_by(problem.dyn) | {"method": problem.method, "dt": problem.dt, "tolerance": it.tolerance}
+        return Solutions(
+            t, blocks, names, record_units(system), about, np.array(info["cost"]), dynamics=problem.dyn,
+            reports=tuple(reports), optimizer=self, iterate=iterate,
+        )  # fmt: skip
+
+    def _reason(self, member: int, info: dict[str, float], rows: tuple[np.ndarray, ...]) -> str:
+        """Return how the solver ended, with the row that is violated most if it did not converge."""
+        residual = f"KKT residual {info['error']:.2g}"
+        if info["status"] == SOLVED:
+            return f"Solved in {info['iterations']:.0f} iterations: {residual}."
+        if info["status"] == LOST:
+            return f"The iterate became infinite or NaN after {info['iterations']:.0f} iterations."
+        ended = f"{info['iterations']:.0f} iterations"
+        ended = f"The limit of {ended} was reached" if info["status"] == 0.0 else f"No step was accepted after {ended}"
+        row, knot, amount = self._worst(member, rows)
+        if amount > FEASIBLE:
+            return f"Infeasible: {row} at knot {knot} is violated by {amount:.3g}. {ended}."
+        return f"{ended}: {residual}."
+
+    def _worst(self, member: int, rows: tuple[np.ndarray, ...]) -> tuple[str, int, float]:
+        """Return the name of the row that is violated most, its knot and the violation."""
+        it, problem = self.iteration, self.problem
+        g, e, gaps, g_end, e_end = (np.array(array[member]) for array in rows)
+        masks = np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
+        at_knots = np.concatenate([g * masks[:, : it.m], np.abs(e) * masks[:, it.m :], np.abs(gaps)], axis=1)
+        at_end = np.concatenate([g_end, np.abs(e_end)])
+        knot, column = np.unravel_index(int(np.argmax(at_knots)), at_knots.shape)
+        if at_end.size and at_end.max() >= at_knots.max():
+            names = [row.name for row in (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)]
+            return f"'{names[int(np.argmax(at_end))]}'", it.N, float(at_end.max())
+        kind, amount = problem.kinds[knot], float(at_knots[knot, column])
+        if column < it.m:
+            return f"'{problem.rows[kind][column].name}'", int(knot), amount
+        if column < it.m + it.me:
+            return f"'{problem.equalities[kind][column - it.m].name}'", int(knot), amount
+        return f"the step of '{self._direction_names[column - it.m - it.me]}'", int(knot), amount
+
+
+def _members(array: np.ndarray, members: int) -> np.ndarray:
+    """Return an array with this number of members, repeated if it has one."""
+    if len(array) not in (1, members):
+        raise ArgumentError(f"an argument has {len(array)} members.", expected=f"1 or {members}")
+    return np.array(np.broadcast_to(array, (members, *array.shape[1:])))
+
+
+def _first_slack(g: np.ndarray) -> np.ndarray:
+    return np.maximum(-g, FIRST_SLACK * np.maximum(1.0, np.abs(g)))
+
+
+def optimize(
+    dyn: Dynamics | System,
+    q0: Any = None,
+    v0: Any = None,
+    *,
+    steps: int,
+    dt: float | None = None,
+    cost: Callable | None = None,
+    final_cost: Callable | None = None,
+    limits: Any = True,
+    keep: Callable | None = None,
+    meet: Callable | None = None,
+    duration: tuple[float, float] | None = None,
+    free: Mapping[str, Any] = NOTHING,
+    arguments: Mapping[str, Any] = NOTHING,
+    actuators: Iterable[str] | None = None,
+    guess: Any = None,
+    method: str = "euler",
+    hessian: str = "gauss-newton",
+    tolerance: float = 1e-8,
+    iterations: int = 300,
+    threads: int | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Solution | Solutions:
+    """Return the motion with the least cost from a start.
+
+    Parameters
+    ----------
+    dyn : Dynamics or system
+        The robot.
+    q0, v0 : array, optional
+        Start, (n,) or (members, n) for many problems. None: the start of the system, at rest.
+    steps, dt : int, float
+        Number of steps and their length in s.
+    cost, final_cost : callable, optional
+        cost(t, q, v, tau), integrated over the motion, and final_cost(q, v), with the signature of costs of `rollout`.
+        Write squares with `ap.square`: their Hessian is approximated by Gauss and Newton.
+    limits : bool, str, list or mapping
+        Limits of torques, speeds and positions of the robot to respect; True: all that are finite.
+    keep, meet : callable, optional
+        keep(t, q, v, tau) and meet(q, v) return rows {name: (lower, value, upper)} for all knots and for the last one.
+        Equal bounds make an equality.
+    duration : pair of float, optional
+        Bounds of a free duration in s, instead of dt.
+    free : mapping
+        Bounds (lower, upper) of arguments of costs that are unknowns, by name.
+    arguments : mapping
+        Values of the keyword-only parameters of costs, (n,) or (members, n).
+    actuators : iterable of str, optional
+        Actuators that are inputs; the others have no torque. None: all.
+    guess : Record, Path, mapping or array, optional
+        First iterate: a motion, {"q", "v", "tau"}, or torques. None: rest at q0.
+    method : str
+        Step: "euler" (semi-implicit), "rk4" or "midpoint", as in `rollout`.
+    hessian : str
+        "gauss-newton", or "exact": with second derivatives of the dynamics near the solution.
+    tolerance, iterations : float, int
+        KKT residual of a solution, and the largest number of iterations.
+    threads, progress
+        As in `rollout`.
+    **options
+        Further parameters of `Problem`.
+
+    Returns
+    -------
+    Solution, or Solutions for many starts
+        A `Record` with torques, costates and multipliers; `solved`, `reason`, `iterations`, `residuals`, `gain`.
+
+    Raises
+    ------
+    ArgumentError, TraceError
+        If an argument is not valid, before the first iteration.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> goal = [1.0]
+    >>> record = ap.optimize(
+    ...     ap.load("pendulum"), [0.0], steps=50, dt=0.02, limits={"torque": 4.0},
+    ...     cost=lambda t, q, v, tau: 0.01 * ap.square(tau),
+    ...     final_cost=lambda q, v: 100.0 * ap.square([q[0] - goal[0]]) + ap.square(v),
+    ... )
+    >>> record.solved, record.tau.shape
+    (True, (51, 1))
+    """
+    shapes = {name: np.shape(value)[-1:] or 1 for name, value in arguments.items()}
+    plan = Optimizer(
+        dyn, steps, dt, cost=cost, final_cost=final_cost, limits=limits, keep=keep, meet=meet, duration=duration,
+        free=free, arguments=shapes, actuators=actuators, method=method, hessian=hessian, tolerance=tolerance,
+        iterations=iterations, **options,
+    )  # fmt: skip
+    return plan(q0, v0, guess=guess, arguments=arguments, threads=threads, progress=progress)
