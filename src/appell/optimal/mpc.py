@@ -40,7 +40,6 @@ from appell.simulation.rollouts.laws import KernelLaw
 
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
-    from appell.motion import Record
 
 SHRINK = 0.05  # smallest ratio of a slack after an iteration to that before
 SPREAD = 10.0  # largest ratio of a multiplier to μ/slack, and of μ/slack to a multiplier
@@ -360,14 +359,14 @@ class PredictiveLaw:
         An optimal control problem with a fixed step.
     period : float
         Time between two calls, in s; at most one step of the problem.
-    start : Record or tuple
-        Solution from which the first call starts, or (q, v, u) at the knots.
+    start : tuple of array
+        q (steps + 1, nq), v (steps + 1, nv) and inputs (steps, nu) of a solution, from which the first call starts.
     iterations : int
         Newton iterations per call. The first uses the measured state, further ones the predicted state.
     barrier : float, optional
         μ; by default a duality gap of 0.1 % of the cost of the start.
-    arguments : mapping, optional
-        Values of the arguments of costs and constraints, by name: parameters of the law that may change between calls.
+    held, driven : array, optional
+        Data of the problem, (held,) and (steps, driven); arguments of costs are parameters of the law.
     """
 
     def __init__(
@@ -378,11 +377,10 @@ class PredictiveLaw:
         *,
         iterations: int = 1,
         barrier: float | None = None,
-        arguments: Mapping[str, Any] | None = None,
         held: np.ndarray | None = None,
         driven: np.ndarray | None = None,
     ):
-        _check(problem, period, iterations)
+        check_predictive(problem, period, iterations)
         self.problem, self.period, self.iterations = problem, float(period), iterations
         course = np.zeros((problem.steps, 0)) if driven is None else np.asarray(driven, float)
         if (course != course[:1]).any():
@@ -582,7 +580,7 @@ class PredictiveController:
         return bound.tau
 
 
-def _check(problem: Problem, period: Any, iterations: Any) -> None:
+def check_predictive(problem: Problem, period: Any, iterations: Any) -> None:
     """Raise an error if a problem cannot be solved once per period."""
     if problem.np:
         raise ArgumentError(
