@@ -23,7 +23,7 @@ from appell.version import VERSION
 
 COMMANDS = (  # in the order of the panels under which the help lists them; `appell.cli.NAME` defines each one
     *("robots", "info", "view", "workspace", "formulations", "count"),
-    *("simulate", "rollout", "sweep", "trajectory", "torques"),
+    *("simulate", "rollout", "optimize", "sweep", "trajectory", "torques"),
     *("control", "excite", "identify", "calibrate", "export", "convert"),
 )
 LAB_COMMANDS = ("bench", "campaign", "fuzz", "latency", "reproduce")  # commands of appell-lab

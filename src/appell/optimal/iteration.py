@@ -731,8 +731,8 @@ class Run:
         RES = loops.table(N + 1, 3)
         LENGTH = loops.given([[alpha]])
 
-        def violation(g, e, slack, mask):
-            counted = mask[len(mask) - (it.me if len(mask) == it.m + it.me else len(e)) :]
+        def violation(g, e, slack, mask, equalities):
+            counted = mask[len(mask) - equalities :]
             bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
             return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
@@ -748,7 +748,7 @@ class Run:
                 after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
                 gap = [*problem.difference(x_next[:nq], after.q)]
                 gap += [b - c for b, c in zip(after.v, x_next[nq:], strict=True)]
-                bad, logs = violation(after.g, after.e, slack, numbers[1:])
+                bad, logs = violation(after.g, after.e, slack, numbers[1:], it.me)
                 return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
 
             return body
@@ -765,7 +765,7 @@ class Run:
             t, h = problem.clock(float(N), ends.p, data[0])
             values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1:])
             g = [*values.g, *problem.parameter_values(ends.p)]
-            bad, logs = violation(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)))
+            bad, logs = violation(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)), len(values.e))
             return [[values.cost, bad, logs]]
 
         self.single(last, [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA], [(RES, N)])
