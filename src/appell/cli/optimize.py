@@ -21,14 +21,17 @@ from appell.cli.input import (
 )
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, new_app, option
 from appell.cli.output import Printer, table, verdict
+from appell.control.friction_parts import smooth
 from appell.errors import ArgumentError, check_number, unknown_name
+from appell.model.system import System
 from appell.progress import Bar
 
 LEAST = ("effort", "time")
 SLOWNESS = 3.0  # default duration, relative to a motion at full speed
 MIN_DURATION_S = 0.5
+MARGIN = 0.02  # distance of a default start from a limit, relative to the range
 FREE_DURATION = (0.05, 4.0)  # bounds of the duration for least time, relative to the default
-EFFORT_SHARE = 1e-3  # weight of the effort in the least time, in which all torques at their limits count 1 per s
+EFFORT_SHARE = 1e-2  # weight of the effort in the least time: all torques at their limits count this much per s
 
 app = new_app()
 
@@ -48,7 +51,7 @@ def optimize(
         ),
     ],
     q: Annotated[
-        str, option("Initial configuration as in --to; by default the home configuration. It starts at rest.", START)
+        str, option("Initial configuration as in --to; by default the home configuration, moved into the limits. It starts at rest.", START)
     ] = "",
     least: Annotated[str, option("What is minimal: effort (squares of relative torques) or time.", SOLVER)] = "effort",
     duration: Annotated[
@@ -61,8 +64,7 @@ def optimize(
     no_limits: Annotated[
         bool, option("Ignore limits of torques, speeds and positions of the robot.", SOLVER, "--no-limits")
     ] = False,
-    no_friction: options.NoFriction = False,
-    no_rotors: options.NoRotors = False,
+    no_friction: Annotated[bool, option("Ignore viscous friction.", options.MODEL, "--no-friction")] = False,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     output: options.Output = None,
@@ -73,15 +75,18 @@ def optimize(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Compute the motion of least effort or least time from rest to rest, within the limits of the robot."""
+    """Compute the motion of least effort or least time from rest to rest, within the limits of the robot.
+
+    The model has rotors and viscous friction; dry friction is left out.
+    """
     for path, endings in ((output, RECORDS), (plot, PICTURES)):
         check_target(path, force, endings)
     if least not in LEAST:
         raise ArgumentError(unknown_name("--least", least, LEAST, "appell optimize"))
     system = read_system(robot, base, physical)
-    start = system.start if not q else configuration_if_given(q, system)
-    dyn = ap.Dynamics(system, friction=not no_friction, rotors=not no_rotors)
-    given = reaching(dyn, np.asarray(start, float), to, least, duration, steps, not no_limits)
+    start = inner_start(system) if not q else np.asarray(configuration_if_given(q, system), float)
+    dyn = ap.Dynamics(system, rotors=True) if no_friction else smooth(system)
+    given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
         motion = ap.optimize(dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given)
     out, data = Printer(json), _summary(motion, system, least)
@@ -91,6 +96,14 @@ def optimize(
         out.page(motion.view(port=port, open_browser=not no_browser, wait=False))
     if not motion.solved:
         raise typer.Exit(1)
+
+
+def inner_start(system: System) -> np.ndarray:
+    """Return the home configuration, moved by at least a part of the range inside the limits if it is outside."""
+    start, (low, high) = np.asarray(system.start, float), (system.limits.lower, system.limits.upper)
+    margin = np.where(np.isfinite(high - low), MARGIN * (high - low), 0.0)
+    outside = (start < low) | (start > high)
+    return np.where(outside, np.clip(start, low + margin, high - margin), start)
 
 
 def reaching(
