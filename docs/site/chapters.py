@@ -25,6 +25,7 @@ CHAPTERS = {
     "inverse": ("Inverse kinematics", "appell.kinematics.inverse", ""),
     "show": ("Pages, drawings and the viewer", "appell.show", ""),
     "control": ("Control", "appell.control", ""),
+    "optimal": ("Optimal control", None, "appell.optimal"),
     "hardware": ("Hardware", "appell.hardware", ""),
     "learning": ("Environments for learning", "appell.learning", ""),
     "identify": ("Identification", "appell.identify", ""),

@@ -210,9 +210,9 @@ def test_soles_have_margins_against_tipping():
 
 @pytest.mark.parametrize("active", [(1.0, 1.0), (1.0, 0.0)], ids=["both", "one"])
 def test_derivatives_of_an_impact_are_those_of_its_tape(active):
-    con = ap.Dynamics(ap.load(urdf("go2"), base="floating")).contacts(
-        left=ap.Touch("FL_foot"), right=ap.Sole("RR_foot")
-    )
+    robot = ap.load(urdf("go2"), base="floating")
+    robot = robot.locked([name for name in robot.joint_names if name[:2] in ("FR", "RL")])
+    con = ap.Dynamics(robot).contacts(left=ap.Touch("FL_foot"), right=ap.Sole("RR_foot"))
     rng = np.random.default_rng(7)
     q = con.dyn.system.random_configuration(rng)
     v = rng.uniform(-1.0, 1.0, con.dyn.system.nv)

@@ -6,14 +6,14 @@ import pytest
 import appell as ap
 from appell.identify import MotionBounds, condition_number, excite, select_parameters
 from appell.identify.excitation.bounds import envelope
-from appell.identify.excitation.problem import Problem
+from appell.identify.excitation.problem import ExcitationProblem
 from appell_lab.papers.identification import LIMITS, random_spline
 
 
 def small_problem(system=None, **extra):
     parameter_set = select_parameters(system or ap.load("puma"), friction=True, width=0.05)
     bounds = MotionBounds.of(parameter_set.system, **(extra if system else LIMITS | extra))
-    problem = Problem(parameter_set.base, bounds, 6.0, 4, 60)
+    problem = ExcitationProblem(parameter_set.base, bounds, 6.0, 4, 60)
     rng = np.random.default_rng(0)
     return problem, problem.feasible(rng.normal(size=problem.size)), rng
 

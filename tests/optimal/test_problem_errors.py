@@ -76,6 +76,11 @@ REFUSED = {
         ArgumentError,
         "row 'end' requires 'shoulder' to be 1.5",
     ),
+    "a signal of a final cost": (
+        {"signals": {"goal": 2}, "final_cost": lambda q, v, *, goal: ap.square(q - goal)},
+        ArgumentError,
+        "signal 'goal', which has no value at the end",
+    ),
     "phases without contacts": ({"phases": [(5, [])]}, ArgumentError, "without contacts"),
     "phases of another length": (
         {"contacts": {"tip": ap.Touch("tool")}, "phases": [(3, ["tip"])]},

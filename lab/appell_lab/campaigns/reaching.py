@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.optimize import inner_start
-from appell.control.friction_parts import smooth
 
 ROBOTS = {  # file of example-robot-data -> frame
     "ur3_robot": "tool0",
@@ -81,7 +80,7 @@ def reach(name: str, *options: str) -> Reached:
     data = json.loads(result.stdout[result.stdout.index("{") :])
     steps = len(motion) - 1
     torques = motion.tau[:-1]
-    dyn = smooth(system)
+    dyn = ap.Dynamics(system, rotors=True)
     moved = ap.rollout(dyn, motion.q[0], motion.v[0], torques, steps=steps, dt=motion.t[-1] / steps, method="euler")
     miss = float(np.linalg.norm(np.asarray(pose(moved["q"][0, -1]), float)[:3, 3] - goal))
     exceeded = float(np.max(np.abs(torques) / np.where(system.limits.torque > 0.0, system.limits.torque, np.inf)))

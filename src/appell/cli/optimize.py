@@ -64,7 +64,7 @@ def optimize(
     no_limits: Annotated[
         bool, option("Ignore limits of torques, speeds and positions of the robot.", SOLVER, "--no-limits")
     ] = False,
-    no_friction: Annotated[bool, option("Ignore viscous friction.", options.MODEL, "--no-friction")] = False,
+    friction: Annotated[bool, option("Include viscous friction.", options.MODEL, "--friction")] = False,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     output: options.Output = None,
@@ -77,7 +77,7 @@ def optimize(
 ) -> None:
     """Compute the motion of least effort or least time from rest to rest, within the limits of the robot.
 
-    The model has rotors and viscous friction; dry friction is left out.
+    The model has the rotors, but not the friction of the robot, unless --friction is given; dry friction is left out.
     """
     for path, endings in ((output, RECORDS), (plot, PICTURES)):
         check_target(path, force, endings)
@@ -85,7 +85,7 @@ def optimize(
         raise ArgumentError(unknown_name("--least", least, LEAST, "appell optimize"))
     system = read_system(robot, base, physical)
     start = inner_start(system) if not q else np.asarray(configuration_if_given(q, system), float)
-    dyn = ap.Dynamics(system, rotors=True) if no_friction else smooth(system)
+    dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
         motion = ap.optimize(dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given)

@@ -40,6 +40,8 @@ QUANTITIES = {
     "vc": "rad/s or m/s",
     "tauc": "N m or N",
     "memory": "",  # of a law
+    "costate": "",  # of an optimal motion
+    "multiplier": "",
     "position": "m",  # of a measured target, with its orientation
     "quaternion": "1",
     "impulse": "N s",

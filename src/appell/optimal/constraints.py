@@ -15,16 +15,16 @@ import numpy as np
 
 from appell.algebra.scalar import Scalar, is_number
 from appell.compile.function import Function
-from appell.compile.tape.tape import CONST
+from appell.compile.tape.dependence import result_arguments, result_constants
 from appell.compile.tape.trace import flatten
 from appell.errors import ArgumentError, TraceError
-from appell.optimal.objective import Inputs, Rows, dependences, hessian
+from appell.optimal.objective import KnotInputs, Rows, hessian
 from appell.simulation.rollouts.tracing import scalar_of
 
 EXPECTED = "a dict from names to (lower, value, upper); a bound may be None"
 
 
-class Row(NamedTuple):
+class ConstraintRow(NamedTuple):
     """One row: `unknown` is the index of the unknown that it bounds, with this sign, or None if it is a function."""
 
     name: str
@@ -87,7 +87,7 @@ def _spread(bound: Any, count: int, shape: tuple[int, ...], label: str) -> list[
 class Constraints:
     """Values and derivatives of rows g ≤ 0 and e = 0 as functions of the unknowns of a knot."""
 
-    def __init__(self, name: str, owner: str, inputs: Inputs, body: Callable[[dict[str, Any]], Sequence[Bounded]]):
+    def __init__(self, name: str, owner: str, inputs: KnotInputs, body: Callable[[dict[str, Any]], Sequence[Bounded]]):
         self.inputs, self._names = inputs, (list[str](), list[str]())
         self._sources: tuple[list[int], list[int]] = ([], [])  # index of the `Bounded` of each row
 
@@ -120,26 +120,21 @@ class Constraints:
         sources = [*self._sources[0], *self._sources[1]]
         self.of_state = {source for source, only in zip(sources, state, strict=True) if only}  # indices of `Bounded`
 
-    def _rows(self, kind: int, function: Any) -> tuple[Row, ...]:
+    def _rows(self, kind: int, function: Any) -> tuple[ConstraintRow, ...]:
         if function is None:
             return ()
-        tape, names = function.tape, self._names[kind]
-        depend = dependences(tape, [[k] for k in tape.results])
+        names = self._names[kind]
         slopes = function.jacobian(*self.inputs.wrt).tape
-        entries, start = [], 0
+        constants, blocks = np.array(result_constants(slopes), object), []
         for array in slopes.outputs:
-            nodes = [slopes.nodes[k] for k in slopes.results[start : start + array.size]]
-            start += array.size
-            part = np.empty(len(nodes), object)
-            part[:] = nodes
-            entries.append(part.reshape(len(names), -1))
+            block, constants = np.split(constants, [array.size])
+            blocks.append(block.reshape(len(names), -1))
         rows = []
-        for name, row, used in zip(names, np.concatenate(entries, axis=1), depend, strict=True):
-            filled = [(k, node) for k, node in enumerate(row) if node != (CONST, 0.0)]
-            unknown, sign = None, 0.0
-            if len(filled) == 1 and filled[0][1] in ((CONST, 1.0), (CONST, -1.0)):
-                unknown, sign = filled[0][0], filled[0][1][1]
-            rows.append(Row(name, unknown, sign, not {"u", "force"} & used))
+        arguments = result_arguments(function.tape)
+        for name, row, used in zip(names, np.concatenate(blocks, axis=1), arguments, strict=True):
+            filled = [(k, x) for k, x in enumerate(row) if x != 0.0]
+            unknown, sign = filled[0] if len(filled) == 1 and filled[0][1] in (1.0, -1.0) else (None, 0.0)
+            rows.append(ConstraintRow(name, unknown, sign, not {"u", "force"} & used))
         return tuple(rows)
 
     def __call__(self, given: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:

@@ -21,9 +21,10 @@ import numpy as np
 from appell.algebra.scalar import Scalar
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, check_number, value_text
+from appell.model.joints import Floating
 from appell.optimal.constraints import Bounded
-from appell.optimal.objective import Inputs, Rows
-from appell.optimal.steps import Given, Slopes, Step, Stepped, add, product, scaled
+from appell.optimal.objective import KnotInputs, Rows
+from appell.optimal.steps import Given, KnotStep, StepResult, StepSlopes, add, product, scaled
 
 FLOW, IMPACT = 0, 1  # kinds of knots
 IDENTITY_FOOTHOLD = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
@@ -67,6 +68,12 @@ class Phases:
     def width(self) -> int:
         """Number of components of the force of one contact, with zeros."""
         return max(row.size for row in self.set.rows)
+
+    @property
+    def carries(self) -> bool:
+        """Whether contacts can hold a floating base at the start."""
+        links = self.set.dyn.system.tree.moving
+        return bool(self.active[0].any()) and isinstance(links[0].joint.motion, Floating)
 
     @property
     def needs_footholds(self) -> bool:
@@ -142,10 +149,12 @@ def _active(contacts: Any, phases: Any, steps: int) -> np.ndarray:
     return np.array(rows)
 
 
-class ContactStep(Step):
+class ContactStep(KnotStep):
     """Equations (1) and (2)."""
 
-    def __init__(self, dyn: Dynamics, actuators: Sequence[int], inputs: Inputs, names: Sequence[str], phases: Phases):
+    def __init__(
+        self, dyn: Dynamics, actuators: Sequence[int], inputs: KnotInputs, names: Sequence[str], phases: Phases
+    ):
         super().__init__(dyn, "euler", actuators, inputs, names, smooth=False)
         self.phases = phases
 
@@ -157,19 +166,19 @@ class ContactStep(Step):
         phases = self.phases
         return function(given["q"], given["v"], phases.footholds(given), phases.mask(given), *more)
 
-    def __call__(self, given: Given, kind: int = FLOW) -> Stepped:
+    def __call__(self, given: Given, kind: int = FLOW) -> StepResult:
         v, h = list(given["v"]), given["time"][1]
         if kind == IMPACT:
             v = list(self._impact(given, self.phases.set.impulse, 0.0).v_after)
         dynamics = self.phases.set.forward_dynamics(*self._contact_inputs(given, v))
         return self._end(given, v, list(dynamics.a), list(np.ravel(dynamics.force)), h)
 
-    def _end(self, given: Given, v: list[Scalar], a: list[Scalar], force: list[Scalar], h: Scalar) -> Stepped:
+    def _end(self, given: Given, v: list[Scalar], a: list[Scalar], force: list[Scalar], h: Scalar) -> StepResult:
         after = [x + h * y for x, y in zip(v, a, strict=True)]
         q = self.manifold.exponential(list(given["q"]), [h * x for x in after])
-        return Stepped(q, after, force)
+        return StepResult(q, after, force)
 
-    def derivatives(self, given: Given, kind: int = FLOW) -> tuple[Stepped, Slopes]:
+    def derivatives(self, given: Given, kind: int = FLOW) -> tuple[StepResult, StepSlopes]:
         h, v = given["time"][1], list(given["v"])
         if kind == IMPACT:
             impact = self._impact(given, self.phases.set.impulse_derivatives())
@@ -201,4 +210,4 @@ class ContactStep(Step):
                 row[0] = share * x
         of_force = [[*q, *w, *u, *[0.0] * len(self.names)] for q, w, u in zip(*F, strict=True)] if F else []
         by_p = [*add(of_x, product(T_v, of_v)), *of_v]
-        return after, Slopes(T_q, T_v, P, Q, R, None, by_p, of_force)
+        return after, StepSlopes(T_q, T_v, P, Q, R, None, by_p, of_force)

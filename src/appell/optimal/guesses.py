@@ -158,6 +158,11 @@ def holding_torques(problem: Problem, q: np.ndarray) -> np.ndarray:
     if dyn.wrenches or dyn.free_bodies:
         return tau
     rest = np.zeros((len(q), system.nv))
+    if problem.phases is not None and problem.phases.carries:
+        contacts = problem.phases.set
+        held = contacts.inverse_dynamics(q, rest, rest, contacts.poses(q), problem.phases.active[0])
+        tau[:, problem.actuators] = np.nan_to_num(np.asarray(held.tau, float)[:, problem.actuators])
+        return np.clip(tau, problem.limits.lower["torque"], problem.limits.upper["torque"])
     with np.errstate(all="ignore"):
         forces = np.asarray(dyn.generalized_forces(q, rest, rest), float)
         columns = np.swapaxes(np.asarray(dyn.actuator_jacobian(q), float), -1, -2)[..., problem.actuators]

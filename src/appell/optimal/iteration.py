@@ -15,8 +15,9 @@ sweep (`sweep`). The proximal term δ changes the path of the iteration, not its
               costate (N+1, nx)
               end    p; slacks, z and y of the last knot and of p; then the numbers of `INFO`
 
-An iteration is branch-free: a problem that is done keeps its numbers, loops that no problem of a block needs are skipped.
-Stage of the iteration, one loop each: derivatives and residuals; barrier terms; sweep backwards; forwards; directions;
+An iteration is branch-free: a problem that is done keeps its numbers, loops that no problem
+of a block needs are skipped.
+Its stages, one loop each: derivatives and residuals; barrier terms; sweep backwards; forwards; directions;
 trial points; update.
 """
 
@@ -33,22 +34,37 @@ from appell.compile.function import Function
 from appell.compile.scan import Scan
 from appell.optimal.layout import Part
 from appell.optimal.problem import Problem
-from appell.optimal.sweep import Gains, Step, Value, solve_positive, sparse_dot, stage, symmetric
+from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
-INFO = ("status", "iterations", "mu", "rho", "funnel", "cost", "error", "dual", "primal", "gap", "alpha", "wait")
-RUNNING, SOLVED, STALLED, LOST = 0.0, 1.0, 2.0, 3.0
+INFO = (
+    "status",
+    "iterations",
+    "mu",
+    "rho",
+    "funnel",
+    "cost",
+    "error",
+    "dual",
+    "primal",
+    "gap",
+    "alpha",
+    "wait",
+    "reach",
+)
+RUNNING, SOLVED, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0  # values of the entry `status`
 
 PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
-TRIALS = 10  # step lengths 1, 1/2, 1/4, ... of one iteration
+TRIALS = (1.0, 0.5, 0.25, 0.125, 1.0 / 32.0, 1.0 / 256.0)  # step lengths of one iteration, relative to the longest
 SMALLEST_RHO, LARGEST_RHO = 1e-6, 1e8
+REACH_FACTOR = 32.0  # by which the longest step length decreases if none was accepted, and increases otherwise
 ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
 EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
-HUGE = 1e300
+LARGEST_PRODUCT = 1e300
 
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
 
@@ -99,12 +115,14 @@ class Iteration:
         The problem.
     tolerance : float
         KKT residual, scaled as IPOPT does, and relative duality gap at which a problem is solved.
+    limit : int
+        Largest number of iterations; a problem that reached it does not change any more.
     barrier : float, optional
         Value at which μ is held, for model predictive control; a problem is then never done. None: μ decreases.
     """
 
-    def __init__(self, problem: Problem, tolerance: float = 1e-8, barrier: float | None = None):
-        self.problem, self.tolerance, self.barrier = problem, tolerance, barrier
+    def __init__(self, problem: Problem, tolerance: float = 1e-8, limit: int = 300, barrier: float | None = None):
+        self.problem, self.tolerance, self.limit, self.barrier = problem, tolerance, limit, barrier
         self.N, self.nq, self.nv, self.nx = problem.steps, problem.nq, problem.nv, problem.nx
         self.nu, self.np = problem.nu, problem.np
         self.nz = self.nx + self.nu + self.np
@@ -155,7 +173,9 @@ class Iteration:
         """Return the parts of `end`."""
         a, b = self.np, self.np + self.m_end
         c, d = b + self.m_end, b + self.m_end + self.me_end
-        return Ends(list(row[:a]), list(row[a:b]), list(row[b:c]), list(row[c:d]), dict(zip(INFO, row[d:], strict=True)))
+        return Ends(
+            list(row[:a]), list(row[a:b]), list(row[b:c]), list(row[c:d]), dict(zip(INFO, row[d:], strict=True))
+        )
 
     def knot(self, row: Vector) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
         """Return inputs, slacks, multipliers z and y of a row of `w`."""
@@ -174,7 +194,7 @@ class Iteration:
 
         def body(x, x_next, u, p, costate, z, y, clock, data):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (None, None)
+            weights = (z, y) if problem.exact else (None, None)
             d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
             after, slopes = d.values, d.slopes
             gap = [
@@ -203,12 +223,12 @@ class Iteration:
 
         def body(x, p, z, y, clock, data):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (None, None)
+            weights = (z, y) if problem.exact else (None, None)
             d = problem.final_derivatives(t, h, x[:nq], x[nq:], p, data, weights)
             g, g_z = list(d.values.g), list(d.g_z)
             for row, value in zip(problem.parameter_rows, problem.parameter_values(p), strict=True):
                 g.append(value)
-                g_z.append([row.sign if j == nx + row.unknown else 0.0 for j in range(nx + self.np)])
+                g_z.append([row.sign if j - nx == row.unknown else 0.0 for j in range(nx + self.np)])
             hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
             return [d.values.cost, d.gradient, hessian], [g, d.values.e, g_z, d.e_z]
 
@@ -223,7 +243,7 @@ class Iteration:
 
             def body(cost, rows, w, mu, number, part=part):
                 _, gradient, hessian = part.nested(1, cost)
-                u, slack, z, y = self.knot(w)
+                _, slack, z, y = self.knot(w)
                 return self._with_rows(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number)
 
             sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1], "mu": 1}
@@ -239,7 +259,9 @@ class Iteration:
             _, gradient, hessian = self.final.nested(0, cost)
             ends = self.ends(end)
             nested = self.final.nested(1, rows)
-            return self._with_rows(gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end))
+            return self._with_rows(
+                gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end)
+            )
 
         sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0], "mu": 1}
         return Part("last_stage", sizes, body)
@@ -311,6 +333,8 @@ class Run:
         self.COURSE = loops.given(course) if course else None
         self.start, self.ends = start, it.ends(list(end))
         self.running = select(self.ends.info["status"] - 0.5, 0.0, 1.0)
+        if it.barrier is None:
+            self.running = select(float(it.limit) - self.ends.info["iterations"], self.running, 0.0)
         self.when = self.flag(self.running)
         self.masks = [it.mask(k) for k in self.knots]
 
@@ -335,20 +359,30 @@ class Run:
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
         """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
-        rows = [[Rows(*((t[0], [t[1]]) if isinstance(t, tuple) else (t, [0]))) for t in each] for each in (reads, writes)]
-        self.loops.each([body], [0], *rows, when=self.when)
+
+        def rows(tables: list[Any]) -> list[Rows]:
+            pairs = [table if isinstance(table, tuple) else (table, 0) for table in tables]
+            return [Rows(table, [row]) for table, row in pairs]
+
+        self.loops.each([body], [0], rows(reads), rows(writes), when=self.when)
 
     def reduced(self, table, rules: Sequence[str]) -> list[Scalar]:
         """Return sums and extremes over the rows 0..N of a table."""
         it, loops = self.it, self.loops
-        result = loops.given([[{"sum": 0.0, "max": 0.0, "min": HUGE}[rule] for rule in rules]])
+        result = loops.given([[{"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}[rule] for rule in rules]])
         combine = {"sum": lambda a, b: a + b, "max": maximum, "min": minimum}
 
         def body(total_row, row):
             return [[combine[rule](a, b) for rule, a, b in zip(rules, total_row, row, strict=True)]]
 
         count = it.N + 1
-        loops.each([body], [0] * count, [Rows(result, [0] * count), Rows(table, range(count))], [Rows(result, [0] * count)], when=self.when)
+        loops.each(
+            [body],
+            [0] * count,
+            [Rows(result, [0] * count), Rows(table, range(count))],
+            [Rows(result, [0] * count)],
+            when=self.when,
+        )
         return loops.values(result)[0]
 
     # ---- the iteration
@@ -378,13 +412,14 @@ class Run:
         funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, totals.violation))
         narrowed = select(by_violation, maximum(0.1 * violation + 0.9 * funnel, 1e-9), funnel)
         after["funnel"] = select(accepted, narrowed, funnel)
+        reach = info["reach"]
+        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), reach * (1.0 / REACH_FACTOR))
         exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], 1.0, 0.0)
         after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
         if it.problem.exact:
             after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
         values = {"cost": totals.cost, "error": error, "dual": scaled_dual, "primal": totals.primal, "gap": totals.gap}
-        for name, value in {**values, "alpha": alpha}.items():
-            after[name] = value
+        after |= {**values, "alpha": alpha}
         for name in INFO:
             if name not in ("status", "iterations"):
                 after[name] = select(running, after[name], info[name])
@@ -403,11 +438,13 @@ class Run:
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 u, slack, z, y = it.knot(w)
                 p = it.ends(end).p
-                own = z[: part.sizes[5]], y[: part.sizes[6]]
+                weights = z[: part.sizes[5]], y[: part.sizes[6]]
                 info = it.ends(end).info
-                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0)
+                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(
+                    EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0
+                )
                 curved = [exact * value for value in after]
-                rows = part.rows(x, x_next, u, p, curved, *own, [numbers[0], data[0]], [*data[1:], *course])
+                rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
                 mapped = transposed_step(it, part.nested(0, rows[0]), after)
                 cost, gradient, _ = part.nested(1, rows[1])
@@ -434,8 +471,8 @@ class Run:
 
         def last(x, now, end, data):
             ends = it.ends(end)
-            own = ends.z[: final.sizes[2]], ends.y
-            cost_row, rows = final.rows(x, ends.p, *own, [float(N), data[0]], data[1:])
+            weights = ends.z[: final.sizes[2]], ends.y
+            cost_row, rows = final.rows(x, ends.p, *weights, [float(N), data[0]], data[1:])
             cost, gradient, _ = final.nested(0, cost_row)
             gradient = [*gradient[:nx], *([0.0] * nu), *gradient[nx:]]
             g, e, g_z, e_z = final.nested(1, rows)
@@ -447,7 +484,9 @@ class Run:
             row = [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]
             return [pad(cost_row, max(1, final.widths[0])), pad(rows, max(1, final.widths[1])), row]
 
-        self.single(last, [(self.X, N), (self.L, N), self.END, self.DATA], [self.COST_END, self.ROWS_END, (self.RES, N)])
+        self.single(
+            last, [(self.X, N), (self.L, N), self.END, self.DATA], [self.COST_END, self.ROWS_END, (self.RES, N)]
+        )
         sums = self.reduced(self.RES, [*RESIDUALS, *["sum"] * np_])
         return Totals(*sums[: len(RESIDUALS)]), sums[len(RESIDUALS) :]
 
@@ -464,21 +503,27 @@ class Run:
         gradient = [*(a - b for a, b in zip(gradient[:nx], costate, strict=True)), *gradient[nx:]]
         violated = [*(mask[k] * (g[k] + slack[k]) for k in range(m)), *(counted[k] * e[k] for k in range(me))]
         products = [mask[k] * (slack[k] * z[k]) for k in range(m)]
-        small: Scalar = HUGE
+        small: Scalar = LARGEST_PRODUCT
         for k in range(m):
-            small = minimum(small, slack[k] * z[k] + (1.0 - mask[k]) * HUGE)
+            small = minimum(small, slack[k] * z[k] + (1.0 - mask[k]) * LARGEST_PRODUCT)
         logs = total([mask[k] * log(slack[k]) for k in range(m)])
         magnitudes = total([magnitude(value) for value in violated])
         multipliers = total([*(z[k] for k in range(m)), *(magnitude(y[k]) for k in range(me))])
         return (
-            largest(gradient[: nx + nu]), largest(violated), magnitudes, largest(products), total(products), small,
-            logs, multipliers, gradient[nx + nu :],
+            largest(gradient[: nx + nu]),
+            largest(violated),
+            magnitudes,
+            largest(products),
+            total(products),
+            small,
+            logs,
+            multipliers,
+            gradient[nx + nu :],
         )
 
     def progress(self, totals: Totals, dual_p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """Return the status, μ, the scaled KKT residual and its dual part."""
-        it, info = self.it, self.ends.info
-        unknowns = it.N * (it.nx + it.nu) + it.np
+        it = self.it
         dual_max = maximum(totals.dual, largest(dual_p)) if dual_p else totals.dual
         counted = (it.N + 1) * it.nx + it.rows + it.N * it.me + it.me_end
         scale = maximum(100.0, totals.multipliers / float(counted)) * 0.01
@@ -488,9 +533,9 @@ class Run:
         close = select(tolerance * maximum(1.0, magnitude(totals.cost)) - totals.gap, 1.0, 0.0) if it.rows else 1.0
         solved = select(tolerance - error, 1.0, 0.0) * close
         finite = select(1.0 - magnitude((error + totals.cost + totals.gap) * 0.0), 1.0, 0.0)
-        status = select(finite, select(solved, SOLVED, RUNNING), LOST)
+        status = select(finite, select(solved, SOLVED, RUNNING), NOT_FINITE)
         if it.barrier is not None:
-            return select(finite, RUNNING, LOST), it.barrier, error, dual
+            return select(finite, RUNNING, NOT_FINITE), it.barrier, error, dual
         if not it.rows:
             return status, 0.0, error, dual
         mu = self.next_mu(totals, dual, scale)
@@ -516,8 +561,8 @@ class Run:
         def barrier(part: Part) -> Callable:
             def body(cost, rows, w, glob, numbers):
                 k = it.stages.index(part)
-                own = it.derivatives[k].widths
-                result = part.rows(cost[: own[1]], rows[: own[2]], w, glob[:1], list(numbers))
+                sizes = it.derivatives[k].widths
+                result = part.rows(cost[: sizes[1]], rows[: sizes[2]], w, glob[:1], list(numbers))
                 return [pad(row, max(1, width)) for row, width in zip(result, widths, strict=True)]
 
             return body
@@ -533,13 +578,17 @@ class Run:
 
         def last(cost, rows, end, glob):
             gradient, hessian = (
-                it.last_stage.nested(k, row) for k, row in enumerate(it.last_stage.rows(
-                    cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, glob[:1]))
+                it.last_stage.nested(k, row)
+                for k, row in enumerate(
+                    it.last_stage.rows(cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, glob[:1])
+                )
             )
             full = mirrored(hessian)
             V = [row[:nx] for row in full[:nx]]
             W = [[gradient[i], *full[i][nx:]] for i in range(nx)]
-            Y = symmetric(columns, lambda i, j: (full[nx + i - 1][nx + j - 1] if j else gradient[nx + i - 1]) if i else 0.0)
+            Y = symmetric(
+                columns, lambda i, j: (full[nx + i - 1][nx + j - 1] if j else gradient[nx + i - 1]) if i else 0.0
+            )
             return [[*lower(V), *(a for row in W for a in row)], [*lower(Y), 1.0]]
 
         self.single(last, [self.COST_END, self.ROWS_END, self.END, self.GLOBAL], [(self.V, N), CONSTANT])
@@ -552,12 +601,17 @@ class Run:
                 Y = unpacked(constant[:-1], columns)
                 linear, full = part.nested(0, gradient), mirrored(part.nested(1, hessian))
                 transform, step_map, step_p = rows.nested(0, step)
-                offset = [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)] if np_ else [
-                    [d] for d in rows.nested(3, gap)]
+                offset = (
+                    [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)]
+                    if np_
+                    else [[d] for d in rows.nested(3, gap)]
+                )
                 n = nx + nu
                 H = [row[:n] for row in full[:n]]
                 C = [[linear[i], *full[i][n:]] for i in range(n)]
-                D = symmetric(columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0)
+                D = symmetric(
+                    columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0
+                )
                 given = Step(transform, step_map, nx - len(step_map), offset)
                 new, gains, pivot = stage(Value(V, W, Y), given, Value(H, C, D), glob[1], nu)
                 return [
@@ -574,7 +628,8 @@ class Run:
             [backward(k) for k in range(len(it.kinds))],
             [it.order[k] for k in back],
             [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
-            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)] + [self.once(self.GLOBAL)],
+            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)]
+            + [self.once(self.GLOBAL)],
             [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
             when=self.when,
         )
@@ -616,7 +671,14 @@ class Run:
 
         self.each(
             [forward(k) for k in range(len(it.kinds))],
-            [self.at(self.DX), self.at(self.GAIN), self.at(self.FORWARD), self.at(self.STEP), self.at(self.GAP), self.once(self.DP)],
+            [
+                self.at(self.DX),
+                self.at(self.GAIN),
+                self.at(self.FORWARD),
+                self.at(self.STEP),
+                self.at(self.GAP),
+                self.once(self.DP),
+            ],
             [self.at(self.DX, 1), self.at(self.DU)],
         )
         return pivot
@@ -624,7 +686,7 @@ class Run:
     def directions(self) -> tuple[Scalar, Scalar, Scalar]:
         """Compute the directions of all multipliers and slacks; return both step lengths and the slope."""
         it, loops = self.it, self.loops
-        N, nx, nu, np_ = it.N, it.nx, it.nu, it.np
+        N, nx, np_ = it.N, it.nx, it.np
         half, columns = nx * (nx + 1) // 2, 1 + np_
         self.DW, self.DL = loops.table(N, it.carried["w"][1]), loops.table(N + 1, nx)
         self.DEND = loops.table(1, it.carried["end"][0] - len(INFO))
@@ -653,7 +715,7 @@ class Run:
             part = it.derivatives[index]
 
             def body(dx, du, value, cost, rows, w, now, one_p, glob, numbers):
-                u, slack, z, y = it.knot(w)
+                _, slack, z, y = it.knot(w)
                 _, gradient, _ = part.nested(1, cost)
                 d = [*dx, *du, *one_p[1:]]
                 nested = part.nested(2, rows)
@@ -697,7 +759,9 @@ class Run:
         info = self.ends.info
         funnel = select(info["funnel"], info["funnel"], 1e4 * maximum(1.0, violation))
         pending, result, by_violation, after = good * self.running, 0.0, 0.0, violation
-        for trial in range(TRIALS):
+        longest = alpha * info["reach"]
+        for trial, length in enumerate(TRIALS):
+            alpha = length * longest
             self.when = self.flag(pending)
             cost, theta, logs = self.trial(alpha)
             phi_new = cost - mu * logs
@@ -721,7 +785,6 @@ class Run:
             by_violation = select(chosen, 1.0 - switching, by_violation)
             after = select(chosen, theta, after)
             pending = select(chosen, 0.0, pending)
-            alpha = 0.5 * alpha
         return result, by_violation, after
 
     def trial(self, alpha: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -731,8 +794,8 @@ class Run:
         RES = loops.table(N + 1, 3)
         LENGTH = loops.given([[alpha]])
 
-        def violation(g, e, slack, mask, equalities):
-            counted = mask[len(mask) - equalities :]
+        def violation(g, e, slack, mask, me):
+            counted = mask[len(mask) - me :]
             bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
             return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
@@ -743,7 +806,7 @@ class Run:
                 x, x_next = self.moved(x, dx, a), self.moved(x_next, dx_next, a)
                 w = [b + a * c for b, c in zip(w, dw, strict=True)]
                 p = [b + a * c for b, c in zip(end[: it.np], dend[: it.np], strict=True)]
-                u, slack, z, y = it.knot(w)
+                u, slack, _, _ = it.knot(w)
                 t, h = problem.clock(numbers[0], p, data[0])
                 after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
                 gap = [*problem.difference(x_next[:nq], after.q)]
@@ -753,7 +816,14 @@ class Run:
 
             return body
 
-        reads = [self.at(self.X), self.at(self.X, 1), self.at(self.DX), self.at(self.DX, 1), self.at(self.W), self.at(self.DW)]
+        reads = [
+            self.at(self.X),
+            self.at(self.X, 1),
+            self.at(self.DX),
+            self.at(self.DX, 1),
+            self.at(self.W),
+            self.at(self.DW),
+        ]
         reads += [self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA)] + self.course()
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
         self.each([knot(k) for k in range(len(it.kinds))], reads, [self.at(RES)], numbers)
@@ -808,7 +878,9 @@ class Run:
         lengths = [alpha] * (it.np + it.m_end) + [alpha_z] * it.m_end + [alpha] * it.me_end
         end = [select(alpha, a + b * c, a) for a, b, c in zip(old, lengths, change, strict=False)]
         return {
-            "x": loops.values(X), "w": loops.values(W), "costate": loops.values(L),
+            "x": loops.values(X),
+            "w": loops.values(W),
+            "costate": loops.values(L),
             "end": [*end, *(info[name] for name in INFO)],
         }
 

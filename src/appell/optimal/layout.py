@@ -8,6 +8,7 @@ computation folds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from appell.algebra.scalar import Scalar, Vector, is_number
@@ -67,7 +68,7 @@ class Part:
         given = [list(x) for x, size in zip(arguments, self.sizes, strict=True) if size]
         flat = list(self.function(*given))
         starts = [sum(self.widths[:k]) for k in range(len(self.widths) + 1)]
-        return [flat[first:last] for first, last in zip(starts, starts[1:], strict=False)]
+        return [flat[first:last] for first, last in pairwise(starts)]
 
     def nested(self, result: int, row: Vector) -> Any:
         """Return one result as it was returned by the body, from its row."""

@@ -145,8 +145,10 @@ class Manifold:
     @cached_property
     def _advance(self) -> Function:
         def moved(q: Vector, v: Vector, h: Scalar) -> list[Scalar]:
-            rates = self.dyn.equations.rate(q, v)
-            return self.unit([x + h * rate for x, rate in zip(q, rates, strict=True)])
+            equations = self.dyn.equations
+            moved = self.unit([x + h * rate for x, rate in zip(q, equations.rate(q, v), strict=True)])
+            one_axis = all(motion.nv == 1 for motion, *_ in self._parts)
+            return moved if one_axis or not self.system.is_constrained else equations.closed(moved)
 
         return self._directions("advance", moved)
 

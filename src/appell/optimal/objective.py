@@ -10,7 +10,7 @@ sum, which gives f and the weights w. Sums whose weight depends on x, or that en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from appell.algebra.scalar import Scalar, dot, is_number
 from appell.compile.function import Function
-from appell.compile.tape.tape import INPUT, Tape
+from appell.compile.tape.dependence import result_arguments
+from appell.compile.tape.tape import Tape
 from appell.compile.tape.trace import Traced, flatten
 
 Rows = list[list[Scalar]]
@@ -49,7 +50,7 @@ def square(values: Any) -> Scalar:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class KnotInputs:
     """Arguments of the functions of a knot by name, with their sizes; `wrt` are those that are unknowns, in order."""
 
     sizes: Mapping[str, Any]
@@ -87,7 +88,9 @@ class Inputs:
 class Objective:
     """A scalar function of users: value, gradient and Hessian (1)."""
 
-    def __init__(self, name: str, owner: str, inputs: Inputs, body: Callable[[dict[str, Any]], Scalar], exact: bool):
+    def __init__(
+        self, name: str, owner: str, inputs: KnotInputs, body: Callable[[dict[str, Any]], Scalar], exact: bool
+    ):
         self.inputs, self._counts = inputs, list[int]()
         self.total = inputs.function(name, owner, lambda given: {"cost": body(given)})
         residuals: list[Scalar] = []
@@ -115,7 +118,8 @@ class Objective:
             return {"cost": body(given)}
 
         outer = inputs.function(f"{name}_outer", owner, without_squares, squares=len(self._counts))
-        if {*_dependence(outer.jacobian("squares"))} & {*inputs.wrt, "squares"}:
+        used = frozenset().union(*result_arguments(outer.jacobian("squares").tape))
+        if used & {*inputs.wrt, "squares"}:
             self._counts = []
             return
         self.outer, self.residual = outer, residual
@@ -149,7 +153,7 @@ class Objective:
         return hessian(self.inputs, self.outer, given)
 
 
-def hessian(inputs: Inputs, function: Function, given: Mapping[str, Any]) -> Rows:
+def hessian(inputs: KnotInputs, function: Function, given: Mapping[str, Any]) -> Rows:
     """Return the symmetric Hessian of Σ G · result by all unknowns on scalars by name; G is 1 unless it is given.
 
     On quaternions second derivatives along two directions depend on their order by a multiple of the gradient; the mean
@@ -177,21 +181,3 @@ def _mean(x: Scalar, y: Scalar) -> Scalar:
 
 def _graph(given: Mapping[str, Any]) -> Any:
     return next(x.graph for value in given.values() for x in np.ravel(np.asarray(value, object))[:1])
-
-
-def _dependence(function: Function, results: Sequence[int] | None = None) -> set[str]:
-    """Return the names of the arguments on which results of a function depend."""
-    [names] = dependences(function.tape, [function.tape.results if results is None else results])
-    return names
-
-
-def dependences(tape: Tape, groups: Sequence[Sequence[int]]) -> list[set[str]]:
-    """Return, for each group of nodes of a tape, the names of the arguments on which they depend."""
-    owner = [array.name for array in tape.inputs for _ in range(array.size)]
-    reached: list[frozenset[str]] = []
-    for node in tape.nodes:
-        if node[0] <= INPUT:
-            reached.append(frozenset([owner[node[1]]]) if node[0] == INPUT else frozenset())
-        else:
-            reached.append(frozenset().union(*(reached[k] for k in node[1:])))
-    return [{name for k in group for name in reached[k]} for group in groups]

@@ -24,7 +24,7 @@ from appell.errors import ArgumentError, check_number
 from appell.model.system import System
 from appell.motion.titles import record_names, record_units
 from appell.optimal.guesses import Guess
-from appell.optimal.iteration import INFO, LOST, SOLVED, Iteration
+from appell.optimal.iteration import INFO, NOT_FINITE, SOLVED, Iteration
 from appell.optimal.problem import Problem
 from appell.optimal.solution import Solution, Solutions
 from appell.progress import Bar
@@ -33,7 +33,7 @@ from appell.simulation.options import checked_steps
 if TYPE_CHECKING:
     from appell.optimal.mpc import PredictiveLaw
 
-NOTHING: Mapping[str, Any] = {}
+NO_ARGUMENTS: Mapping[str, Any] = {}
 CALL_ITERATIONS = 8  # iterations per call of the kernel
 MAX_ACTIVE = 512  # problems per call
 FIRST_BARRIER = 0.1  # μ of the first iteration
@@ -75,7 +75,7 @@ class Optimizer:
         self.problem = Problem(dyn, steps, dt, **options)
         check_number("tolerance", tolerance, least=0.0, above=True)
         self.max_iterations = checked_steps("iterations", iterations)
-        self.iteration = Iteration(self.problem, tolerance)
+        self.iteration = Iteration(self.problem, tolerance, self.max_iterations)
 
     def __repr__(self) -> str:
         return f"<Optimizer of {self.problem!r}>"
@@ -87,7 +87,7 @@ class Optimizer:
         *,
         guess: Any = None,
         free: Any = None,
-        arguments: Mapping[str, Any] = NOTHING,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
         parameters: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         threads: int | None = None,
@@ -110,7 +110,7 @@ class Optimizer:
             self._solve(state, given, threads, bar)
         solutions = self._solutions(state | given, held, driven)
         single = all(x is None or np.ndim(x) <= 1 for x in (q0, v0)) and members == 1
-        return solutions[0] if single else solutions
+        return solutions._member(0) if single else solutions
 
     def mpc(
         self,
@@ -193,7 +193,8 @@ class Optimizer:
         slack = _first_slack(g_end)
         state["end"][:, it.np : it.np + it.m_end] = slack
         state["end"][:, it.np + it.m_end : it.np + 2 * it.m_end] = FIRST_BARRIER / slack
-        state["end"][:, INFO.index("mu") - len(INFO)] = FIRST_BARRIER
+        for name, number in {"mu": FIRST_BARRIER, "reach": 1.0}.items():
+            state["end"][:, INFO.index(name) - len(INFO)] = number
         return state
 
     def _solve(self, state: dict[str, np.ndarray], given: dict[str, np.ndarray], threads: int | None, bar: Bar) -> None:
@@ -205,8 +206,8 @@ class Optimizer:
         done = 0
         ticks = np.zeros((1, CALL_ITERATIONS))
         while waiting or active:
-            room = MAX_ACTIVE - len(active)
-            active, waiting = active + waiting[:room], waiting[room:]
+            free = MAX_ACTIVE - len(active)
+            active, waiting = active + waiting[:free], waiting[free:]
             carried = [state[name][active] for name in it.carried]
             held = [array[active] for array in given.values()]
             with np.errstate(all="ignore"):
@@ -305,6 +306,9 @@ class Optimizer:
             multipliers[:, :N] = w[..., it.nu + it.m : it.nu + 2 * it.m]
             blocks["multiplier"], names["multiplier"] = multipliers, tuple(row.name for row in kinds[0])
         info = dict(zip(INFO, np.moveaxis(end[:, -len(INFO) :], 1, 0), strict=True))
+        lost = np.isnan(info["status"])  # kernels return NaN for everything if a carried array is not finite
+        info["status"] = np.where(lost, NOT_FINITE, info["status"])
+        info["iterations"] = np.where(lost, 0, info["iterations"])
         p = end[:, : it.np]
         rows = self._rows(x, u, p, held, driven)
         reports = []
@@ -317,10 +321,12 @@ class Optimizer:
                     "iterations": int(info["iterations"][k]),
                     "cost": float(info["cost"][k]),
                     "residuals": {name: float(info[name][k]) for name in ("error", "dual", "primal", "gap")},
-                    "parameters": {name: float(value) for name, value in zip(problem.parameter_names, p[k], strict=True)},
+                    "parameters": {
+                        name: float(value) for name, value in zip(problem.parameter_names, p[k], strict=True)
+                    },
                 }
             )
-        t = np.arange(N + 1) / N if problem.duration is not None else np.arange(N + 1) * problem.dt
+        t = np.arange(N + 1) * (1.0 / N if problem.dt is None else problem.dt)
         about = made_by(problem.dyn) | {"method": problem.method, "dt": problem.dt, "tolerance": it.tolerance}
         return Solutions(
             t, blocks, names, record_units(system), about, np.array(info["cost"]), dynamics=problem.dyn,
@@ -329,35 +335,32 @@ class Optimizer:
 
     def _reason(self, member: int, info: dict[str, float], rows: tuple[np.ndarray, ...]) -> str:
         """Return how the solver ended, with the row that is violated most if it did not converge."""
-        residual = f"KKT residual {info['error']:.2g}"
+        problem, it, residual = self.problem, self.iteration, f"KKT residual {info['error']:.2g}"
         if info["status"] == SOLVED:
             return f"Solved in {info['iterations']:.0f} iterations: {residual}."
-        if info["status"] == LOST:
+        if info["status"] == NOT_FINITE:
             return f"The iterate became infinite or NaN after {info['iterations']:.0f} iterations."
         ended = f"{info['iterations']:.0f} iterations"
         ended = f"The limit of {ended} was reached" if info["status"] == 0.0 else f"No step was accepted after {ended}"
-        row, knot, amount = self._worst(member, rows)
-        if amount > FEASIBLE:
-            return f"Infeasible: {row} at knot {knot} is violated by {amount:.3g}. {ended}."
-        return f"{ended}: {residual}."
-
-    def _worst(self, member: int, rows: tuple[np.ndarray, ...]) -> tuple[str, int, float]:
-        """Return the name of the row that is violated most, its knot and the violation."""
-        it, problem = self.iteration, self.problem
-        g, e, gaps, g_end, e_end = (np.array(array[member]) for array in rows)
         masks = np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
-        at_knots = np.concatenate([g * masks[:, : it.m], np.abs(e) * masks[:, it.m :], np.abs(gaps)], axis=1)
+        g, e, gaps, g_end, e_end = (np.nan_to_num(array[member]) for array in rows)
+        at_knots = np.concatenate([g, np.abs(e)], axis=1) * masks
         at_end = np.concatenate([g_end, np.abs(e_end)])
-        knot, column = np.unravel_index(int(np.argmax(at_knots)), at_knots.shape)
-        if at_end.size and at_end.max() >= at_knots.max():
-            names = [row.name for row in (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)]
-            return f"'{names[int(np.argmax(at_end))]}'", it.N, float(at_end.max())
-        kind, amount = problem.kinds[knot], float(at_knots[knot, column])
-        if column < it.m:
-            return f"'{problem.rows[kind][column].name}'", int(knot), amount
-        if column < it.m + it.me:
-            return f"'{problem.equalities[kind][column - it.m].name}'", int(knot), amount
-        return f"the step of '{self._direction_names[column - it.m - it.me]}'", int(knot), amount
+        worst = max(at_knots.max(initial=0.0), at_end.max(initial=0.0))
+        if worst > FEASIBLE:
+            if at_end.max(initial=0.0) == worst:
+                names, knot = (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities), it.N
+                row = names[int(np.argmax(at_end))].name
+            else:
+                knot, column = map(int, np.unravel_index(int(np.argmax(at_knots)), at_knots.shape))
+                kind = problem.kinds[knot]
+                row = (problem.rows[kind][column] if column < it.m else problem.equalities[kind][column - it.m]).name
+            return f"Infeasible: {row} at knot {knot} is violated by {worst:.3g}. {ended}."
+        if (gap := np.abs(gaps)).max() > FEASIBLE:
+            knot, column = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
+            name = self._direction_names[column]
+            return f"{ended}: the motion has a gap of {gap.max():.3g} in the {name} after knot {knot}, {residual}."
+        return f"{ended}: {residual}."
 
 
 def _members(array: np.ndarray, members: int) -> np.ndarray:
@@ -384,8 +387,8 @@ def optimize(
     keep: Callable | None = None,
     meet: Callable | None = None,
     duration: tuple[float, float] | None = None,
-    free: Mapping[str, Any] = NOTHING,
-    arguments: Mapping[str, Any] = NOTHING,
+    free: Mapping[str, Any] = NO_ARGUMENTS,
+    arguments: Mapping[str, Any] = NO_ARGUMENTS,
     actuators: Iterable[str] | None = None,
     guess: Any = None,
     method: str = "euler",

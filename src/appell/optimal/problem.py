@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.algebra.scalar import Scalar
+from appell.compile.tape.dependence import result_arguments, result_constants, summed_inputs
 from appell.compile.tape.evaluate import evaluate
-from appell.compile.tape.ops import Op
-from appell.compile.tape.tape import CONST, INPUT, Array, Tape
+from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import trace
 from appell.compile.tape.traced_array import traced_array
 from appell.dynamics import Dynamics
@@ -30,13 +30,13 @@ from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, ModelWarning, check_number, unknown_name, value_text
 from appell.model.robot import refuse_immobile
 from appell.model.system import System
-from appell.optimal.constraints import Bounded, Constraints, Row, bounded_rows
+from appell.optimal.constraints import Bounded, ConstraintRow, Constraints, bounded_rows
 from appell.optimal.contact_steps import ContactStep, Phases
 from appell.optimal.guesses import Guess, guess_of
 from appell.optimal.limits import LimitRows
 from appell.optimal.manifold import Manifold
-from appell.optimal.objective import Inputs, Objective, Rows, dependences
-from appell.optimal.steps import Slopes, Step, add, identity, product
+from appell.optimal.objective import KnotInputs, Objective, Rows
+from appell.optimal.steps import KnotStep, StepSlopes, add, identity, product
 from appell.simulation.options import checked_step_length, checked_steps
 from appell.simulation.rollouts.laws import NO_ARGUMENTS, keyword_names
 from appell.simulation.rollouts.plan import RESERVED
@@ -57,11 +57,11 @@ class Values(NamedTuple):
     e: list[Scalar]
 
 
-class Derivatives(NamedTuple):
+class KnotDerivatives(NamedTuple):
     """Values of a knot and their derivatives by z = (ξ, δv, u, p): `slopes` of the step, gradient, Hessian, rows."""
 
     values: Values
-    slopes: Slopes  # empty at the last knot
+    slopes: StepSlopes  # empty at the last knot
     gradient: list[Scalar]
     hessian: Rows
     g_z: Rows
@@ -89,6 +89,7 @@ class Problem:
         duration: tuple[float, float] | None = None,
         free: Mapping[str, Any] = NO_ARGUMENTS,
         arguments: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
+        signals: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
         actuators: Iterable[str] | None = None,
         method: str = "euler",
         hessian: str = "gauss-newton",
@@ -118,8 +119,8 @@ class Problem:
         self.functions = _functions(cost=cost, final_cost=final_cost, keep=keep, meet=meet)
         self.actuators = _chosen(system, actuators)
         self.phases = self._checked_phases(contacts, phases, gains, cone)
-        self._shapes = self._checked_arguments(arguments)
-        self._lay_out(free)
+        self._shapes = self._checked_arguments(arguments, signals)
+        self._lay_out(free, [*signals])
         smooth = bool(dyn.equations.dry_drives)
         if smooth:
             warnings.warn(
@@ -159,15 +160,15 @@ class Problem:
             )
         return Phases(self.dyn, contacts, phases, self.steps, gains, cone)
 
-    def _make_step(self, smooth: bool) -> Step:
+    def _make_step(self, smooth: bool) -> KnotStep:
         names = [name for name in self.stage.wrt if name not in ("q", "v", "u", "force")]
         if self.phases is None:
-            return Step(self.dyn, self.method, self.actuators, self.stage, names, smooth)
+            return KnotStep(self.dyn, self.method, self.actuators, self.stage, names, smooth)
         if smooth or any(name != "time" for name in names):
             raise ArgumentError("contacts with dry friction or free parameters.", expected="neither of them")
         return ContactStep(self.dyn, self.actuators, self.stage, names, self.phases)
 
-    def _row(self, row: Row) -> Row:
+    def _row(self, row: ConstraintRow) -> ConstraintRow:
         """Return a row whose unknown is not an entry of z, such as a contact force, as a function."""
         return row if row.unknown is None or row.unknown < self.nz else row._replace(unknown=None, sign=0.0)
 
@@ -177,9 +178,20 @@ class Problem:
         used = any("force" in keyword_names(function) for function in self.functions.values())
         return self.phases is not None and (used or self.phases.cone is not None)
 
-    def _checked_arguments(self, arguments: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of all arguments of costs and constraints."""
-        shapes = {name: (size,) if isinstance(size, int) else tuple(size) for name, size in arguments.items()}
+    def _checked_arguments(
+        self, arguments: Mapping[str, Any], signals: Mapping[str, Any]
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of all arguments and signals of costs and constraints."""
+        for name in signals:
+            for what in ("final_cost", "meet"):
+                if what in self.functions and name in keyword_names(self.functions[what]):
+                    raise ArgumentError(
+                        f"{what} uses the signal '{name}', which has no value at the end.", hint="Use an argument."
+                    )
+            if name in arguments:
+                raise ArgumentError(f"'{name}' is an argument and a signal.", expected="one of the two")
+        both = {**arguments, **signals}
+        shapes = {name: (size,) if isinstance(size, int) else tuple(size) for name, size in both.items()}
         used = {name for function in self.functions.values() for name in keyword_names(function)}
         for what, function in self.functions.items():
             for name in keyword_names(function):
@@ -202,13 +214,14 @@ class Problem:
                 raise ArgumentError(f"argument '{name}' of the problem has shape {shape}.", expected="positive sizes")
         return shapes
 
-    def _lay_out(self, free: Mapping[str, Any]) -> None:
+    def _lay_out(self, free: Mapping[str, Any], signals: Sequence[str]) -> None:
         """Set the sizes, and the arguments of the functions of a knot and of the last knot."""
         dyn, system = self.dyn, self.system
         manifold = self.manifold = Manifold(dyn)
         self.nq, self.nv, self.nd, self.nu = system.nq, system.nv, manifold.size, len(self.actuators)
         self.nx = self.nd + self.nv
-        sizes = {name: math.prod(shape) for name, shape in self._shapes.items()}
+        self.signals = {name: math.prod(self._shapes[name]) for name in signals}
+        sizes = {name: math.prod(shape) for name, shape in self._shapes.items() if name not in self.signals}
         if dyn.free_bodies:
             sizes["parameters"] = 10 * len(dyn.free_bodies)
         for name in free:
@@ -218,7 +231,7 @@ class Problem:
         if self.duration is not None:
             self.free = {"time": (np.array([self.duration[0]]), np.array([self.duration[1]])), **self.free}
         self.held = {name: size for name, size in sizes.items() if name not in self.free}
-        self.driven = {"wrenches": 6 * len(dyn.wrenches)} if dyn.wrenches else {}
+        self.driven = ({"wrenches": 6 * len(dyn.wrenches)} if dyn.wrenches else {}) | self.signals
         force: dict[str, int] = {}
         if self.phases is not None:
             self.driven |= self.phases.driven(self.uses_forces)
@@ -233,10 +246,10 @@ class Problem:
             tangents["time"] = trace("tangent_time", [Array("time", (2,))], body)
         state = {"time": 2, "q": self.nq, "v": self.nv}
         wrt = ("q", "v", "u", *self.free, *force)
-        self.stage = Inputs(state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps)
-        self.end = Inputs(state | sizes, ("q", "v", *self.free), tangents, self.steps)
+        self.stage = KnotInputs(state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps)
+        self.end = KnotInputs(state | sizes, ("q", "v", *self.free), tangents, self.steps)
 
-    def _given(self, inputs: Inputs, time: Sequence[Scalar], q, v, p, data, u=()) -> dict[str, Any]:
+    def _given(self, inputs: KnotInputs, time: Sequence[Scalar], q, v, p, data, u=()) -> dict[str, Any]:
         """Return the scalars of a knot by name."""
         given: dict[str, Any] = {"time": list(time), "q": list(q), "v": list(v), "u": list(u)}
         start = 0
@@ -316,16 +329,10 @@ class Problem:
 
     def _refuse_quaternion_differences(self, what: str, tape: Tape) -> None:
         """Raise an error if a component of a quaternion is added to a constant or to an argument, or subtracted."""
-        start = 2  # the time comes first
-        components = {start + k for span in self.system.quaternions for k in range(span.start, span.stop)}
-        for op, *operands in tape.nodes:
-            if not components or op not in (Op.ADD, Op.SUB):
-                continue
-            nodes = [tape.nodes[k] for k in operands]
-            is_component = [node[0] == INPUT and node[1] in components for node in nodes]
-            if any(is_component) and all(node[0] in (CONST, INPUT) for node in nodes):
-                number = next(node[1] for node, is_one in zip(nodes, is_component, strict=True) if is_one)
-                name = self.system.coordinate_names[number - start]
+        first = 2  # of q: the time comes before it
+        for number in sorted(summed_inputs(tape)):
+            if any(span.start <= number - first < span.stop for span in self.system.quaternions):
+                name = self.system.coordinate_names[number - first]
                 raise ArgumentError(
                     f"{what} '{name_of(self.functions[what])}' subtracts '{name}', a component of a quaternion.",
                     expected="a difference of orientations",
@@ -359,7 +366,7 @@ class Problem:
         cost = 0.0 if self._cost is None else self._cost(given)
         return Values(q_next, v_next, cost, *self._stage_rows(given))
 
-    def derivatives(self, kind: int, t, h, q, v, u, p, data, costate=None, weights=(None, None)) -> Derivatives:
+    def derivatives(self, kind: int, t, h, q, v, u, p, data, costate=None, weights=(None, None)) -> KnotDerivatives:
         """Return values and derivatives of a knot.
 
         With exact Hessians, `costate` (nx) is that after the step, and `weights` are the multipliers of g and e.
@@ -377,7 +384,7 @@ class Problem:
             pull = [*identity(self.nz), *slopes.of_force]
             [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
             H = product(list(map(list, zip(*pull, strict=True))), product(H, pull))
-        return Derivatives(values, slopes, gradient, H, g_z, e_z)
+        return KnotDerivatives(values, slopes, gradient, H, g_z, e_z)
 
     def final_values(self, t, h, q, v, p, data) -> Values:
         """Return cost and rows of the last knot; `data` are the held data."""
@@ -385,12 +392,12 @@ class Problem:
         cost = 0.0 if self._final_cost is None else self._final_cost(given)
         return Values([], [], cost, *self._final_rows(given))
 
-    def final_derivatives(self, t, h, q, v, p, data, weights=(None, None)) -> Derivatives:
+    def final_derivatives(self, t, h, q, v, p, data, weights=(None, None)) -> KnotDerivatives:
         """Return values and derivatives of the last knot, by (ξ, δv, p)."""
         given = self._given(self.end, (t, h), q, v, p, data)
         cost, gradient, H = self._of(self._final_cost, self.nx + self.np, given)
         values = Values([], [], cost, *self._final_rows(given))
-        return Derivatives(values, Slopes(), gradient, *self._row_slopes(self._final_rows, given, H, weights))
+        return KnotDerivatives(values, StepSlopes(), gradient, *self._row_slopes(self._final_rows, given, H, weights))
 
     def _of(self, objective: Objective | None, size: int, given: Mapping[str, Any]) -> tuple[Scalar, list, Rows]:
         if objective is None:
@@ -421,12 +428,12 @@ class Problem:
         return tuple(np.concatenate([pair[k] for pair in pairs]) if pairs else np.zeros(0) for k in (0, 1))  # type: ignore[return-value]
 
     @property
-    def parameter_rows(self) -> tuple[Row, ...]:
+    def parameter_rows(self) -> tuple[ConstraintRow, ...]:
         """The finite bounds of p as rows; `unknown` is an index into p."""
         rows = []
         for k, (name, low, high) in enumerate(zip(self.parameter_names, *self.parameter_bounds, strict=True)):
-            rows += [Row(f"{name} above its limit", k, 1.0, True)] if high < np.inf else []
-            rows += [Row(f"{name} below its limit", k, -1.0, True)] if low > -np.inf else []
+            rows += [ConstraintRow(f"{name} above its limit", k, 1.0, True)] if high < np.inf else []
+            rows += [ConstraintRow(f"{name} below its limit", k, -1.0, True)] if low > -np.inf else []
         return tuple(rows)
 
     def parameter_values(self, p: Sequence[Scalar]) -> list[Scalar]:
@@ -449,6 +456,7 @@ class Problem:
         arguments: Mapping[str, Any] = NO_ARGUMENTS,
         parameters: Any = None,
         wrenches: Mapping[str, Any] | None = None,
+        signals: Mapping[str, Any] = NO_ARGUMENTS,
         q0: Any = None,
         footholds: Any = None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -462,6 +470,8 @@ class Problem:
             Inertial parameters of free bodies that are not free parameters of the problem.
         wrenches : mapping, optional
             For each frame of the `Dynamics`, (6,) or (steps, 6).
+        signals : mapping
+            Arrays with one value per knot, (steps, *shape) or (members, steps, *shape), by name.
         q0, footholds : array_like, optional
             Start, (nq,) or (members, nq), and footholds of contacts; by default those at the start.
         """
@@ -487,12 +497,30 @@ class Problem:
         members = max((len(array) for array in arrays), default=1)
         held = [np.broadcast_to(array, (members, array.shape[1])) for array in arrays]
         rows = wrench_rows(self.dyn.wrenches, wrenches, self.steps, owner)
-        driven = np.zeros((1, self.steps, 0)) if rows is None else rows
-        driven = np.broadcast_to(driven, (len(driven), self.steps, driven.shape[2]))
+        driven = [] if rows is None else [np.broadcast_to(rows, (len(rows), self.steps, rows.shape[2]))]
+        driven += self._signal_values(signals)
         if self.phases is not None:
             q = np.atleast_2d(np.asarray(self.system.start if q0 is None else q0, float))
-            driven = self.phases.values(q, footholds, self.uses_forces)
-        return np.concatenate(held, axis=1) if held else np.zeros((1, 0)), driven
+            driven.append(self.phases.values(q, footholds, self.uses_forces))
+        members = max((len(part) for part in driven), default=1)
+        parts = [np.broadcast_to(part, (members, *part.shape[1:])) for part in driven]
+        course = np.concatenate(parts, axis=2) if parts else np.zeros((1, self.steps, 0))
+        return np.concatenate(held, axis=1) if held else np.zeros((1, 0)), course
+
+    def _signal_values(self, signals: Mapping[str, Any]) -> list[np.ndarray]:
+        if {*signals} != {*self.signals}:
+            raise ArgumentError(
+                f"signals are given for {', '.join(map(str, signals)) or 'nothing'}.",
+                expected=", ".join(self.signals) or "no signals",
+            )
+        arrays = []
+        for name, size in self.signals.items():
+            shape = (self.steps, *self._shapes[name])
+            array = np.asarray(signals[name], float)
+            if array.shape != shape and array.shape[1:] != shape:
+                raise ArgumentError(f"signal '{name}' has shape {array.shape}.", expected=f"{shape}, or one per member")
+            arrays.append(array.reshape(-1, self.steps, size))
+        return arrays
 
     # ---- checks
 
@@ -503,15 +531,15 @@ class Problem:
         nx, nu = self.nx, self.nu
         costed: set[int] = set()
         if self._cost is not None:
-            parts = [self._cost.total.jacobian("u").tape]
-            costed |= {k for tape in parts for k, node in enumerate(tape.results) if tape.nodes[node] != (CONST, 0.0)}
+            constants = result_constants(self._cost.total.jacobian("u").tape)
+            costed |= {k for k, constant in enumerate(constants) if constant != 0.0}
         costed |= {row.unknown - nx for row in self.rows[0] if row.unknown is not None and nx <= row.unknown < nx + nu}
         loose = [k for k in range(nu) if k not in costed]
         if not loose:
             return
         names = [self.system.actuator_names[self.actuators[k]] for k in loose]
         slopes = [x.total.jacobian("q", "v").tape for x in (self._cost, self._final_cost) if x is not None]
-        depends = any(tape.nodes[k] != (CONST, 0.0) for tape in slopes for k in tape.results)
+        depends = any(constant != 0.0 for tape in slopes for constant in result_constants(tape))
         hint = "Add a small cost: 1e-6 * ap.square(tau), or limits of the torque."
         if not depends and "meet" not in self.functions:
             raise ArgumentError(f"the cost does not determine the torque of '{names[0]}'.", hint=hint)
@@ -533,14 +561,13 @@ class Problem:
         at = dict(zip(self.system.coordinate_names, q, strict=True))
         x = [*(at.get(name, np.nan) for name in self.manifold.names), *v]
 
-        def required(rows: Sequence[Row], function: Any) -> Iterator[tuple[Row, int, float]]:
+        def required(rows: Sequence[ConstraintRow], function: Any) -> Iterator[tuple[ConstraintRow, int, float]]:
             """Yield rows that bound an entry of the state, with the index and the bound of this entry."""
             sizes = {"q": q, "v": v, "time": np.array([0.0, 1.0])}
             if function is None:
                 return
             values = evaluate(function.tape, *(sizes.get(a.name, np.zeros(a.shape)) for a in function.inputs))[0]
-            depend = dependences(function.tape, [[k] for k in function.tape.results])
-            for row, value, used in zip(rows, values, depend, strict=True):
+            for row, value, used in zip(rows, values, result_arguments(function.tape), strict=True):
                 if row.unknown is not None and row.unknown < self.nx and used <= {"q", "v"}:
                     yield row, row.unknown, x[row.unknown] - row.sign * float(value)
 

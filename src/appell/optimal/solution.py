@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOT_STORED = {"dynamics": None, "optimizer": None, "iterate": None}  # in pickles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution(Record):
     """The record of an optimal motion; row k contains the state and the torque from knot k on.
 
@@ -81,7 +81,7 @@ class Solution(Record):
         return MotionFeedback(problem, self.q, self.v, inputs, gain, self.t[-1] / (len(self) - 1), period)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solutions(Records):
     """Records of many optimal motions; `reports` are the metadata of each.
 
@@ -99,7 +99,9 @@ class Solutions(Records):
         members = np.arange(len(self))[key]
         iterate = None if self.iterate is None else {name: array[members] for name, array in self.iterate.items()}
         reports = tuple(self.reports[k] for k in members)
-        return replace(super()._subset(key), reports=reports, iterate=iterate)  # type: ignore[return-value]
+        blocks = {name: block[key] for name, block in self.blocks.items()}
+        cost = None if self.cost is None else self.cost[key]
+        return replace(self, blocks=blocks, cost=cost, reports=reports, iterate=iterate)
 
     def _member(self, k: int) -> Solution:
         record, report = super()._member(k), self.reports[k]
@@ -130,7 +132,9 @@ class Solutions(Records):
     @property
     def residuals(self) -> dict[str, np.ndarray]:
         """Residuals as in `Solution`, (members,) each."""
-        return {name: np.array([r["residuals"][name] for r in self.reports]) for name in ("error", "dual", "primal", "gap")}
+        return {
+            name: np.array([r["residuals"][name] for r in self.reports]) for name in ("error", "dual", "primal", "gap")
+        }
 
     @property
     def parameters(self) -> dict[str, np.ndarray]:

@@ -7,7 +7,8 @@
 
 Derivatives of accelerations are those of forward dynamics, which have a structure of their own. (3) and (4) are for
 coordinates with q̇ = v; for other coordinates and these methods the tape of the whole step is differentiated. The result
-of a step closes loops by one step of Newton's method; it does not change the independent coordinates and ξ⁺.
+of a step closes loops by one step of Newton's method, which does not change ξ⁺ if all joints have one axis; otherwise
+it is part of (2).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.dynamics.derivatives import wrench_name
 from appell.optimal.manifold import Manifold
-from appell.optimal.objective import Inputs, Rows, hessian
+from appell.optimal.objective import KnotInputs, Rows, hessian
 from appell.simulation.rollouts.contacts.penalty import Penalty
 from appell.simulation.rollouts.formula import StepFormula
 from appell.simulation.rollouts.schemes import STAGES
@@ -33,7 +34,7 @@ Given = Mapping[str, Any]
 EMPTY: Rows = []  # never changed
 
 
-class Stepped(NamedTuple):
+class StepResult(NamedTuple):
     """The state after a step, and the contact forces during it."""
 
     q: list[Scalar]
@@ -41,7 +42,7 @@ class Stepped(NamedTuple):
     force: Sequence[Scalar] = ()
 
 
-class Slopes(NamedTuple):
+class StepSlopes(NamedTuple):
     """Derivatives of a step: (1) and (2) if `structured`, otherwise A and B; `by_p` (nx, np) by free parameters."""
 
     T_q: Rows = EMPTY
@@ -70,11 +71,17 @@ class Slopes(NamedTuple):
         return [*product(self.T_v, self.R), *self.R]
 
 
-class Step:
+class KnotStep:
     """The step of a system by a method, and its derivatives; `actuators` are the indices of u in tau."""
 
     def __init__(
-        self, dyn: Dynamics, method: str, actuators: Sequence[int], inputs: Inputs, names: Sequence[str], smooth: bool
+        self,
+        dyn: Dynamics,
+        method: str,
+        actuators: Sequence[int],
+        inputs: KnotInputs,
+        names: Sequence[str],
+        smooth: bool,
     ):
         self.dyn, self.system, self.method, self.actuators = dyn, dyn.system, method, list(actuators)
         self.inputs, self.manifold = inputs, Manifold(dyn)
@@ -89,17 +96,17 @@ class Step:
             tau[k] = x
         return tau
 
-    def __call__(self, given: Given, kind: int = 0) -> Stepped:
+    def __call__(self, given: Given, kind: int = 0) -> StepResult:
         """Return the state after the step, for a knot of this kind."""
         t, h = given["time"]
         state = {"q": list(given["q"]), "v": list(given["v"]), "t": t, "dt": h, "torque": self.torques(given["u"])}
         state |= {name: list(given[name]) for name in ("parameters", "wrenches") if name in given}
         after = self.formula.step(state)
-        return Stepped(list(after["q"]), list(after["v"]))
+        return StepResult(list(after["q"]), list(after["v"]))
 
     # ---- first derivatives
 
-    def derivatives(self, given: Given, kind: int = 0) -> tuple[Stepped, Slopes]:
+    def derivatives(self, given: Given, kind: int = 0) -> tuple[StepResult, StepSlopes]:
         """Return the state after the step on scalars by name, and its derivatives."""
         after = self(given, kind)
         if self.method == "euler":
@@ -108,7 +115,7 @@ class Step:
             return after, self._by_tape(given, after.q)
         return after, self._rk4(given) if self.method == "rk4" else self._midpoint(given, after.q, after.v)
 
-    def _euler(self, given: Given, q_next: Sequence[Scalar], v_next: Sequence[Scalar]) -> Slopes:
+    def _euler(self, given: Given, q_next: Sequence[Scalar], v_next: Sequence[Scalar]) -> StepSlopes:
         h = given["time"][1]
         by_q, by_v, by_u, by_p = self._acceleration_slopes(given, given["q"], given["v"])
         P = scaled(h, by_q)
@@ -122,7 +129,7 @@ class Step:
                 row[0] = share * ((after - before) / h)
             for row, x in zip(of_x, by_h, strict=True):
                 row[0] = share * x
-        return Slopes(T_q, T_v, P, Q, R, None, [*add(of_x, product(T_v, of_v)), *of_v])
+        return StepSlopes(T_q, T_v, P, Q, R, None, [*add(of_x, product(T_v, of_v)), *of_v])
 
     def _acceleration_slopes(self, given: Given, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Rows, ...]:
         """Return ∂a by the directions of q, by v, by u and by the free parameters (zero by the duration)."""
@@ -166,7 +173,7 @@ class Step:
             )
         return self._smooth
 
-    def _rk4(self, given: Given) -> Slopes:
+    def _rk4(self, given: Given) -> StepSlopes:
         """Return (3): the derivative of slope k is ∂f (1 + c h · derivative of slope k - 1)."""
         n, h = self.system.nv, given["time"][1]
         q, v = list(given["q"]), list(given["v"])
@@ -195,7 +202,7 @@ class Step:
                 row[time] = row[time] + (share / 6.0) * s
         return self._dense(rows)
 
-    def _midpoint(self, given: Given, q_next: Sequence[Scalar], v_next: Sequence[Scalar]) -> Slopes:
+    def _midpoint(self, given: Given, q_next: Sequence[Scalar], v_next: Sequence[Scalar]) -> StepSlopes:
         """Return (4), solved for the change of the velocity in the middle."""
         n, h = self.system.nv, given["time"][1]
         half = 0.5 * h
@@ -225,11 +232,11 @@ class Step:
             [[2.0 * m - s for m, s in zip(*pair, strict=True)] for pair in zip([*dq, *dv], start, strict=True)]
         )
 
-    def _dense(self, rows: Rows) -> Slopes:
+    def _dense(self, rows: Rows) -> StepSlopes:
         """Return the derivatives by (x, u, p) as slopes."""
         nx, nu = self.manifold.size + self.system.nv, len(self.actuators)
         A, B = [row[:nx] for row in rows], [row[nx : nx + nu] for row in rows]
-        return Slopes(dense=(A, B), by_p=[row[nx + nu :] for row in rows])
+        return StepSlopes(dense=(A, B), by_p=[row[nx + nu :] for row in rows])
 
     # ---- the step as a function, for its tape
 
@@ -245,7 +252,7 @@ class Step:
         more = {"end": self.system.nq} | ({"costate": self.manifold.size + self.system.nv} if weighted else {})
         return self.inputs.function("step_curvature" if weighted else "step", self.system.owner, body, **more)
 
-    def _by_tape(self, given: Given, q_next: Sequence[Scalar]) -> Slopes:
+    def _by_tape(self, given: Given, q_next: Sequence[Scalar]) -> StepSlopes:
         if not hasattr(self, "_tape_function"):
             self._tape_function = self._function(weighted=False)
         end = {**given, "end": list(q_next)}

@@ -93,7 +93,10 @@ def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tu
     nx, c = len(value.hessian), step.copied
     moved = product(value.hessian, step.offset)
     linear = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(moved, value.linear, strict=True)]
-    twice = product(transposed(step.offset), [[x + y for x, y in zip(*r, strict=True)] for r in zip(linear, value.linear, strict=True)])
+    twice = product(
+        transposed(step.offset),
+        [[x + y for x, y in zip(*r, strict=True)] for r in zip(linear, value.linear, strict=True)],
+    )
     constant = symmetric(
         len(twice), lambda i, j: value.constant[i][j] + 0.5 * (twice[i][j] + twice[j][i]) + cost.constant[i][j]
     )
@@ -134,7 +137,10 @@ def eliminate(H: Matrix, C: Matrix, D: Matrix, rho: Scalar, nx: int) -> tuple[Va
     G: Matrix = []
     for i in range(nu):
         G.append(
-            [inverse[i] * (right[i][j] - sparse_dot(L[i][:i], [G[k][j] for k in range(i)])) for j in range(nx + columns)]
+            [
+                inverse[i] * (right[i][j] - sparse_dot(L[i][:i], [G[k][j] for k in range(i)]))
+                for j in range(nx + columns)
+            ]
         )
     G_columns = transposed(G)
     V = symmetric(nx, lambda i, j: H[i][j] - sparse_dot(G_columns[i], G_columns[j]))

@@ -12,15 +12,12 @@ for a later one are stored in a frame; a slot is reused after the last use of it
 
 A program becomes loops: the text of every step appears once, and constant tables hold what changes between iterations.
 
-    for (iteration_ = 0; iteration_ < 100; ++iteration_) {
-        memcpy(in_, frame_ + arm_moves1_0[iteration_][0], ...);
-        flag_ |= arm_stage1_0(in_, arm_numbers1_0[iteration_], out_, 1, 1);
-        memcpy(frame_ + arm_moves1_0[iteration_][1], out_, ...);
-    }
+    for (iteration_ = 0; iteration_ < 100; ++iteration_)
+        for (c_ = 0; c_ < 6; ++c_)
+            flag_ |= arm_stage1_0(frame_, arm_moves1_0[iteration_], arm_numbers1_0[iteration_], c_, 1, 1);
 
-The frame is on the stack and holds the inputs first, as in `compile.program`. The windows of an iteration are copied:
-it reads everything it needs before it writes, and the compiler can prove that lanes, which are the inner loop of a
-batch, never overlap.
+The frame is on the stack and holds the inputs first, as in `compile.program`. An iteration reads everything it needs
+before it writes. Lanes, which are the inner loop of a batch, never overlap.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from appell.compile.c.statements import OPERATIONS, Statements, c_number
 from appell.compile.llvm.body import witnesses
 from appell.compile.llvm.lanes import Lanes
 from appell.compile.llvm.schedule import Group, Step, chunks, schedule, step_defines, step_uses
-from appell.compile.program.program import FrameStep, Program, Stage, Window
+from appell.compile.program.program import FrameStep, Program, Stage
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
@@ -307,24 +304,33 @@ class _StageCode:
         )
 
     def _step(self, kind: int, step: FrameStep) -> str:
-        """Return the tables of a step, and its function on the inputs of one iteration."""
+        """Return the tables of a step, and its function on one column of one iteration."""
         tape, (moves, rows) = step.tape, self._tables(kind)
         writer = TapeWriter(Statements(self.prefix, self.lanes), tape, {})
-        read = sum(window.width for window in step.reads)
-        writer.inputs = [f"in_[{k} * s_]" for k in range(read)]
-        writer.inputs += [f"numbers_[{k}]" for k in range(tape.input_size - read)]
+        starts, inputs, results = [], [], []
+        for entry, window in enumerate((*step.reads, *step.writes)):
+            start = f"moves_[{entry}]" if len(self.stage.order) > 1 else str(window.starts[0])
+            column = f" + {window.shift} * c_" if window.shift else ""
+            starts.append(f"    const size_t w{entry}_ = ({start}{column}) * s_;\n" * (window.width > 0))
+            slots = [f"frame_[w{entry}_ + {k * window.stride} * s_]" for k in range(window.width)]
+            (inputs if entry < len(step.reads) else results).extend(slots)
+        writer.inputs = inputs + [f"numbers_[{k}]" for k in range(tape.input_size - len(inputs))]
         writer.run(schedule(tape))
         writer.leaves()
-        for k, node in enumerate(tape.results):
-            writer.emit.do(f"out_[{k} * s_] = {writer.values[node]};")
-        text = _table("uint32_t", moves, [map(str, row) for row in _moves(step)])
+        for slot, node in zip(results, tape.results, strict=True):
+            writer.emit.do(f"{slot} = {writer.values[node]};")
+        unused = [f"    (void)w{k}_;\n" for k, window in enumerate((*step.reads, *step.writes)) if window.width]
+        text = ""
+        if len(self.stage.order) > 1:
+            text += _table("uint32_t", moves, [map(str, row) for row in _moves(step)])
         if step.numbers:
             numbers = [[c_number(x, self.lanes) for x in row] for row in step.numbers]
             text += _table(self.lanes.scalar, rows, numbers)
         return (
-            f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(const @real@ *in_, const @real@ *numbers_, @real@ *out_, "
-            f"const size_t s_, const int careful_)\n{{\n    @word@ flag_ = 0;\n"
-            f"    (void)in_;\n    (void)numbers_;\n    (void)careful_;\n{writer.emit.text()}    return flag_;\n}}\n"
+            f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(@real@ *frame_, const uint32_t *moves_, "
+            f"const @real@ *numbers_, const size_t c_, const size_t s_, const int careful_)\n{{\n"
+            f"    @word@ flag_ = 0;\n{''.join(starts)}    (void)moves_;\n    (void)numbers_;\n    (void)c_;\n"
+            f"    (void)careful_;\n{''.join(unused)}{writer.emit.text()}    return flag_;\n}}\n"
         )
 
     def _tables(self, kind: int) -> tuple[str, str]:
@@ -334,34 +340,27 @@ class _StageCode:
     def _runner(self, lanes: bool) -> str:
         """Return the function that runs all iterations, for one sample or for a block."""
         steps, order = self.stage.steps, self.stage.order
-        several, wide = len(steps) > 1, " * @W@" if lanes else ""
-        widths = [
-            max(sum(w.width for w in side) for side in sides)
-            for sides in ([s.reads for s in steps], [s.writes for s in steps])
-        ]
+        several, with_columns = len(steps) > 1, any(step.columns > 1 for step in steps)
         text = f"\n@P@_APART @word@ {self.name}_{'lanes' if lanes else 'one'}(@real@ *frame_)\n{{\n"
-        text += f"    @real@ in_[{widths[0] or 1}{wide}], out_[{widths[1]}{wide}];\n    @word@ flag_ = 0;\n"
-        text += "    size_t iteration_"
+        text += "    @word@ flag_ = 0;\n    size_t iteration_"
         text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0))
-        text += f"{', c_' * any(step.columns > 1 for step in steps)}{', l_' * lanes};\n\n"
+        text += f"{', c_' * with_columns}{', l_' * lanes};\n\n"
         text += f"    for (iteration_ = 0; iteration_ < {len(order)}; ++iteration_) {{\n"
         for k, step in enumerate(steps):
             (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
             if several:
                 text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
-            text += f"        const uint32_t *moves_ = {moves}[{index}];\n\n"
-            text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=False))
             if step.columns > 1:
-                text += f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n"
-                text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=True))
+                text += f"        for (c_ = 0; c_ < {step.columns}; ++c_)\n"
+            window = f"{moves}[{index}]" if len(order) > 1 else "NULL"
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
+            arguments = f"{window}, {numbers}, {'c_' if step.columns > 1 else 0}"
             if lanes:
-                text += f"{LANES}            flag_ |= {self.name}_{k}(in_ + l_, {numbers}, out_ + l_, @W@, 0);\n"
+                text += "{\n" * (step.columns > 1)
+                text += f"{LANES}            flag_ |= {self.name}_{k}(frame_ + l_, {arguments}, @W@, 0);\n"
+                text += "        }\n" * (step.columns > 1)
             else:
-                text += f"        flag_ |= {self.name}_{k}(in_, {numbers}, out_, 1, 1);\n"
-            moving = step.columns > 1
-            text += "".join(_copies("frame_[{1}]", "out_[{0}]", step.writes, wide, len(step.reads), moving))
-            text += "        }\n" * (step.columns > 1)
+                text += f"        flag_ |= {self.name}_{k}(frame_, {arguments}, 1, 1);\n"
             text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
 
@@ -369,25 +368,6 @@ class _StageCode:
 def _moves(step: FrameStep) -> list[tuple[int, ...]]:
     """Return the starts of the windows of every iteration, first of those that are read."""
     return list(zip(*(window.starts for window in (*step.reads, *step.writes)), strict=True))
-
-
-def _copies(target: str, source: str, windows: Sequence[Window], wide: str, first: int, columns: bool) -> Iterable[str]:
-    """Yield statements that copy windows from the frame or to it; a window without gaps is copied at once.
-
-    With `columns`, only windows that move from column to column are copied, else only the others.
-    """
-    start = 0
-    for entry, window in enumerate(windows, first):
-        is_contiguous = window.stride == 1
-        column = f" + {window.shift} * c_" if window.shift else ""
-        for k in range((1 if is_contiguous else window.width) if columns == (window.shift > 0) else 0):
-            size = window.width if is_contiguous else 1
-            slot = f"(moves_[{entry}]{column} + {k * window.stride})"
-            slot = slot if k or column else f"moves_[{entry}]"
-            indices = [f"{start + k}{wide}", f"{slot}{wide}"]
-            to, of = target.format(*indices), source.format(*indices)
-            yield f"        memcpy(&{to}, &{of}, {size}{wide} * sizeof(@real@));\n"
-        start += window.width
 
 
 def _table(kind: str, name: str, rows: Sequence[Iterable[str]]) -> str:

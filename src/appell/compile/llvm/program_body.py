@@ -236,12 +236,20 @@ class _StepCode:
 
 def overwritten_inputs(step: FrameStep) -> list[int]:
     """Return the inputs of a step whose slots the same evaluation overwrites."""
-    iterations = len((step.reads + step.writes)[0].starts)
-    read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
-    evaluations = np.arange(iterations * step.columns).reshape(iterations, step.columns, 1)
-    size = 1 + max(read.max(initial=0), written.max(initial=0))  # pairs of evaluation and slot become one number
-    overwritten = np.isin(read + size * evaluations, written + size * evaluations).any(axis=(0, 1))
-    return sorted(set(np.flatnonzero(overwritten).tolist()) & step.tape.reads)
+    overwritten: set[int] = set()
+    first = 0
+    for read in step.reads:
+        for written in step.writes:
+            distances = np.unique(np.subtract(read.starts, written.starts))  # from what is written to what is read
+            end = written.width * written.stride
+            for column in range(step.columns if read.shift != written.shift else 1):
+                starts = distances + column * (read.shift - written.shift)
+                starts = starts[(starts > -read.width * read.stride) & (starts < end)]
+                slots = starts[:, None] + np.arange(read.width) * read.stride
+                inside = (slots >= 0) & (slots < end) & (slots % written.stride == 0)
+                overwritten |= {first + k for k in np.flatnonzero(inside.any(axis=0)).tolist()}
+        first += read.width
+    return sorted(overwritten & step.tape.reads)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ Pullback = Callable[[np.ndarray], tuple]
 Load = tuple[str, np.ndarray, Pullback]  # name, values of shape (instants, n), pullback to q, v and a
 
 
-class Problem:
+class ExcitationProblem:
     """The optimisation over x: per coordinate, 1 + 2 (harmonics - 1) numbers for q₀ and the free directions of (1).
 
     Parameters

@@ -18,7 +18,7 @@ from appell.errors import ArgumentError, value_text
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.excitation.bounds import MotionBounds
-from appell.identify.excitation.problem import Problem
+from appell.identify.excitation.problem import ExcitationProblem
 from appell.identify.parameter_set import ParameterSet, select_parameters
 from appell.model.system import System
 from appell.motion.path import Path
@@ -133,7 +133,7 @@ def excite(
     if not time_limit > 0.0:
         raise ArgumentError(f"time_limit is {time_limit} s.", expected="a positive number of seconds")
     bounds = MotionBounds.of(parameter_set.system, **limits) if bounds is None else bounds
-    problem = Problem(parameter_set.base, bounds, duration, harmonics, samples)
+    problem = ExcitationProblem(parameter_set.base, bounds, duration, harmonics, samples)
     rng, total, end = np.random.default_rng(seed), 2 * iterations * starts, time.monotonic() + time_limit
     candidates: list[np.ndarray] = []
     count, interrupted = 0, False
@@ -184,11 +184,11 @@ def excite(
         interrupted = True
     best = min(candidates, key=lambda x: problem.objective(x, criterion)[0])
     if checked_samples > samples:
-        problem = Problem(parameter_set.base, bounds, duration, harmonics, checked_samples, simulated=True)
+        problem = ExcitationProblem(parameter_set.base, bounds, duration, harmonics, checked_samples, simulated=True)
     return _result(problem, problem.feasible(best), interrupted)
 
 
-def _result(problem: Problem, x: np.ndarray, interrupted: bool) -> Excitation:
+def _result(problem: ExcitationProblem, x: np.ndarray, interrupted: bool) -> Excitation:
     path = problem.path(x)
     loads: dict[str, np.ndarray] = {}
     for what, load, _ in problem.loads(path(path.times(1000))):

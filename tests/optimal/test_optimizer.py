@@ -1,0 +1,192 @@
+"""Solutions of `ap.optimize`, compared with published minima of other solvers (data/references.json)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import appell as ap
+
+REFERENCES = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
+
+
+def minus(a, b):
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def check(record, name: str) -> None:
+    """The cost is one of the listed minima to 1e-8; the iterations are at most 1.5 times those of the best peer."""
+    reference = REFERENCES[name]
+    assert record.solved, record.reason
+    assert min(abs(record.cost / cost - 1.0) for cost in reference["cost"]) < 2e-8  # includes the reference's barrier
+    assert record.residuals["error"] <= 1e-8
+    assert record.iterations <= 1.5 * reference["best_iterations"]
+
+
+@pytest.fixture(scope="module")
+def puma():
+    """The plan of 'puma-reach-bounded', and its reference."""
+    reference = REFERENCES["puma-reach-bounded"]
+    qr = reference["qr"]
+    plan = ap.Optimizer(
+        ap.Dynamics(ap.load("puma")),
+        reference["N"],
+        reference["dt"],
+        limits={"torque": reference["torque_limit"]},
+        cost=lambda t, q, v, tau: 0.5 * (ap.square(minus(q, qr)) + 0.1 * ap.square(v) + 1e-3 * ap.square(tau)),
+        final_cost=lambda q, v: 0.5 * (1e4 * ap.square(minus(q, qr)) + 100.0 * ap.square(v)),
+    )
+    return plan, np.array(reference["x0"][:6])
+
+
+@pytest.fixture(scope="module")
+def sliders():
+    """The linear-quadratic problem 'sliders-lq'."""
+    reference = REFERENCES["sliders-lq"]
+    slide = ap.Prismatic((1.0, 0.0, 0.0))
+    robot = ap.Builder("sliders", gravity=(0.0, 0.0, 0.0))
+    robot = robot.link("a", slide, mass=2.0, inertia=(1, 1, 1)).link(
+        "b", slide, parent="a", mass=1.0, inertia=(1, 1, 1)
+    )
+    weighted = lambda w, x: sum(a * ap.square([b]) for a, b in zip(w, x, strict=True))  # noqa: E731
+    plan = ap.Optimizer(
+        robot.build(),
+        reference["N"],
+        reference["dt"],
+        limits=False,
+        cost=lambda t, q, v, tau: 0.5 * (weighted(reference["wx"], [*q, *v]) + weighted(reference["wu"], tau)),
+        final_cost=lambda q, v: 0.5 * weighted(reference["Wx"], [*q, *v]),
+    )
+    return plan, np.array(reference["x0"])
+
+
+def test_a_linear_quadratic_problem_is_solved_in_one_iteration_with_the_gains_of_riccati(sliders):
+    plan, x0 = sliders
+    record = plan(x0[:2], x0[2:])
+    check(record, "sliders-lq")
+    assert record.iterations == 1
+    reference = REFERENCES["sliders-lq"]
+    np.testing.assert_allclose(record.gain[0], -np.array(reference["gain_first"]), rtol=1e-9)
+    np.testing.assert_allclose(record["costate"][1], reference["costate_1"], rtol=1e-9)
+    np.testing.assert_allclose(record["costate"][-1], reference["costate_N"], rtol=1e-8, atol=1e-12)
+
+
+def test_the_pendulum_swings_up_with_bounded_torques():
+    reference = REFERENCES["pendulum-swing"]
+    guess = np.sin(3.5 * np.arange(reference["N"]) * reference["dt"])[:, None]
+    record = ap.optimize(
+        ap.load("pendulum"),
+        [0.0],
+        steps=reference["N"],
+        dt=reference["dt"],
+        method="rk4",
+        hessian="exact",
+        limits={"torque": 2.0},
+        guess=guess,
+        cost=lambda t, q, v, tau: 0.05 * ap.square(tau),
+        final_cost=lambda q, v: 100.0 * ap.square([q[0] - np.pi]) + 10.0 * ap.square(v),
+    )
+    check(record, "pendulum-swing")
+    assert np.abs(record.tau).max() <= 2.0
+
+
+def test_a_puma_reaches_a_posture_with_bounded_torques(puma):
+    plan, q0 = puma
+    record = plan(q0)
+    check(record, "puma-reach-bounded")
+    rolled = ap.rollout(plan.problem.dyn, record.q[0], torque=record.tau[:-1], steps=100, dt=0.01, method="euler")
+    np.testing.assert_allclose(rolled.q[0], record.q, atol=1e-9)
+
+
+def test_a_free_duration_is_the_best_of_all_fixed_durations():
+    def cost(t, q, v, tau):
+        return 1.0 + 0.1 * ap.square(tau)
+
+    def meet(q, v):
+        return {"angle": (2.0, q[0], 2.0), "rest": (0.0, v[0], 0.0)}
+
+    pendulum, options = ap.load("pendulum"), {"cost": cost, "meet": meet, "limits": {"torque": 8.0}, "hessian": "exact"}
+    record = ap.optimize(pendulum, [0.0], steps=40, duration=(0.2, 5.0), **options)
+    assert record.solved, record.reason
+    best = record.parameters["duration"]
+    assert record.t[-1] == pytest.approx(best)
+    at, shorter, longer = (
+        ap.optimize(pendulum, [0.0], steps=40, dt=factor * best / 40, guess=record, **options)
+        for factor in (1.0, 0.98, 1.02)
+    )
+    assert at.cost == pytest.approx(record.cost, rel=1e-8)
+    assert min(shorter.cost, longer.cost) > record.cost
+    np.testing.assert_allclose(at.q, record.q, atol=1e-6)
+
+
+def test_sixty_four_perturbed_problems_converge_and_do_not_depend_on_their_batch(puma):
+    plan, q0 = puma
+    starts = q0 + 0.1 * np.random.default_rng(5).normal(size=(64, 6))
+    records = plan(starts)
+    assert records.solved.all(), records.reason
+    some = plan(starts[[7, 40, 3]])
+    for name in ("q", "tau", "costate", "multiplier"):
+        assert (some[name] == records[name][[7, 40, 3]]).all()
+    assert records[[7, 40, 3]].cost.tolist() == some.cost.tolist()
+    assert records[40].iterations == records.iterations[40]
+
+
+def test_a_start_that_is_not_finite_is_lost_alone(sliders):
+    plan, x0 = sliders
+    starts = np.repeat(x0[None, :2], 5, axis=0)
+    starts[3] = np.nan
+    records = plan(starts, x0[2:])
+    assert records.solved.tolist() == [True, True, True, False, True]
+    assert "NaN" in records.reason[3]
+    assert (records.q[0] == plan(starts[[0, 1]], x0[2:]).q[0]).all()
+
+
+def test_an_infeasible_problem_names_the_row_that_is_violated_most():
+    record = ap.optimize(
+        ap.load("pendulum"),
+        [0.0],
+        steps=20,
+        dt=0.02,
+        limits={"torque": 0.5},
+        iterations=60,
+        cost=lambda t, q, v, tau: ap.square(tau),
+        meet=lambda q, v: {"upright": (np.pi, q[0], np.pi)},
+    )
+    assert not record.solved
+    assert record.iterations <= 60
+    assert record.reason.startswith("Infeasible: upright at knot 20 is violated by")
+
+
+def test_a_pendulum_meets_an_end_state_with_as_many_terminal_rows_as_rows_of_a_knot():
+    record = ap.optimize(
+        ap.load("pendulum"),
+        [0.0],
+        steps=30,
+        dt=0.05,
+        limits={"torque": 6.0},
+        hessian="exact",
+        cost=lambda t, q, v, tau: ap.square(tau),
+        keep=lambda t, q, v, tau: {"speed": (None, v[0] * v[0], 4.0)},
+        meet=lambda q, v: {"angle": (1.0, q[0], 1.0), "rest": (0.0, v[0], 0.0), "high": (None, q[0], 2.0)},
+    )
+    assert record.solved, record.reason
+    np.testing.assert_allclose([record.q[-1, 0], record.v[-1, 0]], [1.0, 0.0], atol=1e-8)
+    assert (record.v**2).max() <= 4.0 + 1e-8
+
+
+def test_more_problems_than_fit_in_a_call_take_the_places_of_those_that_are_done(sliders, monkeypatch):
+    plan, x0 = sliders
+    starts = x0[:2] + 0.1 * np.random.default_rng(2).normal(size=(9, 2))
+    together = plan(starts, x0[2:])
+    monkeypatch.setattr("appell.optimal.optimizer.MAX_ACTIVE", 2)
+    assert (plan(starts, x0[2:]).q == together.q).all()
+
+
+def test_tolerances_and_numbers_of_iterations_are_checked(sliders):
+    with pytest.raises(ap.ArgumentError, match="tolerance"):
+        ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), tolerance=0.0)
+    with pytest.raises(ap.ArgumentError, match="iterations"):
+        ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), iterations=0)
