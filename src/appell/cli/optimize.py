@@ -134,9 +134,10 @@ def reaching(
         time = {"duration": tuple(part * usual for part in FREE_DURATION)}
         time["cost"] = lambda t, q, v, tau: 1.0 + EFFORT_SHARE / system.nu * effort(t, q, v, tau)
     else:
-        T = usual if duration is None else check_number("--duration", duration, least=0.0, above=True)
+        T = usual if duration is None else duration
+        check_number("--duration", T, least=0.0, above=True)
         time = {"dt": T / steps, "cost": effort}
-    return {**time, "meet": meet, "limits": limited, "guess": _guess(dyn, start, goal, T, steps)}
+    return {**time, "hessian": "exact", "meet": meet, "limits": limited, "guess": _guess(dyn, start, goal, T, steps)}
 
 
 def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any]:
