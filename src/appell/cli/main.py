@@ -25,6 +25,8 @@ COMMANDS = (  # in the order of the panels under which the help lists them; `app
     *("robots", "info", "view", "workspace", "formulations", "count"),
     *("simulate", "rollout", "sweep", "trajectory", "torques"),
     *("control", "excite", "check", "identify", "calibrate", "export", "convert"),
+    *("simulate", "rollout", "optimize", "sweep", "trajectory", "torques"),
+    *("control", "excite", "identify", "calibrate", "export", "convert"),
 )
 LAB_COMMANDS = ("bench", "campaign", "fuzz", "latency", "reproduce")  # commands of appell-lab
 MIN_PANEL_WIDTH = 80  # columns; the panels of the help truncate names on narrower terminals

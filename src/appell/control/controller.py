@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.loops import UNROLLED
 from appell.compile.c.signature import identifier
 from appell.compile.c.source import CSource, StepMemory, c_step
 from appell.compile.function import Function
@@ -40,7 +41,7 @@ def control_function(design: Design) -> Function:
     inputs |= {**design.sensors, **parameters.sizes, **memory.sizes}
 
     def body(*values):
-        given = dict(zip(inputs, values, strict=True))
+        given = dict(zip(inputs, values, strict=False))  # `loops` may follow
         step = design.step(
             given["q"],
             given["v"],
@@ -49,13 +50,14 @@ def control_function(design: Design) -> Function:
             time=given.get("time", 0.0),
             sensors={name: given[name] for name in design.sensors},
             parameters=[x for name in parameters.at for x in given[name]],
+            loops=values[-1] if design.looped else UNROLLED,
         )
         carried = {f"{name}_next": block for name, block in memory.named(step.memory).items() if name != "before"}
         contact = {} if design.observer is None else {"contact": step.contact}
         return {"tau": step.tau, **carried, "demand": step.demand, **contact}
 
     doc = f"One step of the law '{design.law.name}'."
-    return Function.of("control_step", inputs, body, doc, design.model.owner)
+    return Function.of("control_step", inputs, body, doc, design.model.owner, loops=design.looped)
 
 
 class Controller:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, clamp, is_number, select
 from appell.compile.tape.traced_array import traced_array
 from appell.control.axes import PerAxis, controllable, controlled_indices, per_axis
@@ -204,6 +205,11 @@ class Design:
         return blocks
 
     @property
+    def looped(self) -> bool:
+        """Whether the law has loops, which stay loops in the compiled step."""
+        return getattr(self.law, "looped", False)
+
+    @property
     def sensors(self) -> dict[str, int]:
         """Sizes of the further measurements that the law uses, by name."""
         return dict(getattr(self.law, "sensors", {}))
@@ -219,6 +225,7 @@ class Design:
         sensors: Mapping[str, Sequence] | None = None,
         parameters: Sequence | None = None,
         stopping: Scalar = 0.0,
+        loops: Loops = UNROLLED,
     ) -> ControlStep:
         """Compute (1) to (5) over abstract scalars.
 
@@ -238,6 +245,8 @@ class Design:
             Parameters of the law in the order of `parameter_blocks`; by default their values.
         stopping : scalar
             1 during a stop, 0 otherwise.
+        loops : Loops
+            Loops of a law that is `looped`.
         """
         blocks = self.memory.named(memory)
         before, contact, observed = blocks.pop("before"), -1.0, {}
@@ -247,7 +256,7 @@ class Design:
             observed = self.observer.step(self, q, v, before, observed)
             contact = excess(observed["residual"], values[self.parameter_blocks.at["threshold"]])
         if isinstance(self.law, TracedLaw):
-            demand, blocks = self._traced(q, v, reference, blocks, before, time, sensors or {}, values, stopping)
+            demand, blocks = self._traced(q, v, reference, blocks, before, time, sensors or {}, values, stopping, loops)
             tau = self._limited(q, v, demand, before)
         else:
             demand = self._demand(q, v, reference, blocks["integral"], stopping)
@@ -282,7 +291,7 @@ class Design:
             total.append(select(stopping, sum_, select(saturated, sum_, grown)))
         return total
 
-    def _traced(self, q, v, reference, blocks, before, time, sensors, parameters, stopping: Scalar):
+    def _traced(self, q, v, reference, blocks, before, time, sensors, parameters, stopping: Scalar, loops: Loops):
         """Return torques and memory of a traced law; during a stop, the torques of (5) and the same memory."""
 
         def arrays(named: Mapping[str, Sequence]) -> dict[str, Any]:
@@ -302,6 +311,7 @@ class Design:
             arrays(self.parameter_blocks.named(parameters)),
             traced_array(list(before)),
             self,
+            loops,
         )
         tau, changed = self.law.torques(self, state)
         if is_number(stopping) and not stopping > 0.0:

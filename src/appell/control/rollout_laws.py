@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.loops import UNROLLED
 from appell.algebra.scalar import Scalar, Vector, atan2, cos, dot, nearest, select, sin, sqrt
 from appell.compile.tape.traced_array import traced_array
 from appell.errors import ArgumentError
@@ -54,13 +55,14 @@ def design_law(design: Design, reference: Any, sensors: Mapping[str, Callable] |
         samples = sample(t)
         return np.concatenate([samples, np.broadcast_to(values, (*samples.shape[:-1], len(values)))], axis=-1)
 
-    def torque(t, q, v, memory, samples):
+    def torque(t, q, v, memory, samples, loops=UNROLLED):
         target = [samples[:n], samples[n : 2 * n], samples[2 * n : 3 * n]]
         readings = {name: list(measured[name](t, traced_array(q), traced_array(v))) for name in design.sensors}
-        step = design.step(q, v, target, memory, time=t, sensors=readings, parameters=samples[3 * n :])
+        step = design.step(q, v, target, memory, time=t, sensors=readings, parameters=samples[3 * n :], loops=loops)
         return step.tau, step.memory
 
-    return KernelLaw(design.law.name, torque, design.memory.start, 3 * n + len(values), signal, design.period)
+    size = 3 * n + len(values)
+    return KernelLaw(design.law.name, torque, design.memory.start, size, signal, design.period, looped=design.looped)
 
 
 def _sampled(design: Design, reference: Any) -> Callable[[np.ndarray], np.ndarray]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar
 from appell.compile.tape.traced_array import traced_array
 from appell.control.blocks import Blocks
@@ -42,6 +43,7 @@ class LawState:
     t, period                      time of the step and time between two steps, in s
     memory, sensors, parameters    arrays by name
     tau (nu)                       torques that were applied during the last period
+    loops                          loops of a law that is `looped`: `appell.algebra.loops`
     """
 
     q: Any
@@ -56,6 +58,7 @@ class LawState:
     parameters: Mapping[str, Any]
     tau: Any
     design: Design = field(repr=False)
+    loops: Loops = UNROLLED
 
     def dry_friction(self, v: Any) -> Any:
         """Return torques (nu) against the dry friction of the drives at a velocity v (nv), with a smooth sign."""
@@ -77,6 +80,7 @@ class TracedLaw:
     sensors: Mapping[str, int] = field(default_factory=dict, hash=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     tracks: bool = True  # whether the reference must start at the arm's position
+    looped: bool = False  # whether loops of the law stay loops in the compiled step
     integral = False  # such a law has no ki; its memory may hold any integral
 
     def __post_init__(self):

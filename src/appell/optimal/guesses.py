@@ -99,7 +99,7 @@ def _motion(problem: Problem, given: Any, q: np.ndarray, v: np.ndarray, times: n
     still_q = np.repeat(q[:, None], N + 1, axis=1)
     still_v = np.zeros((len(q), N + 1, system.nv))
     if given is None:
-        return still_q, still_v, np.repeat(_holding(problem, q)[:, None], N, axis=1)
+        return still_q, still_v, np.repeat(holding_torques(problem, q)[:, None], N, axis=1)
     if isinstance(given, Record):
         at = np.clip(given.t[0] + times, given.t[0], given.t[-1])
         columns = [_resampled(given.t, np.asarray(given[name], float), at) for name in ("q", "v", "tau")]
@@ -118,7 +118,7 @@ def _motion(problem: Problem, given: Any, q: np.ndarray, v: np.ndarray, times: n
         return _by_torques(problem, given, q, v)
     shapes = {"q": (N + 1, system.nq), "v": (N + 1, system.nv), "tau": (N, system.nu)}
     if "tau" not in arrays:
-        arrays["tau"] = np.repeat(_holding(problem, q)[:, None], N, axis=1)
+        arrays["tau"] = np.repeat(holding_torques(problem, q)[:, None], N, axis=1)
     arrays = {"q": still_q, "v": still_v} | arrays
     results = [_array(problem, f"{name} of the guess", arrays[name], shapes[name], len(q)) for name in shapes]
     results[0] = unit_quaternions(system, results[0].reshape(-1, system.nq)).reshape(results[0].shape)
@@ -151,7 +151,7 @@ def _by_torques(problem: Problem, given: Any, q: np.ndarray, v: np.ndarray) -> t
     return path_q, path_v, tau
 
 
-def _holding(problem: Problem, q: np.ndarray) -> np.ndarray:
+def holding_torques(problem: Problem, q: np.ndarray) -> np.ndarray:
     """Return the torques of the inputs with which the system does not accelerate at rest, in the least squares."""
     dyn, system = problem.dyn, problem.system
     tau = np.zeros((len(q), system.nu))

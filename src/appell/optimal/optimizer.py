@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from appell.optimal.problem import Problem
 from appell.optimal.solution import Solution, Solutions
 from appell.progress import Bar
 from appell.simulation.options import checked_steps
+
+if TYPE_CHECKING:
+    from appell.optimal.mpc import PredictiveLaw
 
 NO_ARGUMENTS: Mapping[str, Any] = {}
 CALL_ITERATIONS = 8  # iterations per call of the kernel
@@ -108,6 +111,70 @@ class Optimizer:
         solutions = self._solutions(state | given, held, driven)
         single = all(x is None or np.ndim(x) <= 1 for x in (q0, v0)) and members == 1
         return solutions._member(0) if single else solutions
+
+    def mpc(
+        self,
+        period: float | None = None,
+        iterations: int = 1,
+        *,
+        q0: Any = None,
+        v0: Any = None,
+        guess: Any = None,
+        barrier: float | None = None,
+        **data: Any,
+    ) -> PredictiveLaw:
+        """Return model predictive control with this problem: a control law with memory.
+
+        Every period the horizon starts at the measured state, and one iteration improves the motion of the last period.
+
+        Parameters
+        ----------
+        period : float, optional
+            Time between two calls, in s; at most the step of the problem, which is the default.
+        iterations : int
+            Iterations per call.
+        q0, v0, guess : optional
+            State at which the law starts, (nq,) and (nv,), and a guess of its motion, as in a call. The problem is
+            solved once from there.
+        barrier : float, optional
+            Value at which the barrier parameter is held, larger than 0; by default the duality gap is 0.1 % of the cost.
+        **data
+            `arguments`, `parameters`, `wrenches` and further data of the problem, as in a call. Arguments are parameters
+            of the law that may change between two calls.
+
+        Returns
+        -------
+        PredictiveLaw
+            For `ap.simulate(..., torque=law)`, `ap.rollout(..., law=law)`, devices (`law.traced`) and C (`law.to_c()`).
+
+        Raises
+        ------
+        ArgumentError
+            If the problem has free parameters, exact Hessians or several contact phases, or a period is not valid.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> plan = ap.Optimizer(
+        ...     ap.load("pendulum"), steps=30, dt=0.02, limits={"torque": 4.0},
+        ...     cost=lambda t, q, v, tau: 10.0 * ap.square([q[0] - 0.5]) + 0.1 * ap.square(v) + 0.01 * ap.square(tau),
+        ... )
+        >>> record = ap.simulate(ap.load("pendulum"), [0.0], until=2.0, torque=plan.mpc())
+        >>> bool(abs(record.tau).max() < 4.0)
+        True
+        """
+        from appell.optimal.mpc import PredictiveLaw, check_predictive
+
+        check_predictive(self.problem, self.problem.dt if period is None else period, iterations)
+        solution = self(q0, v0, guess=guess, **data)
+        if not isinstance(solution, Solution):
+            raise ArgumentError(f"q0 has {len(solution)} members.", expected="one start, (nq,)")
+        first = solution.q, solution.v, solution.tau[:-1][:, self.problem.actuators]
+        held, driven = self.problem.data_values(**data)
+        period = self.problem.dt if period is None else period
+        return PredictiveLaw(
+            self.problem, period, first, iterations=iterations, barrier=barrier, held=held[0], driven=driven[0]
+        )
 
     # ---- solving
 

@@ -13,6 +13,7 @@ from appell.motion.record import Record
 from appell.motion.records import Records
 
 if TYPE_CHECKING:
+    from appell.optimal.feedback import MotionFeedback
     from appell.optimal.optimizer import Optimizer
 
 NOT_STORED = {"dynamics": None, "optimizer": None, "iterate": None}  # in pickles
@@ -68,6 +69,16 @@ class Solution(Record):
         if self.optimizer is None or self.iterate is None:
             raise ArgumentError("this record does not contain the solver's arrays.", hint="Solve the problem again.")
         return self.optimizer.gains({name: array[None] for name, array in self.iterate.items()})[0]
+
+    def feedback(self, period: float | None = None) -> MotionFeedback:
+        """Return the law u_k + K_k (x ⊖ x_k) that follows this motion, evaluated every `period` s (default: the step)."""
+        from appell.optimal.feedback import MotionFeedback
+
+        gain = self.gain  # raises an error if the arrays of the solver are not stored
+        assert self.optimizer is not None
+        problem = self.optimizer.problem
+        inputs = self.tau[:-1][:, problem.actuators]
+        return MotionFeedback(problem, self.q, self.v, inputs, gain, self.t[-1] / (len(self) - 1), period)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -111,17 +111,14 @@ def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tu
     size = nx + inputs
     block = [row[c:] for row in hessian[c:]]
     mapped = product(block, step.map)  # (nx - c, size)
-    cross = [row[c:] for row in hessian[:c]]  # (c, nx - c)
-    left = product(cross, step.map) if c else []
+    left = product([row[c:] for row in hessian[:c]], [row[:c] for row in step.map]) if c else []  # (c, c)
+    for row, cross in zip(mapped, hessian[c:], strict=True):
+        row[:c] = [x + y for x, y in zip(row[:c], cross[:c], strict=True)]
     map_columns, mapped_columns = transposed(step.map), transposed(mapped)
 
     def entry(i: int, j: int) -> Scalar:  # j <= i
         total = cost.hessian[i][j] + sparse_dot(map_columns[i], mapped_columns[j])
-        if j < c:
-            total = total + left[j][i]
-        if i < c:
-            total = total + left[i][j] + hessian[i][j]
-        return total
+        return total + left[i][j] + hessian[i][j] if i < c else total
 
     H = symmetric(size, entry)
     C = product(map_columns, linear[c:])

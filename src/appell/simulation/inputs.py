@@ -44,7 +44,7 @@ class Inputs:
         start: float,
         prescribed: Mapping[str, Any] | None = None,
     ):
-        system = dyn.system
+        system, torque = dyn.system, getattr(torque, "sampled", torque)  # a law with a period of its own
         self.dyn, self.limits = dyn, system.limits.torque if saturate else None
         # whether limits depend on the speed, so that even a torque that is held changes
         self.falling = saturate and any(actuator.no_load_speed is not None for actuator in system.actuators)

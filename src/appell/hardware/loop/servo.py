@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, clamp, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.axes import axis_word, check_wirable
@@ -139,14 +140,15 @@ class Servo:
             "memory": self.memory.size,
             "switches": 3,
         }
-        return Function.of("servo_step", inputs, self._body, "One control step.", self.system.owner)
+        looped = self.design.looped
+        return Function.of("servo_step", inputs, self._body, "One control step.", self.system.owner, loops=looped)
 
-    def _body(self, state, reference, memory, switches) -> dict[str, Any]:
+    def _body(self, state, reference, memory, switches, loops: Loops = UNROLLED) -> dict[str, Any]:
         q, v, remembered = self.parts_of(memory)
         fresh, stopping, dt = switches[FRESH], switches[STOPPING], switches[PERIODS] * self.design.period
         q, v = self.observe(q, v, state, reference, fresh, dt, stopping)
         if self.mode == "torque":
-            step = self.law(q, v, state, reference, remembered, stopping)
+            step = self.law(q, v, state, reference, remembered, stopping, loops)
             demand, after, command = step.demand, step.memory, {"tau": self.rounded(step.tau)}
         else:
             command, after = self._joint_command(q, reference), remembered
@@ -168,12 +170,14 @@ class Servo:
         n = self.system.nq
         return memory[:n], memory[n : 2 * n], memory[2 * n :]
 
-    def law(self, q, v, state, reference, remembered, stopping: Scalar) -> ControlStep:
+    def law(self, q, v, state, reference, remembered, stopping: Scalar, loops: Loops = UNROLLED) -> ControlStep:
         """Compute (3)."""
         at = self.layout.at
         sensors = {name: state[at[name]] for name in self.design.sensors}
         time = state[at["stamp"]][0]
-        return self.design.step(q, v, reference, remembered, time=time, sensors=sensors, stopping=stopping)
+        return self.design.step(
+            q, v, reference, remembered, time=time, sensors=sensors, stopping=stopping, loops=loops
+        )
 
     def observe(self, q, v, state, reference, fresh: Scalar, dt: Scalar, stopping: Scalar):
         """Compute (1) with the correction for one period; after missed readings only the prediction is longer."""

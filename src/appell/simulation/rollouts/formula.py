@@ -101,7 +101,7 @@ class StepFormula:
         """Return the kernel."""
         parts = self.carried, self.held, self.driven
         names = [name for part in parts for name in part]
-        in_loops = self.looped or IN_LOOPS[self.method]  # sweeps of impulses are loops too
+        in_loops = self.looped or IN_LOOPS[self.method] or (self.law is not None and self.law.looped)  # sweeps of impulses are loops too
 
         def body(*scalars):
             self._loops = scalars[-1] if in_loops else UNROLLED
@@ -186,6 +186,7 @@ class StepFormula:
             return [0.0] * self.system.nu, {}
         memory, signal = given.get("memory", []), given.get("signal", [])
         state, named = (given["t"], given["q"], given["v"], memory, signal), self._given("law", given)
+        named |= {"loops": self._loops} if law.looped else {}
         tau, remembered = law(*state, self.system.actuator_names, named)
         if self.ticks:
             tick = given["tick"]

@@ -50,6 +50,8 @@ class KernelLaw:
         Whether the law is evaluated in every stage of a step. It then has no memory, period or signal.
     source
         The function that the user wrote, if `torque` is another one; for messages.
+    looped
+        Whether `torque` takes the keyword `loops`: its loops stay loops in the kernel.
     """
 
     name: str
@@ -60,6 +62,7 @@ class KernelLaw:
     period: float | None = None
     continuous: bool = False
     source: Callable | None = field(default=None, repr=False)
+    looped: bool = False
 
     @property
     def memory(self) -> int:
