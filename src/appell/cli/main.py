@@ -23,10 +23,8 @@ from appell.version import VERSION
 
 COMMANDS = (  # in the order of the panels under which the help lists them; `appell.cli.NAME` defines each one
     *("robots", "info", "view", "workspace", "formulations", "count"),
-    *("simulate", "rollout", "sweep", "trajectory", "torques"),
-    *("control", "excite", "check", "identify", "calibrate", "export", "convert"),
     *("simulate", "rollout", "optimize", "sweep", "trajectory", "torques"),
-    *("control", "excite", "identify", "calibrate", "export", "convert"),
+    *("control", "excite", "check", "identify", "calibrate", "export", "convert"),
 )
 LAB_COMMANDS = ("bench", "campaign", "fuzz", "latency", "reproduce")  # commands of appell-lab
 MIN_PANEL_WIDTH = 80  # columns; the panels of the help truncate names on narrower terminals
