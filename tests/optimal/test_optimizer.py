@@ -1,4 +1,4 @@
-"""Solutions of `ap.optimize`, compared with published minima of other solvers (data/references.json)."""
+"""OptimalMotions of `ap.optimize`, compared with published minima of other solvers (data/references.json)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Columns(NamedTuple):
         return self.count if self.of is None else self.of
 
 
-class Loop(NamedTuple):
+class LoopPart(NamedTuple):
     """A loop of one body, with the arguments of `Loops.each`."""
 
     body: LoopBody
@@ -114,7 +114,7 @@ class Loops(ABC):
         """
 
     @abstractmethod
-    def interleaved(self, parts: Sequence[Loop], when: tuple[Table, int] | None = None) -> None:
+    def interleaved(self, parts: Sequence[LoopPart], when: tuple[Table, int] | None = None) -> None:
         """Run loops of the same number of iterations in turn: iteration k of each, then iteration k + 1 of each.
 
         A recursion over knots whose step consists of products, factorisations and solutions is written in this way.
@@ -135,7 +135,7 @@ class Unrolled(Loops):
 
     def each(self, bodies, kinds, reads, writes, numbers=(), when=None) -> None:
         for k, kind in enumerate(kinds):
-            _iterate(Loop(bodies[kind], reads, writes, numbers), k)
+            _iterate(LoopPart(bodies[kind], reads, writes, numbers), k)
 
     def interleaved(self, parts, when=None) -> None:
         for k in range(len((*parts[0].reads, *parts[0].writes)[0].rows)):
@@ -143,7 +143,7 @@ class Unrolled(Loops):
                 _iterate(part, k)
 
 
-def _iterate(loop: Loop, k: int) -> None:
+def _iterate(loop: LoopPart, k: int) -> None:
     """Run iteration k of a loop on tables of `Unrolled`."""
     constants = [loop.numbers[k]] if loop.numbers else []
     columns = range(column_count([*loop.reads, *loop.writes], k))

@@ -24,7 +24,7 @@ from appell.errors import ArgumentError, check_number, value_text
 from appell.model.joints import Floating
 from appell.optimal.constraints import Bounded
 from appell.optimal.objective import KnotInputs, Rows
-from appell.optimal.steps import Given, KnotStep, StepResult, StepSlopes, add, product, scaled
+from appell.optimal.steps import Given, KnotStep, KnotStepResult, StepSlopes, add, product, scaled
 
 FLOW, IMPACT = 0, 1  # kinds of knots
 IDENTITY_FOOTHOLD = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
@@ -166,19 +166,19 @@ class ContactStep(KnotStep):
         phases = self.phases
         return function(given["q"], given["v"], phases.footholds(given), phases.mask(given), *more)
 
-    def __call__(self, given: Given, kind: int = FLOW) -> StepResult:
+    def __call__(self, given: Given, kind: int = FLOW) -> KnotStepResult:
         v, h = list(given["v"]), given["time"][1]
         if kind == IMPACT:
             v = list(self._impact(given, self.phases.set.impulse, 0.0).v_after)
         dynamics = self.phases.set.forward_dynamics(*self._contact_inputs(given, v))
         return self._end(given, v, list(dynamics.a), list(np.ravel(dynamics.force)), h)
 
-    def _end(self, given: Given, v: list[Scalar], a: list[Scalar], force: list[Scalar], h: Scalar) -> StepResult:
+    def _end(self, given: Given, v: list[Scalar], a: list[Scalar], force: list[Scalar], h: Scalar) -> KnotStepResult:
         after = [x + h * y for x, y in zip(v, a, strict=True)]
         q = self.manifold.exponential(list(given["q"]), [h * x for x in after])
-        return StepResult(q, after, force)
+        return KnotStepResult(q, after, force)
 
-    def derivatives(self, given: Given, kind: int = FLOW) -> tuple[StepResult, StepSlopes]:
+    def derivatives(self, given: Given, kind: int = FLOW) -> tuple[KnotStepResult, StepSlopes]:
         h, v = given["time"][1], list(given["v"])
         if kind == IMPACT:
             impact = self._impact(given, self.phases.set.impulse_derivatives())

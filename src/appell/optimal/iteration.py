@@ -32,7 +32,7 @@ from appell.algebra.scalar import Scalar, Vector, is_zero, log, maximum, minimum
 from appell.algebra.scalar import abs as magnitude
 from appell.compile.function import Function
 from appell.compile.scan import Scan
-from appell.optimal.layout import Part
+from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
 from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
 
@@ -185,11 +185,11 @@ class Iteration:
     # ---- parts that are traced once
 
     @cached_property
-    def derivatives(self) -> list[Part]:
+    def derivatives(self) -> list[TracedPart]:
         """Derivatives of every kind of knot: step; gradient and Hessian; rows; and the gap."""
         return [self._derivatives(kind) for kind in self.kinds]
 
-    def _derivatives(self, kind: int) -> Part:
+    def _derivatives(self, kind: int) -> TracedPart:
         problem, nq = self.problem, self.nq
 
         def body(x, x_next, u, p, costate, z, y, clock, data):
@@ -214,10 +214,10 @@ class Iteration:
 
         sizes = {"x": nq + self.nv, "next": nq + self.nv, "u": self.nu, "p": self.np, "costate": self.nx}
         sizes |= {"z": len(problem.rows[kind]), "y": len(problem.equalities[kind])}
-        return Part("derivatives", {**sizes, "clock": 2, "data": self.n_held + self.n_driven}, body)
+        return TracedPart("derivatives", {**sizes, "clock": 2, "data": self.n_held + self.n_driven}, body)
 
     @cached_property
-    def final(self) -> Part:
+    def final(self) -> TracedPart:
         """Derivatives of the last knot: gradient and Hessian in (x, p); rows."""
         problem, nq, nx = self.problem, self.nq, self.nx
 
@@ -233,10 +233,10 @@ class Iteration:
             return [d.values.cost, d.gradient, hessian], [g, d.values.e, g_z, d.e_z]
 
         sizes = {"x": nq + self.nv, "p": self.np, "z": len(problem.final_rows), "y": self.me_end, "clock": 2}
-        return Part("final", {**sizes, "data": self.n_held}, body)
+        return TracedPart("final", {**sizes, "data": self.n_held}, body)
 
     @cached_property
-    def stages(self) -> list[Part]:
+    def stages(self) -> list[TracedPart]:
         """Hessian and gradient of every kind of knot with the terms of its rows."""
         parts = []
         for part in self.derivatives:
@@ -248,11 +248,11 @@ class Iteration:
 
             sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1], "mu": 1}
             sizes["mask"] = self.m + self.me
-            parts.append(Part("stage", sizes, body))
+            parts.append(TracedPart("stage", sizes, body))
         return parts
 
     @cached_property
-    def last_stage(self) -> Part:
+    def last_stage(self) -> TracedPart:
         """Hessian and gradient of the last knot with the terms of its rows."""
 
         def body(cost, rows, end, mu):
@@ -264,7 +264,7 @@ class Iteration:
             )
 
         sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0], "mu": 1}
-        return Part("last_stage", sizes, body)
+        return TracedPart("last_stage", sizes, body)
 
     @staticmethod
     def _with_rows(gradient, hessian, rows, slack, z, y, mu, mask):
@@ -313,14 +313,14 @@ class Iteration:
 
         return Function.of("gains", self.carried | self.held, body, owner=self.problem.system.owner, loops=True)
 
-    def _run(self, given: Sequence[Any], loops: Loops) -> Run:
+    def _run(self, given: Sequence[Any], loops: Loops) -> IterationTrace:
         x, w, costate, end, start, dt, *rest = given
         data = list(rest.pop(0)) if self.n_held else []
         course = [list(row) for row in rest.pop(0)] if self.n_driven else []
-        return Run(self, loops, x, w, costate, end, list(start), dt, data, course)
+        return IterationTrace(self, loops, x, w, costate, end, list(start), dt, data, course)
 
 
-class Run:
+class IterationTrace:
     """The trace of one iteration: tables in the order in which they are computed."""
 
     def __init__(self, iteration: Iteration, loops: Loops, x, w, costate, end, start, dt, data, course):
@@ -433,7 +433,7 @@ class Run:
         self.STEP, self.COST, self.ROWS, self.GAP = (loops.table(N, max(1, width)) for width in widths)
         self.RES = loops.table(N + 1, len(RESIDUALS) + np_)
 
-        def knot(part: Part) -> Callable:
+        def knot(part: TracedPart) -> Callable:
             def body(x, x_next, w, now, after, end, data, *rest):
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 u, slack, z, y = it.knot(w)
@@ -558,7 +558,7 @@ class Run:
         widths = [max(part.widths[k] for part in it.stages) for k in range(2)]
         GRAD, HESS = (loops.table(N, max(1, width)) for width in widths)
 
-        def barrier(part: Part) -> Callable:
+        def barrier(part: TracedPart) -> Callable:
             def body(cost, rows, w, glob, numbers):
                 k = it.stages.index(part)
                 sizes = it.derivatives[k].widths

@@ -34,7 +34,7 @@ def _filled(structure: Any, row: Vector) -> Any:
     return row[structure] if isinstance(structure, _Slot) else structure
 
 
-class Part:
+class TracedPart:
     """A computation whose nested results are stored in rows, one row per result.
 
     Parameters

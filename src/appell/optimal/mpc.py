@@ -32,7 +32,7 @@ from appell.compile.c.source import StepMemory, c_step
 from appell.compile.function import Function
 from appell.control.traced_law import TracedLaw
 from appell.errors import ArgumentError, check_number
-from appell.optimal.layout import Part
+from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
 from appell.optimal.sweep import Step, Value, sparse_dot, stage, symmetric
 from appell.simulation.inputs import Sampled
@@ -80,7 +80,7 @@ class PredictiveStep:
     # ---- parts that are traced once
 
     @cached_property
-    def knot(self) -> Part:
+    def knot(self) -> TracedPart:
         """Slopes; gap; gradient and Hessian with the terms of the rows; rows."""
         problem, nq, h = self.problem, self.nq, self.problem.dt
 
@@ -100,10 +100,10 @@ class PredictiveStep:
             return step, gap, barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], mask), rows
 
         sizes = {"x": self.n, "next": self.n, "w": self.nu + 2 * self.m + self.me, "clock": 2}
-        return Part("mpc_knot", {**sizes, "mask": self.m + self.me, "data": self.n_data}, body)
+        return TracedPart("mpc_knot", {**sizes, "mask": self.m + self.me, "data": self.n_data}, body)
 
     @cached_property
-    def last(self) -> Part:
+    def last(self) -> TracedPart:
         """Gradient and Hessian of the last knot with the terms of its rows; rows."""
         problem, nq = self.problem, self.nq
 
@@ -115,7 +115,7 @@ class PredictiveStep:
             return barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], ones), rows
 
         sizes = {"x": self.n, "end": 2 * self.m_end + self.me_end, "clock": 2, "data": self.n_data}
-        return Part("mpc_last", sizes, body)
+        return TracedPart("mpc_last", sizes, body)
 
     def parts(self, w: Vector) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
         """Return inputs, slacks and the multipliers of g and e from a row of `w`."""
@@ -278,7 +278,9 @@ class PredictiveStep:
             moved = [*dx[: step.copied], *(sparse_dot(each, [*dx, *du]) for each in step.map)]
             after = [sparse_dot(each, moved) for each in step.transform] if step.copied else moved
             after = [a + b for a, b in zip(after, self.knot.nested(1, gap), strict=True)]
-            rows = self.rows_after([*dx, *du], self.knot.nested(3, row), slack, z, y, flag, list(mask[0]) if mask else [])
+            rows = self.rows_after(
+                [*dx, *du], self.knot.nested(3, row), slack, z, y, flag, list(mask[0]) if mask else []
+            )
             inputs = [*(a + b for a, b in zip(u, du, strict=True)), *rows]
             return [[select(flag[0], each, 0.0) for each in after], self.moved(x, dx), inputs]
 

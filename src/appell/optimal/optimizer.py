@@ -1,8 +1,8 @@
 """Optimal control: the motion with the least cost from a start, for one problem or thousands at once.
 
     plan = Optimizer(dyn, steps=100, dt=0.01, cost=cost, final_cost=last)
-    record = plan(q0)                       one start: a `Solution`
-    records = plan(starts)                  (members, nq): `Solutions`
+    record = plan(q0)                       one start: a `OptimalMotion`
+    records = plan(starts)                  (members, nq): `OptimalMotions`
 
 All problems run the same kernel (`iteration`), several in the lanes of a register. The driver calls it for a few
 iterations at a time; problems that are done leave, and problems that wait take their places. The numbers of a problem
@@ -25,8 +25,8 @@ from appell.model.system import System
 from appell.motion.titles import record_names, record_units
 from appell.optimal.guesses import Guess
 from appell.optimal.iteration import INFO, NOT_FINITE, SOLVED, Iteration
+from appell.optimal.optimal_motion import OptimalMotion, OptimalMotions
 from appell.optimal.problem import Problem
-from appell.optimal.solution import Solution, Solutions
 from appell.progress import Bar
 from appell.simulation.options import checked_steps
 
@@ -93,7 +93,7 @@ class Optimizer:
         threads: int | None = None,
         progress: bool | None = None,
         **data: Any,
-    ) -> Solution | Solutions:
+    ) -> OptimalMotion | OptimalMotions:
         """Solve the problem for one start or many; see `optimize` for the parameters."""
         problem, it = self.problem, self.iteration
         first = problem.guess(q0, v0, guess, free)
@@ -167,7 +167,7 @@ class Optimizer:
 
         check_predictive(self.problem, self.problem.dt if period is None else period, iterations)
         solution = self(q0, v0, guess=guess, **data)
-        if not isinstance(solution, Solution):
+        if not isinstance(solution, OptimalMotion):
             raise ArgumentError(f"q0 has {len(solution)} members.", expected="one start, (nq,)")
         first = solution.q, solution.v, solution.tau[:-1][:, self.problem.actuators]
         held, driven = self.problem.data_values(**data)
@@ -289,7 +289,7 @@ class Optimizer:
             last = np.asarray(end(x[:, -1], clock[-1], *([p] if it.np else []), *([held] if it.n_held else [])))
         return g, e, gaps, last[:, : it.m_end], last[:, it.m_end : it.m_end + it.me_end]
 
-    def _solutions(self, iterate: dict[str, np.ndarray], held: np.ndarray, driven: np.ndarray) -> Solutions:
+    def _solutions(self, iterate: dict[str, np.ndarray], held: np.ndarray, driven: np.ndarray) -> OptimalMotions:
         problem, it, system = self.problem, self.iteration, self.problem.system
         x, w, end = iterate["x"], iterate["w"], iterate["end"]
         members, N = len(x), it.N
@@ -328,7 +328,7 @@ class Optimizer:
             )
         t = np.arange(N + 1) * (1.0 / N if problem.dt is None else problem.dt)
         about = made_by(problem.dyn) | {"method": problem.method, "dt": problem.dt, "tolerance": it.tolerance}
-        return Solutions(
+        return OptimalMotions(
             t, blocks, names, record_units(system), about, np.array(info["cost"]), dynamics=problem.dyn,
             reports=tuple(reports), optimizer=self, iterate=iterate,
         )  # fmt: skip
@@ -398,7 +398,7 @@ def optimize(
     threads: int | None = None,
     progress: bool | None = None,
     **options: Any,
-) -> Solution | Solutions:
+) -> OptimalMotion | OptimalMotions:
     """Return the motion with the least cost from a start.
 
     Parameters
@@ -440,7 +440,7 @@ def optimize(
 
     Returns
     -------
-    Solution, or Solutions for many starts
+    OptimalMotion, or OptimalMotions for many starts
         A `Record` with torques, costates and multipliers; `solved`, `reason`, `iterations`, `residuals`, `gain`.
 
     Raises

@@ -34,7 +34,7 @@ Given = Mapping[str, Any]
 EMPTY: Rows = []  # never changed
 
 
-class StepResult(NamedTuple):
+class KnotStepResult(NamedTuple):
     """The state after a step, and the contact forces during it."""
 
     q: list[Scalar]
@@ -96,17 +96,17 @@ class KnotStep:
             tau[k] = x
         return tau
 
-    def __call__(self, given: Given, kind: int = 0) -> StepResult:
+    def __call__(self, given: Given, kind: int = 0) -> KnotStepResult:
         """Return the state after the step, for a knot of this kind."""
         t, h = given["time"]
         state = {"q": list(given["q"]), "v": list(given["v"]), "t": t, "dt": h, "torque": self.torques(given["u"])}
         state |= {name: list(given[name]) for name in ("parameters", "wrenches") if name in given}
         after = self.formula.step(state)
-        return StepResult(list(after["q"]), list(after["v"]))
+        return KnotStepResult(list(after["q"]), list(after["v"]))
 
     # ---- first derivatives
 
-    def derivatives(self, given: Given, kind: int = 0) -> tuple[StepResult, StepSlopes]:
+    def derivatives(self, given: Given, kind: int = 0) -> tuple[KnotStepResult, StepSlopes]:
         """Return the state after the step on scalars by name, and its derivatives."""
         after = self(given, kind)
         if self.method == "euler":

@@ -44,7 +44,7 @@ class Value(NamedTuple):
     constant: Matrix
 
 
-class Gains(NamedTuple):
+class StageGains(NamedTuple):
     """u = feedback x + feedforward [1; p]."""
 
     feedback: Matrix
@@ -73,7 +73,7 @@ def symmetric(size: int, entry) -> Matrix:
     return [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
 
 
-def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tuple[Value, Gains, Scalar]:
+def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tuple[Value, StageGains, Scalar]:
     """Eliminate the inputs of one knot.
 
     Parameters
@@ -128,7 +128,7 @@ def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tu
     return eliminate(H, C, constant, rho, nx)
 
 
-def eliminate(H: Matrix, C: Matrix, D: Matrix, rho: Scalar, nx: int) -> tuple[Value, Gains, Scalar]:
+def eliminate(H: Matrix, C: Matrix, D: Matrix, rho: Scalar, nx: int) -> tuple[Value, StageGains, Scalar]:
     """Minimise over the last unknowns, from the row `nx` on: equations (4) and (5)."""
     nu, columns = len(H) - nx, len(C[0])
     diagonal = [H[nx + i][nx + i] + rho for i in range(nu)]
@@ -152,7 +152,7 @@ def eliminate(H: Matrix, C: Matrix, D: Matrix, rho: Scalar, nx: int) -> tuple[Va
             inverse[i] * (-G[i][j] - sum((L[k][i] * K[k][j] for k in range(i + 1, nu)), start=0.0))
             for j in range(nx + columns)
         ]
-    return Value(V, W, Y), Gains([row[:nx] for row in K], [row[nx:] for row in K]), smallest
+    return Value(V, W, Y), StageGains([row[:nx] for row in K], [row[nx:] for row in K]), smallest
 
 
 def cholesky(matrix: Matrix, diagonal: Vector) -> tuple[Matrix, list[Scalar], Scalar]:

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from appell.algebra.loops import UNROLLED, Columns, Loop, Rows
+from appell.algebra.loops import UNROLLED, Columns, LoopPart, Rows
 from appell.algebra.scalar import select, sqrt
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import Form
@@ -92,13 +92,13 @@ def riccati(n, m, steps):
         order, only = range(steps - 1, -1, -1), [0] * steps
         loops.interleaved(
             [
-                Loop(product, [Rows(V, only), Columns(A, order, n)], [Columns(VA, only, n)]),
-                Loop(product, [Rows(V, only), Columns(B, order, m)], [Columns(VB, only, m)]),
-                Loop(weight, [Rows(B, order), Columns(VB, only, m), Columns(R, only, m)], [Columns(M, only, m)]),
-                Loop(transposed_product, [Rows(B, order), Columns(VA, only, n)], [Columns(H, only, n)]),
-                Loop(cholesky, [Rows(M, only)], [Rows(L, only)]),
-                Loop(half_solve, [Rows(L, only), Columns(H, only, n)], [Columns(Y, only, n)]),
-                Loop(
+                LoopPart(product, [Rows(V, only), Columns(A, order, n)], [Columns(VA, only, n)]),
+                LoopPart(product, [Rows(V, only), Columns(B, order, m)], [Columns(VB, only, m)]),
+                LoopPart(weight, [Rows(B, order), Columns(VB, only, m), Columns(R, only, m)], [Columns(M, only, m)]),
+                LoopPart(transposed_product, [Rows(B, order), Columns(VA, only, n)], [Columns(H, only, n)]),
+                LoopPart(cholesky, [Rows(M, only)], [Rows(L, only)]),
+                LoopPart(half_solve, [Rows(L, only), Columns(H, only, n)], [Columns(Y, only, n)]),
+                LoopPart(
                     subtract,
                     [Columns(Q, only, n), Rows(Y, only), Rows(A, order), Columns(VA, only, n), Columns(Y, only, n)],
                     [Columns(V, only, n)],

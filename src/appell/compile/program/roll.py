@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appell.algebra.loops import Columns, Loop, LoopBody, Loops, Rows, Table, column_count
+from appell.algebra.loops import Columns, LoopBody, LoopPart, Loops, Rows, Table, column_count
 from appell.algebra.scalar import Vector, is_number
 from appell.compile.program.hoist_sines import hoist_sines
 from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, verify_program
@@ -249,10 +249,10 @@ class Rolled(Loops):
         parts = []
         for kind in used:
             iterations = [k for k, other in enumerate(kinds) if other == kind]
-            parts.append((Loop(bodies[kind], reads, writes, numbers), iterations))
+            parts.append((LoopPart(bodies[kind], reads, writes, numbers), iterations))
         self._append(parts, tuple(used.index(kind) for kind in kinds), when)
 
-    def interleaved(self, parts: Sequence[Loop], when: tuple[Table, int] | None = None) -> None:
+    def interleaved(self, parts: Sequence[LoopPart], when: tuple[Table, int] | None = None) -> None:
         iterations = len((*parts[0].reads, *parts[0].writes)[0].rows)
         if not iterations:
             return
@@ -264,7 +264,7 @@ class Rolled(Loops):
         order = tuple(range(len(parts))) * iterations
         self._append([(part, list(range(iterations))) for part in parts], order, when)
 
-    def _append(self, parts: list[tuple[Loop, list[int]]], order: tuple[int, ...], when: tuple | None) -> None:
+    def _append(self, parts: list[tuple[LoopPart, list[int]]], order: tuple[int, ...], when: tuple | None) -> None:
         """Trace the bodies of a stage, each with its iterations, and append the stage."""
         read = [operand.table for part, _ in parts for operand in part.reads]
         written = [operand.table for part, _ in parts for operand in part.writes]
@@ -344,7 +344,7 @@ def _view(rows: Rows | Columns, iterations: list[int]) -> View:
     return View(starts, table.width, stride, block=table.block)
 
 
-def _traced(loop: Loop, iterations: list[int]) -> FrameStep:
+def _traced(loop: LoopPart, iterations: list[int]) -> FrameStep:
     """Trace the body of a loop; the numbers that change from iteration to iteration are further inputs of its tape."""
     reads, writes = ([_view(rows, iterations) for rows in side] for side in (loop.reads, loop.writes))
     numbers = [loop.numbers[k] for k in iterations] if loop.numbers else []

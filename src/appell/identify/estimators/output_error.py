@@ -171,7 +171,7 @@ def maximise(segments: Segments, x: np.ndarray, states: np.ndarray, delay: bool,
     return Maximum(x, residuals, normal, logs)
 
 
-class Motion(Protocol):
+class SimulatedMotion(Protocol):
     """Equations of motion for given parameters."""
 
     def slope(self, X: np.ndarray, tau: np.ndarray, tau_rate: np.ndarray) -> np.ndarray:
@@ -195,7 +195,7 @@ class Segments:
 
     def __init__(
         self,
-        motion: Callable[[np.ndarray], Motion],
+        motion: Callable[[np.ndarray], SimulatedMotion],
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray,

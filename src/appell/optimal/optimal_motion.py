@@ -20,7 +20,7 @@ NOT_STORED = {"dynamics": None, "optimizer": None, "iterate": None}  # in pickle
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution(Record):
+class OptimalMotion(Record):
     """The record of an optimal motion; row k contains the state and the torque from knot k on.
 
     Blocks beside q, v and tau: `costate`, derivatives of the remaining cost with respect to the state of a knot, and
@@ -82,7 +82,7 @@ class Solution(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solutions(Records):
+class OptimalMotions(Records):
     """Records of many optimal motions; `reports` are the metadata of each.
 
     If the duration is free, the times of these records are fractions of it; `solutions[k]` has its own times in s.
@@ -95,7 +95,7 @@ class Solutions(Records):
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | NOT_STORED
 
-    def _subset(self, key: slice | np.ndarray) -> Solutions:
+    def _subset(self, key: slice | np.ndarray) -> OptimalMotions:
         members = np.arange(len(self))[key]
         iterate = None if self.iterate is None else {name: array[members] for name, array in self.iterate.items()}
         reports = tuple(self.reports[k] for k in members)
@@ -103,7 +103,7 @@ class Solutions(Records):
         cost = None if self.cost is None else self.cost[key]
         return replace(self, blocks=blocks, cost=cost, reports=reports, iterate=iterate)
 
-    def _member(self, k: int) -> Solution:
+    def _member(self, k: int) -> OptimalMotion:
         record, report = super()._member(k), self.reports[k]
         parts = {name: getattr(record, name) for name in ("columns", "data", "units", "source", "dynamics")}
         data = np.array(record.data)
@@ -112,7 +112,7 @@ class Solutions(Records):
         outcome = {"status": "FINISHED" if report["solved"] else "LOST", "message": report["reason"]}
         iterate = None if self.iterate is None else {name: array[k] for name, array in self.iterate.items()}
         about = {**record.about, **outcome, **report}
-        return Solution(**{**parts, "data": data, "about": about}, optimizer=self.optimizer, iterate=iterate)
+        return OptimalMotion(**{**parts, "data": data, "about": about}, optimizer=self.optimizer, iterate=iterate)
 
     @property
     def solved(self) -> np.ndarray:
@@ -131,7 +131,7 @@ class Solutions(Records):
 
     @property
     def residuals(self) -> dict[str, np.ndarray]:
-        """Residuals as in `Solution`, (members,) each."""
+        """Residuals as in `OptimalMotion`, (members,) each."""
         return {
             name: np.array([r["residuals"][name] for r in self.reports]) for name in ("error", "dual", "primal", "gap")
         }
@@ -143,7 +143,7 @@ class Solutions(Records):
 
     @property
     def gain(self) -> np.ndarray:
-        """Feedback gains of all members, (members, steps, inputs, directions of x); see `Solution.gain`."""
+        """Feedback gains of all members, (members, steps, inputs, directions of x); see `OptimalMotion.gain`."""
         if self.optimizer is None or self.iterate is None:
             raise ArgumentError("these records do not contain the solver's arrays.", hint="Solve the problems again.")
         return self.optimizer.gains(self.iterate)
