@@ -1,10 +1,10 @@
-"""Random problems of optimal control: every one must end converged, infeasible with its row named, or at a stated limit.
+"""Random problems of optimal control: every one must converge, name a violated row, or end at a stated limit.
 
     python -m appell_lab.campaigns.optimal_problems RESULT.json [PROBLEMS] [SEED]
 
-A family is a robot with a step, limits and final conditions; its problems have random starts, goals and weights, and are
-solved in one batch, some of them with NaN in their goal. Of every converged problem, limits and the steps of `rollout`
-are checked; its optimality by Pinocchio's derivatives (`optimality`) if the robot has a fixed base and semi-implicit
+A family is a robot with a step, limits and final conditions; its problems have random starts, goals and weights. They
+are solved in one batch, some of them with NaN in their goal. Of every converged problem, limits and the steps of
+`rollout` are checked; its optimality by Pinocchio's derivatives (`optimality`) if the robot has a fixed base and semi-implicit
 steps, else by the gradient of a rollout if torques alone are limited. Of every family, problems that are solved without
 their NaN neighbours must have the same bits.
 """
@@ -37,7 +37,7 @@ FIXED = (
     *("double_pendulum", "TwoDofs", "talos_left_arm"),
 )
 OTHER = ("box", "tree10", "five-bar", "four-bar", "delta", "agile-wrist", "three-rrr", "solo12")
-SMALL = ("pendulum", "planar-2r", "two-body", "double_pendulum", "TwoDofs", "five-bar", "four-bar", "box")
+SMALL_ROBOTS = ("pendulum", "planar-2r", "two-body", "double_pendulum", "TwoDofs", "five-bar", "four-bar", "box")
 LIMITS = ("none", "torque", "torque and speed", "all")
 OUTCOMES = {
     "Infeasible": "infeasible, with the row",
@@ -49,7 +49,9 @@ NAN_SHARE = 0.03
 STEP_DEFECT = 1e-6  # largest difference of a step from that of `rollout`, in units of q and v
 LIMIT_VIOLATION = 1e-6
 STATIONARITY = 1e-5  # times the largest gradient: the tolerance of 1e-8 is amplified by the condition of the motion
-CALM = 1e-6  # a rolled-out motion that differs more from the solution is too unstable for its gradient
+MAX_ROLLOUT_DIFFERENCE = (
+    1e-6  # a rolled-out motion that differs more from the solution is too unstable for its gradient
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def families(count: int, seed: int = 0, size: int = 100) -> Iterator[Family]:
         other = rng.random() < 0.25
         limits = str(rng.choice(LIMITS[:2] if other else LIMITS))
         robot = str(rng.choice(OTHER if other else FIXED))
-        share = 0.4 if robot in SMALL else 0.0  # of other methods: their second derivatives compile for a minute
+        share = 0.4 if robot in SMALL_ROBOTS else 0.0  # of other methods: their second derivatives compile for a minute
         yield Family(
             robot,
             min(size, count - first),
@@ -319,7 +321,7 @@ def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, fin
     away = np.abs(np.asarray(motion.q) - np.asarray(records.q)[members]).max(axis=(1, 2))
     limit = np.broadcast_to(problems.limits.get("torque", np.inf), tau.shape[-1:])
     for j, k in enumerate(members):
-        if not away[j] < CALM:
+        if not away[j] < MAX_ROLLOUT_DIFFERENCE:
             finding.judged["too unstable for a rollout"] += 1
             continue
         slack = np.where(gradient[j] > 0.0, limit + tau[j], limit - tau[j])  # towards the bound that would hold it
