@@ -4,9 +4,9 @@
 
 A family is a robot with a step, limits and final conditions; its problems have random starts, goals and weights. They
 are solved in one batch, some of them with NaN in their goal. Of every converged problem, limits and the steps of
-`rollout` are checked; its optimality by Pinocchio's derivatives (`optimality`) if the robot has a fixed base and semi-implicit
-steps, else by the gradient of a rollout if torques alone are limited. Of every family, problems that are solved without
-their NaN neighbours must have the same bits.
+`rollout` are checked; its optimality by Pinocchio's derivatives (`optimality`) if the robot has a fixed base and
+semi-implicit steps, else by the gradient of a rollout if torques alone are limited. Of every family, problems that are
+solved without their NaN neighbours must have the same bits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OUTCOMES = {
 NAN_SHARE = 0.03
 STEP_DEFECT = 1e-6  # largest difference of a step from that of `rollout`, in units of q and v
 LIMIT_VIOLATION = 1e-6
-STATIONARITY = 1e-5  # times the largest gradient: the tolerance of 1e-8 is amplified by the condition of the motion
+STATIONARITY = 1e-6  # relative to the largest gradient; the solver's tolerance of 1e-8 is scaled by multipliers
 MAX_ROLLOUT_DIFFERENCE = (
     1e-6  # a rolled-out motion that differs more from the solution is too unstable for its gradient
 )
@@ -302,7 +302,7 @@ def _judge_by_pinocchio(problems: Problems, records: Any, members: np.ndarray, f
     for k in members:
         result = optimality(problems.reaching(k), records.q[k], records.v[k], records.tau[k][:steps])
         _limit(finding, "violation", result.violation, LIMIT_VIOLATION, f"problem {k}")
-        _limit(finding, "stationarity", result.stationarity / result.scale, STATIONARITY, f"problem {k}")
+        _limit(finding, "stationarity", result.relative, STATIONARITY, f"problem {k}")
         finding.judged["Pinocchio"] += 1
 
 

@@ -33,6 +33,12 @@ class Optimality:
     violation: float  # largest violation of a limit or a final equality
     stationarity: float  # largest component of (2)
     scale: float  # largest component of the gradient of the cost with respect to the states, at least 1
+    amplification: float  # largest change of a component of g if every gradient of a knot changes by 1
+
+    @property
+    def relative(self) -> float:
+        """Stationarity as an error of the gradients of single knots, relative to the largest of them."""
+        return self.stationarity / (self.scale * self.amplification)
 
     @property
     def worst(self) -> float:
@@ -70,7 +76,8 @@ def optimality(problem: Reaching, q, v, tau) -> Optimality:
         violation = max(violation, np.abs(miss).max())
     residual = _least(gradient, J, s, equalities)
     scale = max(1.0, np.abs(slope).max(), np.abs(final_slope).max())
-    return Optimality(float(cost), float(gap), float(violation), residual, float(scale))
+    amplification = 1.0 + np.abs(S).sum(axis=(0, 1)).max()
+    return Optimality(float(cost), float(gap), float(violation), residual, float(scale), float(amplification))
 
 
 def _least(gradient: np.ndarray, J: np.ndarray, s: np.ndarray, E: np.ndarray) -> float:
