@@ -49,6 +49,7 @@ NAN_SHARE = 0.03
 STEP_DEFECT = 1e-6  # largest difference of a step from that of `rollout`, in units of q and v
 LIMIT_VIOLATION = 1e-6
 STATIONARITY = 1e-6  # relative to the largest gradient; the solver's tolerance of 1e-8 is scaled by multipliers
+SMALL_CHANGE = 1e-7  # rad/s or m/s, of the first velocity
 MAX_ROLLOUT_DIFFERENCE = (
     1e-6  # a rolled-out motion that differs more from the solution is too unstable for its gradient
 )
@@ -307,7 +308,10 @@ def _judge_by_pinocchio(problems: Problems, records: Any, members: np.ndarray, f
 
 
 def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, finding: Finding) -> None:
-    """The gradient of the cost of a rollout must vanish, except where a torque is at its limit."""
+    """The gradient of the cost of a rollout must vanish, except where a torque is at its limit.
+
+    An error of the gradient of one knot is amplified by the motion, as is a change of the first velocity.
+    """
     if not len(members):
         return
     family, options = problems.family, problems._options()
@@ -319,6 +323,8 @@ def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, fin
     motion = rollout(*given, steps=family.steps, dt=family.dt, arguments=data)
     gradient = np.asarray(rollout.gradient(*given, steps=family.steps, dt=family.dt, arguments=data).torque)
     away = np.abs(np.asarray(motion.q) - np.asarray(records.q)[members]).max(axis=(1, 2))
+    moved = rollout(given[0], given[1] + SMALL_CHANGE, tau, steps=family.steps, dt=family.dt, arguments=data)
+    growth = np.abs(np.asarray(moved.q) - np.asarray(motion.q)).max(axis=(1, 2)) / SMALL_CHANGE
     limit = np.broadcast_to(problems.limits.get("torque", np.inf), tau.shape[-1:])
     for j, k in enumerate(members):
         if not away[j] < MAX_ROLLOUT_DIFFERENCE:
@@ -326,7 +332,7 @@ def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, fin
             continue
         slack = np.where(gradient[j] > 0.0, limit + tau[j], limit - tau[j])  # towards the bound that would hold it
         residual = np.minimum(np.abs(gradient[j]), np.abs(gradient[j] * np.minimum(slack, 1e300)))
-        residual = residual.max() / max(1.0, np.abs(gradient[j]).max())
+        residual = residual.max() / max(1.0, np.abs(gradient[j]).max()) / (1.0 + family.steps * growth[j])
         _limit(finding, "stationarity", residual, STATIONARITY, f"problem {k}")
         finding.judged["rollout"] += 1
 
