@@ -173,7 +173,7 @@ class Problems:
         def meet(q, v, *, goal):
             return {"goal": away(q, goal), "rest": list(v)}
 
-        options = {"cost": cost, "final_cost": final_cost, "limits": self.limits or False}
+        options: dict[str, Any] = {"cost": cost, "final_cost": final_cost, "limits": self.limits or False}
         options |= {"steps": family.steps, "dt": family.dt, "method": family.method, "hessian": family.hessian}
         if quaternion and len(self.system.actuators) > 6:
             options["actuators"] = self.system.actuator_names[6:]
@@ -188,7 +188,7 @@ class Problems:
     def reaching(self, k: int) -> Reaching:
         """Return one problem for the independent check."""
         family, weights, limits = self.family, [float(x) for x in self.weights[k]], self.system.limits
-        bounds = {}
+        bounds: dict[str, Any] = {}
         if family.limits == "all":
             bounds = {"lower": tuple(limits.lower), "upper": tuple(limits.upper)}
         for name in ("torque", "speed"):
@@ -257,7 +257,7 @@ def _examine(problems: Problems, finding: Finding) -> None:
                 finding.problems.append(f"{name} of problems changes if their NaN neighbours are left out")
 
 
-def _outcome(records: Any, k: int) -> str:
+def _outcome(records: Any, k: Any) -> str:
     if records.solved[k]:
         return "converged"
     reason = str(records.reason[k])
@@ -278,9 +278,9 @@ def _check_steps(problems: Problems, records: Any, members: np.ndarray, finding:
     if not len(members):
         return
     family, system = problems.family, problems.system
-    starts = (np.asarray(x)[members, :-1].reshape(-1, x.shape[-1]) for x in (records.q, records.v))
+    q, v = (np.asarray(x)[members, :-1].reshape(-1, x.shape[-1]) for x in (records.q, records.v))
     tau = np.asarray(records.tau)[members][:, : family.steps].reshape(-1, 1, len(system.actuators))
-    after = Rollout(problems.dyn, method=family.method)(*starts, tau, steps=1, dt=family.dt)
+    after = Rollout(problems.dyn, method=family.method)(q, v, tau, steps=1, dt=family.dt)
     for name in ("q", "v"):
         theirs = np.asarray(getattr(after, name))[:, -1].reshape(len(members), family.steps, -1)
         ours = np.asarray(getattr(records, name))[members, 1:]

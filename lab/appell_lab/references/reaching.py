@@ -43,7 +43,7 @@ class Reaching:
     exact: bool = False  # whether the motion must end at the goal at rest
 
     @cached_property
-    def system(self) -> ap.Robot:
+    def system(self) -> Any:
         """The robot."""
         return ap.load(self.robot if self.robot in ap.zoo_names() else robot_files([self.robot])[0])
 

@@ -35,7 +35,7 @@ class FatropC:
 
         self.problem, self.nv, self.knots = problem, problem.system.nv, problem.steps
         library = self._library(builds, ca)
-        options = {
+        options: dict[str, Any] = {
             "structure_detection": "auto",
             "equality": [True] * (2 * self.nv * self.knots),
             "fatrop": {"print_level": 0, "tol": TOLERANCE, "max_iter": MAX_ITERATIONS},
