@@ -251,7 +251,7 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.
     """Return the seconds of one sweep per problem, for one problem and sixteen, and the inputs of the solution.
 
     The steps of the iteration (`sweep.stage`) are repeated on tables with the numbers of an iteration, without their
-    derivatives; the time is that of many sweeps less that of few in one call. Every sweep copies the matrices to tables,
+    derivatives; the time is that of many sweeps less that of few in one call. Every sweep copies its matrices,
     so the time is an upper bound.
     """
     N, nx, nu = matrices["B"].shape
