@@ -1,16 +1,15 @@
 """Optimal control against crocoddyl, fatrop and HPIPM: python benchmarks/optimal.py [PART ...] [--output FILE].
 
-Parts: reaching, bounded, constrained, sweep, walking, references, cold, ablation; without any, all of them. One thread,
+Parts: reaching, bounded, constrained, sweep, walking, references, cold; without any, all of them. One thread,
 one core, processor time; peers answer in turns with appell, and their dynamics are compared before anything is timed.
 
 reaching      an iteration of PUMA and Panda, 100 knots, one problem and 256, against crocoddyl's FDDP
 bounded       256 starts with torque limits to convergence, against BoxFDDP
-constrained   UR5 with limits of torque, speed and position, and the bounded PUMA, against fatrop with compiled functions
+constrained   UR5 with limits of torque, speed and position, and the bounded PUMA, against fatrop with compiled C
 sweep         one Riccati sweep against HPIPM
 walking       crocoddyl's problem of a walking ANYmal, an iteration
 references    costs, iterations, and residuals by Pinocchio's derivatives
 cold          processes with an empty cache
-ablation      the same iterations without an ingredient
 
 crocoddyl gets an environment of its own with Pinocchio 4.0 (`peers/crocoddyl.py`), fatrop the functions of one knot as
 C, mapped over the knots (`peers/fatrop_c.py`), HPIPM a build for this processor if APPELL_HPIPM names its sources
@@ -20,6 +19,7 @@ C, mapped over the knots (`peers/fatrop_c.py`), HPIPM a build for this processor
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -49,7 +49,7 @@ from appell_lab.references.reaching import PROBLEMS, Reaching
 from appell_lab.references.walking import walking_problem
 
 BATCH, SPREAD, WALKERS = 256, 0.05, 16
-TURNS = 5
+TIMED_RUNS = 5
 HELD_BARRIER = 1e-6  # of timed iterations, which then never end
 SWEEPS = ((12, 6), (14, 7), (36, 12))
 
@@ -58,9 +58,9 @@ def main() -> None:
     arguments = sys.argv[1:]
     output = Path(__file__).parent / "results" / "optimal.json"
     if "--output" in arguments:
-        place = arguments.index("--output")
-        output = Path(arguments[place + 1])
-        del arguments[place : place + 2]
+        index = arguments.index("--output")
+        output = Path(arguments[index + 1])
+        del arguments[index : index + 2]
     chosen = arguments or list(PARTS)
     result: dict[str, Any] = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
     result |= {"machine": machine(), "versions": versions() | {"casadi": package_version("casadi")}}
@@ -85,10 +85,10 @@ def micro(seconds: float) -> float:
     return rounded(seconds * 1e6)
 
 
-def best(function: Callable[[], Any], turns: int = TURNS) -> float:
+def best(function: Callable[[], Any], runs: int = TIMED_RUNS) -> float:
     """Return the least processor time of a call, s."""
     times = []
-    for _ in range(turns):
+    for _ in range(runs):
         before = time.process_time()
         function()
         times.append(time.process_time() - before)
@@ -111,7 +111,7 @@ def iteration_seconds(problem: Reaching, members: int) -> float:
         ticks = np.zeros(count) if members == 1 else np.zeros((1, count))
         run = partial(it.scan, *given, ticks, every=count, threads=1)
         run()
-        seconds[count] = best(run, 2 * TURNS)
+        seconds[count] = best(run, 2 * TIMED_RUNS)
     (few, short), (many, long) = seconds.items()
     return (long - short) / (many - few) / members
 
@@ -134,7 +134,8 @@ def reaching(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
             theirs.append(crocoddyl.ask("iteration", problem=statement))
             for members, seconds in ours.items():
                 seconds.append(iteration_seconds(problem, members))
-        peer = min(turn["iteration"] for turn in theirs)
+        parts = [sum(seconds for part, seconds in turn.items() if part != "iteration") for turn in theirs]
+        peer = min(*parts, *(turn["iteration"] for turn in theirs))
         alone, batch = (min(seconds) for seconds in ours.values())
         plan = Optimizer(problem.dyn, **problem.options)
         seconds, record = solve_seconds(problem, plan, q0)
@@ -148,7 +149,11 @@ def reaching(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
             "times faster, one problem": rounded(peer / alone),
             f"times faster, {BATCH} problems": rounded(peer / batch),
             "to convergence": {
-                "crocoddyl": {"µs": micro(solved["seconds"]), "iterations": solved["iterations"], "cost": solved["cost"]},
+                "crocoddyl": {
+                    "µs": micro(solved["seconds"]),
+                    "iterations": solved["iterations"],
+                    "cost": solved["cost"],
+                },
                 "appell": {"µs": micro(seconds), "iterations": int(record.iterations), "cost": float(record.cost)},
             },
         }
@@ -190,7 +195,7 @@ def constrained(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
         fatrop = FatropC(problem, builds)
         plan, q0 = Optimizer(problem.dyn, **problem.options), np.array(problem.q0)
         answer = fatrop.solve()
-        theirs = min(fatrop.solve()["seconds"] for _ in range(TURNS))
+        theirs = min(fatrop.solve()["seconds"] for _ in range(TIMED_RUNS))
         seconds, record = solve_seconds(problem, plan, q0)
         alone = iteration_seconds(problem, 1)
         n = problem.system.nv
@@ -246,7 +251,8 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.
     """Return the seconds of one sweep per problem, for one problem and sixteen, and the inputs of the solution.
 
     The steps of the iteration (`sweep.stage`) are repeated on tables with the numbers of an iteration, without their
-    derivatives; the time is that of many sweeps less that of few in one call.
+    derivatives; the time is that of many sweeps less that of few in one call. Every sweep copies its matrices,
+    so the time is an upper bound.
     """
     N, nx, nu = matrices["B"].shape
     n, size, h, lower = nx // 2, nx + nu, 0.01, np.tril_indices(nx + nu)
@@ -303,7 +309,7 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.
             ticks = np.zeros(count) if members == 1 else np.zeros((1, count))
             run = partial(scan, *given, ticks, every=count, threads=1)
             result = run()
-            times[count] = best(run, 2 * TURNS)
+            times[count] = best(run, 2 * TIMED_RUNS)
         (few, short), (many, long) = times.items()
         seconds[members] = (long - short) / (many - few) / members
     return seconds, np.asarray(result.u)[0, -1].reshape(N, nu)
@@ -393,8 +399,6 @@ print(time.process_time() - before, record.solved)
 
 def cold(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     """Processor time from the robot to the first solution, with an empty cache and with a filled one."""
-    import os
-
     rows: dict[str, Any] = {}
     for name in ("puma-reach-bounded", "panda-tool-bounded"):
         script = COLD.format(name=name, robot=PROBLEMS[name].robot)

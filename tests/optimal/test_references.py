@@ -53,10 +53,10 @@ def test_the_check_of_optimality_rejects_motions_that_are_not_optimal():
     moved[10, 1] += 1.0
     assert optimality(problem, q, v, moved).worst > 100 * KKT  # the step no longer fits
     rolled = ap.rollout(problem.dyn, q[0], v[0], moved, steps=problem.steps, dt=problem.dt, method="euler")
-    assert optimality(problem, rolled.q, rolled.v, moved).stationarity > 10 * KKT
+    assert optimality(problem, rolled.q[0], rolled.v[0], moved).stationarity > 10 * KKT
     held = np.clip(tau, -0.5 * np.array(problem.torque), 0.5 * np.array(problem.torque))
     rolled = ap.rollout(problem.dyn, q[0], v[0], held, steps=problem.steps, dt=problem.dt, method="euler")
-    assert optimality(problem, rolled.q, rolled.v, held).stationarity > 1e-3
+    assert optimality(problem, rolled.q[0], rolled.v[0], held).stationarity > 1e-3
 
 
 def test_the_shortest_motion_of_two_links_approaches_the_switching_times_of_pontryagin():

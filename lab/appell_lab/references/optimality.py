@@ -1,14 +1,14 @@
 """Whether a motion is a solution of a reaching problem, by Pinocchio's dynamics and derivatives.
 
 Only q, v and τ of a solution are used, neither its multipliers nor a formula of appell. With S_k = ∂x_k/∂τ of the steps
-linearised at the motion, g the gradient of the cost with respect to all torques, rows c(x, τ) ≤ 0 with slacks s = -c, and
-rows e(x_N) = 0:
+linearised at the motion, g the gradient of the cost with respect to all torques, rows c(x, τ) ≤ 0 with slacks s = -c,
+and rows e(x_N) = 0:
 
     g = Σ_k S_kᵀ ∂l/∂x_k + ∂l/∂τ                                                                                  (1)
     min  |g + Jᵀ z + Eᵀ y|² + |s z|²     over z ≥ 0 and y                                                         (2)
 
-is zero at a point that satisfies the conditions of Karush, Kuhn and Tucker, because stationarity and complementarity are
-the two parts of the sum. An interior-point method that stops at the barrier μ leaves √m μ for m rows.
+is zero at a point that satisfies the conditions of Karush, Kuhn and Tucker, because stationarity and complementarity
+are the two parts of the sum. An interior-point method that stops at the barrier μ leaves √m μ for m rows.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ class Optimality:
     violation: float  # largest violation of a limit or a final equality
     stationarity: float  # largest component of (2)
     scale: float  # largest component of the gradient of the cost with respect to the states, at least 1
+    amplification: float  # largest change of a component of g if every gradient of a knot changes by 1
+
+    @property
+    def relative(self) -> float:
+        """Stationarity as an error of the gradients of single knots, relative to the largest of them."""
+        return self.stationarity / (self.scale * self.amplification)
 
     @property
     def worst(self) -> float:
@@ -70,7 +76,8 @@ def optimality(problem: Reaching, q, v, tau) -> Optimality:
         violation = max(violation, np.abs(miss).max())
     residual = _least(gradient, J, s, equalities)
     scale = max(1.0, np.abs(slope).max(), np.abs(final_slope).max())
-    return Optimality(float(cost), float(gap), float(violation), residual, float(scale))
+    amplification = 1.0 + np.abs(S).sum(axis=(0, 1)).max()
+    return Optimality(float(cost), float(gap), float(violation), residual, float(scale), float(amplification))
 
 
 def _least(gradient: np.ndarray, J: np.ndarray, s: np.ndarray, E: np.ndarray) -> float:
@@ -107,15 +114,20 @@ def _bounds(problem: Reaching, q, v, tau, S):
     speed, torque = (np.array(x) if x else free for x in (problem.speed, problem.torque))
     high, low = np.r_[problem.upper or free, speed], np.r_[problem.lower or -free, -speed]
     x = np.hstack([q, v])[1:]
-    slacks, places = [], []
-    for bound, sign, values, kind in ((high, 1.0, x, 0), (low, -1.0, x, 0), (torque, 1.0, tau, 1), (-torque, -1.0, tau, 1)):
+    slacks, entries = [], []
+    for bound, sign, values, kind in (
+        (high, 1.0, x, 0),
+        (low, -1.0, x, 0),
+        (torque, 1.0, tau, 1),
+        (-torque, -1.0, tau, 1),
+    ):
         for i in np.flatnonzero(np.isfinite(bound)):
             slacks.append(sign * (bound[i] - values[:, i]))
-            places += [(sign, kind, k, i) for k in range(N)]
+            entries += [(sign, kind, k, i) for k in range(N)]
 
     def rows(chosen: np.ndarray) -> np.ndarray:
         J = np.zeros((int(chosen.sum()), N * n))
-        for row, (sign, kind, k, i) in zip(J, (places[j] for j in np.flatnonzero(chosen)), strict=True):
+        for row, (sign, kind, k, i) in zip(J, (entries[j] for j in np.flatnonzero(chosen)), strict=True):
             if kind:
                 row[k * n + i] = sign
             else:

@@ -43,7 +43,7 @@ class Reaching:
     exact: bool = False  # whether the motion must end at the goal at rest
 
     @cached_property
-    def system(self) -> ap.Robot:
+    def system(self) -> Any:
         """The robot."""
         return ap.load(self.robot if self.robot in ap.zoo_names() else robot_files([self.robot])[0])
 
@@ -94,7 +94,7 @@ class Reaching:
     def statement(self) -> dict[str, Any]:
         """Return what a peer in another process needs: numbers, and the robot as URDF."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # rotors and motors are no part of these problems
+            warnings.simplefilter("ignore")  # these problems do not include rotors and motors
             return asdict(self) | {"urdf": ap.to_urdf(self.system), "gravity": list(self.system.gravity)}
 
 

@@ -1,7 +1,7 @@
 """crocoddyl's problem of a walking ANYmal, stated for appell.
 
 The course (contacts, references of feet and centre of mass at every knot) is taken from crocoddyl's own problem, as the
-weights are from `SimpleQuadrupedalGaitProblem`. Differences: appell applies an impact at the beginning of the step that
+weights are from `SimpleQuadrupedalGaitProblem`. Differences: appell applies an impact at the start of the step that
 follows, where crocoddyl has a knot without duration; rotations are measured by 2 vec instead of the logarithm.
 """
 
@@ -48,7 +48,10 @@ def walking_problem(course: dict[str, Any]) -> tuple[ap.Dynamics, np.ndarray, di
         rows.append([*row["com"], *row["feet"], *row["impact"]])
         phases.append((1, knot["contacts"]))
     rows.append([0.0] * 37)
-    rows[-1][20:] = [1.0 / DT, *(x for foot in FEET for x in ([1e7 / DT, *landed[foot]] if foot in landed else [0.0] * 4))]
+    rows[-1][20:] = [
+        1.0 / DT,
+        *(x for foot in FEET for x in ([1e7 / DT, *landed[foot]] if foot in landed else [0.0] * 4)),
+    ]
     phases.append((1, list(FEET)))  # the last impact precedes a step on four feet
     poses, centre = {foot: dyn.pose(foot) for foot in FEET}, dyn.center_of_mass
     low, high = (np.array(x) for x in course["bounds"])

@@ -1,8 +1,8 @@
 """crocoddyl in an environment of its own.
 
-crocoddyl 3.2.1 declares any Pinocchio, but beside Pinocchio 4.1 its free forward dynamics leave gravity out or crash. So
-the environment has Pinocchio 4.0, is made where the benchmark runs, in the folder of the peers, and is used through a
-worker process that answers requests (`sources/crocoddyl_worker.py`).
+crocoddyl 3.2.1 accepts any version of Pinocchio, but with Pinocchio 4.1 its free forward dynamics leave gravity out or
+crash. The environment therefore has Pinocchio 4.0. It is made where the benchmark runs, in the folder of the peers, and
+is used through a worker process that answers requests (`sources/crocoddyl_worker.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """HPIPM: one Riccati sweep of a linear-quadratic problem.
 
 The library in CasADi's wheel uses generic C kernels of BLASFEO. Sources of BLASFEO and HPIPM in a folder (named by
-`APPELL_HPIPM`, with the subfolders blasfeo and hpipm) are built for this processor, which is three to five times faster;
-figures are compared with the faster one.
+`APPELL_HPIPM`, with the subfolders blasfeo and hpipm) are built for this processor, which is three to five times
+faster; appell is compared with the fastest build.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from appell_lab.bench.peers.library import address, library
 NATIVE = "APPELL_HPIPM"
 BUILD = """
 set -e
-cp -r {folder}/blasfeo {folder}/hpipm "$0.d" 2>/dev/null || (mkdir "$0.d" && cp -r {folder}/blasfeo {folder}/hpipm "$0.d")
+mkdir "$0.d"
+cp -r {folder}/blasfeo {folder}/hpipm "$0.d"
 make -s -C "$0.d/blasfeo" clean TARGET={target} >/dev/null 2>&1
 make -s -C "$0.d/blasfeo" static_library TARGET={target} >/dev/null 2>&1
 make -s -C "$0.d/hpipm" static_library TARGET=AVX BLASFEO_PATH="$0.d/blasfeo" >/dev/null 2>&1

@@ -4,7 +4,7 @@
     {"do": "accelerations", "problem": {...}, "q": [...], "v": [...], "tau": [...]}     of appell's problem statement
     {"do": "solve", "problem": {...}}              cost, iterations, states and torques, to convergence
     {"do": "iteration", "problem": {...}}          processor time of an iteration from the first guess, best of turns
-    {"do": "walking"}                              crocoddyl's own problem of a walking ANYmal: sizes, cost, time of an iteration
+    {"do": "walking"}                              crocoddyl's own problem of a walking ANYmal, with times
 
 An iteration is `computeDirection(True)` (calc, calcDiff, backward pass) and `tryStep(1)` (forward pass), which is what
 FDDP executes if the first step length is accepted.
@@ -85,7 +85,7 @@ def accelerations(request):
     model = problem.runningModels[0].differential
     data = model.createData()
     results = []
-    for q, v, tau in zip(request["q"], request["v"], request["tau"]):
+    for q, v, tau in zip(request["q"], request["v"], request["tau"], strict=True):
         model.calc(data, np.r_[q, v], np.array(tau))
         results.append(data.xout.tolist())
     return {"a": results}
@@ -109,7 +109,7 @@ def iteration_times(solver, xs, us):
     problem = solver.problem
     solver.setCandidate(xs, us, False)
 
-    def whole():
+    def complete():
         solver.computeDirection(True)
         solver.tryStep(1.0)
 
@@ -119,7 +119,7 @@ def iteration_times(solver, xs, us):
         "backwardPass": solver.backwardPass,
         "forwardPass": lambda: solver.forwardPass(1.0),
     }
-    result = {"iteration": best_time(whole)}
+    result = {"iteration": best_time(complete)}
     return result | {name: best_time(part, 0.5) for name, part in parts.items()}
 
 
