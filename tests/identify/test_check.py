@@ -149,9 +149,9 @@ def test_a_collision_is_reported_with_its_pair_and_time():
     robot = ap.load("planar-2r").with_collisions(ball, post, stand)
     plan = ap.motion.Spline([0.0, 1.0], [[0.0, 0.0], [1.2, 0.0]]).record(101)
     result = ap.check(robot, plan)
-    found = [problem for problem in result.problems if problem.kind == "collision"]
+    collisions = [problem for problem in result.problems if problem.kind == "collision"]
     rows = ap.collisions(robot, plan, pairs=[("ball", "post")])
-    assert [problem.name for problem in found] == ["ball and post"]
-    assert found[0].times == (rows.intervals[0].start,)
-    assert f"touch in {len(rows.rows)} of 101 rows" in found[0].text
+    assert [problem.name for problem in collisions] == ["ball and post"]
+    assert collisions[0].times == (rows.intervals[0].start,)
+    assert f"touch in {len(rows.rows)} of 101 rows" in collisions[0].text
     assert any("ball and stand" in text and "touch in all rows" in text for text in result.skipped)

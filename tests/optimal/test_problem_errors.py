@@ -172,6 +172,13 @@ def test_rows_of_limits_are_bounds_of_unknowns():
 def test_a_joint_whose_torque_is_limited_to_zero_is_not_an_input():
     robot = ap.load("planar-2r")
     problem = Problem(robot, 5, 0.01, cost=effort, limits={"torque": [3.0, 0.0]})
-    assert problem.actuators == [0] and problem.nu == 1
+    assert problem.actuators == [0]
+    assert problem.nu == 1
     with pytest.raises(ArgumentError, match="all torques of robot 'planar-2r' are limited to zero"):
         Problem(robot, 5, 0.01, cost=effort, limits={"torque": 0.0})
+
+
+def test_limits_of_the_state_hold_at_the_last_knot():
+    problem = Problem(ap.load("planar-2r"), 5, 0.01, cost=effort, limits={"torque": 3.0, "speed": 2.0})
+    assert [row.name for row in problem.final_rows] == [row.name for row in problem.rows[0] if "speed" in row.name]
+    assert len(problem.final_rows) == 4

@@ -374,19 +374,19 @@ def _collisions(motion: _Motion) -> Iterator[MotionProblem]:
     if not getattr(motion.robot, "collisions", ()):
         return
     try:
-        found = collisions(motion.robot, motion.record)
+        result = collisions(motion.robot, motion.record)
     except DescriptionError as error:  # a mesh file that is missing or damaged
         motion.skipped.append(f"collisions: {error.problem.rstrip('.')}")
         return
-    always = found.touching.all(axis=0)
+    always = result.touching.all(axis=0)
     if always.any():
-        names = [" and ".join(pair) for pair, flag in zip(found.pairs, always, strict=True) if flag]
+        names = [" and ".join(pair) for pair, flag in zip(result.pairs, always, strict=True) if flag]
         motion.skipped.append(f"collisions of {', '.join(names)}, which touch in all rows")
-    for pair, touching in zip(found.pairs, found.touching.T, strict=True):
+    for pair, touching in zip(result.pairs, result.touching.T, strict=True):
         if touching.any() and not touching.all():
-            covered = ", by capsules around their shapes" if pair in found.covered else ""
+            covered = ", by capsules around their shapes" if pair in result.covered else ""
             text = f"touch in {touching.sum()} of {len(touching)} rows{covered}"
-            yield MotionProblem("collision", " and ".join(pair), _starts(found.t, touching), text)
+            yield MotionProblem("collision", " and ".join(pair), _starts(result.t, touching), text)
 
 
 # one function per kind of check
