@@ -31,6 +31,7 @@ ROBOTS = {  # file of example-robot-data -> frame
     "so101": "gripper_frame_link",
     "talos_left_arm": "gripper_left_base_link",
     "solo12": "HR_FOOT",
+    "so100": "gripper",
 }
 REACH = 0.6  # rad or m; largest distance of a joint from the start
 SEED = 20

@@ -51,7 +51,11 @@ def optimize(
         ),
     ],
     q: Annotated[
-        str, option("Initial configuration as in --to; by default the home configuration, moved into the limits. It starts at rest.", START)
+        str,
+        option(
+            "Initial configuration as in --to; by default the home configuration, moved into the limits. It starts at rest.",
+            START,
+        ),
     ] = "",
     least: Annotated[str, option("What is minimal: effort (squares of relative torques) or time.", SOLVER)] = "effort",
     duration: Annotated[
@@ -88,7 +92,9 @@ def optimize(
     dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
-        motion = ap.optimize(dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given)
+        motion = ap.optimize(
+            dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given
+        )
     out, data = Printer(json), _summary(motion, system, least)
     out.answer(data, *_shown(data))
     out.files(motion, output, plot)
@@ -176,7 +182,11 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
         rows = {f"position of '{frame}'": here[:3, 3] - pose[:3, 3], "velocity": v}
         if len(values) == 6:
             error = R.T @ here[:3, :3]
-            rows[f"orientation of '{frame}'"] = [error[2, 1] - error[1, 2], error[0, 2] - error[2, 0], error[1, 0] - error[0, 1]]
+            rows[f"orientation of '{frame}'"] = [
+                error[2, 1] - error[1, 2],
+                error[0, 2] - error[2, 0],
+                error[1, 0] - error[0, 1],
+            ]
         return rows
 
     return np.asarray(found.q, float), at_pose

@@ -95,7 +95,10 @@ class MotionFeedback:
         speed = [a + part * b for a, b in zip(row[nq:n], change[nd:], strict=True)]
         dx = [*problem.difference(at, list(q)), *(a - b for a, b in zip(v, speed, strict=True))]
         gains = [K[i * nx : (i + 1) * nx] for i in range(nu)]
-        tau = [a + sum((k * x for k, x in zip(row_i, dx, strict=True)), start=0.0) for a, row_i in zip(u, gains, strict=True)]
+        tau = [
+            a + sum((k * x for k, x in zip(row_i, dx, strict=True)), start=0.0)
+            for a, row_i in zip(u, gains, strict=True)
+        ]
         low, high = (bound["torque"][problem.actuators] for bound in (problem.limits.lower, problem.limits.upper))
         limited = [
             clamp(x, float(a), float(b)) if np.isfinite([a, b]).all() else x

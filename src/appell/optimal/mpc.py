@@ -278,7 +278,9 @@ class PredictiveStep:
             moved = [*dx[: step.copied], *(sparse_dot(each, [*dx, *du]) for each in step.map)]
             after = [sparse_dot(each, moved) for each in step.transform] if step.copied else moved
             after = [a + b for a, b in zip(after, self.knot.nested(1, gap), strict=True)]
-            rows = self.rows_after([*dx, *du], self.knot.nested(3, row), slack, z, y, flag, list(mask[0]) if mask else [])
+            rows = self.rows_after(
+                [*dx, *du], self.knot.nested(3, row), slack, z, y, flag, list(mask[0]) if mask else []
+            )
             inputs = [*(a + b for a, b in zip(u, du, strict=True)), *rows]
             return [[select(flag[0], each, 0.0) for each in after], self.moved(x, dx), inputs]
 
