@@ -2,9 +2,9 @@
 
     python benchmarks/mpc.py [benchmarks/results/mpc.json]
 
-PUMA: 20 steps of 20 ms with torque limits; instructions per call, and whether C and Python give the same bits. Panda: 25
-steps of 20 ms, half the torque limits, a kick of 0.5 rad/s in all joints; the cost of the closed loop with one iteration
-per period against that with the solution of every problem, and the processor time of the calls.
+PUMA: 20 steps of 20 ms with torque limits; instructions per call, and whether C and Python give the same bits.
+Panda: 25 steps of 20 ms, half the torque limits, a kick of 0.5 rad/s in all joints; the cost of the closed loop with
+one iteration per period against that with the solution of every problem, and the processor time of the calls.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from appell_lab.boards.board import BOARDS, BoardJob
 
 PERIOD_S, DURATION_S = 1e-3, 0.8
 HOME = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.8])
-PANDA_GOAL = HOME + [1.0, 0.6, -0.5, 0.7, 0.5, 0.4, -0.5]
+PANDA_GOAL = HOME + np.array([1.0, 0.6, -0.5, 0.7, 0.5, 0.4, -0.5])
 
 
 def puma_on_cortex_m7() -> dict:
     """Run three steps on the emulator."""
     robot = ap.load("puma")
-    goal = robot.start + [0.5, 0.3, -0.3, 0.2, 0.2, 0.1]
+    goal = robot.start + np.array([0.5, 0.3, -0.3, 0.2, 0.2, 0.1])
     plan = ap.Optimizer(
         ap.Dynamics(robot),
         20,

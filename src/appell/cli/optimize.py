@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from appell.errors import ArgumentError, check_number, unknown_name
 from appell.model.system import System
 from appell.progress import Bar
 
-LEAST = ("effort", "time")
+CRITERION_NAMES = ("effort", "time")
 SLOWNESS = 3.0  # default duration, relative to a motion at full speed
 MIN_DURATION_S = 0.5
 MARGIN = 0.02  # distance of a default start from a limit, relative to the range
@@ -53,7 +52,7 @@ def optimize(
     q: Annotated[
         str,
         option(
-            "Initial configuration as in --to; by default the home configuration, moved into the limits. It starts at rest.",
+            "Initial configuration as in --to; by default the home configuration, moved into the limits.",
             START,
         ),
     ] = "",
@@ -85,8 +84,8 @@ def optimize(
     """
     for path, endings in ((output, RECORDS), (plot, PICTURES)):
         check_target(path, force, endings)
-    if least not in LEAST:
-        raise ArgumentError(unknown_name("--least", least, LEAST, "appell optimize"))
+    if least not in CRITERION_NAMES:
+        raise ArgumentError(unknown_name("--least", least, CRITERION_NAMES, "appell optimize"))
     system = read_system(robot, base, physical)
     start = inner_start(system) if not q else np.asarray(configuration_if_given(q, system), float)
     dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
@@ -170,8 +169,8 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
     if len(values) == 6:
         pose[:3, :3] = _rotation(*values[3:])
     solver = ap.kinematics.inverse.numerical(system, frame, weight=float(len(values) == 6))
-    found = solver(pose, start=start)
-    if not found.reached:
+    inverse = solver(pose, start=start)
+    if not inverse.reached:
         raise ArgumentError(
             f"no configuration of {system.owner} brings '{frame}' to {text}.", expected="a pose within its reach"
         )
@@ -189,7 +188,7 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
             ]
         return rows
 
-    return np.asarray(found.q, float), at_pose
+    return np.asarray(inverse.q, float), at_pose
 
 
 def _rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
@@ -245,5 +244,6 @@ def _summary(motion: Any, system: Any, least: str) -> dict[str, Any]:
 
 def _shown(data: dict[str, Any]) -> list[Any]:
     heads = {"actuator": "actuator", "largest": ("largest, N m or N", ".5g"), "limit": ("limit, N m or N", ".5g")}
-    title = f"{data['robot']}, least {data['least']}: {data['duration']:.6g} s, {data['steps']} steps, cost {data['cost']:.6g}"
+    size = f"{data['duration']:.6g} s, {data['steps']} steps, cost {data['cost']:.6g}"
+    title = f"{data['robot']}, least {data['least']}: {size}"
     return [title, table(data["actuators"], heads), verdict(data["message"], data["solved"])]

@@ -137,10 +137,10 @@ class Optimizer:
             State at which the law starts, (nq,) and (nv,), and a guess of its motion, as in a call. The problem is
             solved once from there.
         barrier : float, optional
-            Value at which the barrier parameter is held, larger than 0; by default the duality gap is 0.1 % of the cost.
+            Value at which the barrier parameter is held; by default the duality gap is 0.1 % of the cost.
         **data
-            `arguments`, `parameters`, `wrenches` and further data of the problem, as in a call. Arguments are parameters
-            of the law that may change between two calls.
+            `arguments`, `parameters`, `wrenches` and further data of the problem, as in a call. Arguments are
+            parameters of the law that may change between two calls.
 
         Returns
         -------
