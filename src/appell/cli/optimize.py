@@ -91,7 +91,7 @@ def optimize(
     dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
-        motion = ap.optimize(
+        motion: Any = ap.optimize(
             dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given
         )
     out, data = Printer(json), _summary(motion, system, least)
@@ -136,7 +136,7 @@ def reaching(
                 expected="torque limits of all actuators",
             )
         T = usual
-        time = {"duration": tuple(part * usual for part in FREE_DURATION)}
+        time: dict[str, Any] = {"duration": tuple(part * usual for part in FREE_DURATION)}
         time["cost"] = lambda t, q, v, tau: 1.0 + EFFORT_SHARE / system.nu * effort(t, q, v, tau)
     else:
         T = usual if duration is None else duration
@@ -168,6 +168,8 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
     pose[:3, 3] = values[:3]
     if len(values) == 6:
         pose[:3, :3] = _rotation(*values[3:])
+    if not isinstance(system, ap.Robot):
+        raise ArgumentError(f"{system.owner} is not a tree.", expected="--to with a configuration")
     solver = ap.kinematics.inverse.numerical(system, frame, weight=float(len(values) == 6))
     inverse = solver(pose, start=start)
     if not inverse.reached:

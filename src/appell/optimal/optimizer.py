@@ -165,15 +165,15 @@ class Optimizer:
         """
         from appell.optimal.mpc import PredictiveLaw, check_predictive
 
-        check_predictive(self.problem, self.problem.dt if period is None else period, iterations)
+        step = float(self.problem.dt or 0.0) if period is None else period
+        check_predictive(self.problem, step, iterations)
         solution = self(q0, v0, guess=guess, **data)
         if not isinstance(solution, Solution):
             raise ArgumentError(f"q0 has {len(solution)} members.", expected="one start, (nq,)")
         first = solution.q, solution.v, solution.tau[:-1][:, self.problem.actuators]
         held, driven = self.problem.data_values(**data)
-        period = self.problem.dt if period is None else period
         return PredictiveLaw(
-            self.problem, period, first, iterations=iterations, barrier=barrier, held=held[0], driven=driven[0]
+            self.problem, step, first, iterations=iterations, barrier=barrier, held=held[0], driven=driven[0]
         )
 
     # ---- solving
