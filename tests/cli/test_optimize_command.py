@@ -35,18 +35,18 @@ def test_the_command_gives_the_motion_of_python(tmp_path):
 
 @pytest.mark.parametrize("name", ["ur5_robot"])
 def test_a_robot_of_others_reaches_a_pose(name):
-    found = reach(name, "--steps", "40")
-    assert found.solved, found.message
-    assert found.miss < 1e-6
-    assert found.exceeded <= 1.0
+    reached = reach(name, "--steps", "40")
+    assert reached.solved, reached.message
+    assert reached.miss < 1e-6
+    assert reached.exceeded <= 1.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["so101", "kinova"])
 def test_further_robots_of_others_reach_a_pose(name):
-    found = reach(name, "--steps", "40")
-    assert found.solved, found.message
-    assert found.miss < 1e-6
+    reached = reach(name, "--steps", "40")
+    assert reached.solved, reached.message
+    assert reached.miss < 1e-6
 
 
 @pytest.mark.parametrize(

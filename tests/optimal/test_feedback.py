@@ -32,7 +32,9 @@ def test_the_rolled_out_law_repeats_the_motion(record):
 def test_feedback_leads_a_disturbed_start_to_the_goal_and_holds_it(record):
     robot, law = ap.load("planar-2r"), record.feedback(period=0.002)
     led = ap.simulate(robot, [0.1, -0.1], until=2.0, torque=law)
-    alone = ap.simulate(robot, [0.1, -0.1], until=0.8, torque=ap.Sampled(lambda t, q, v: record.tau[min(round(t / 0.02), 39)], 0.02))
+    alone = ap.simulate(
+        robot, [0.1, -0.1], until=0.8, torque=ap.Sampled(lambda t, q, v: record.tau[min(round(t / 0.02), 39)], 0.02)
+    )
     assert np.abs(led.q[-1] - GOAL).max() < 0.02 < np.abs(alone.q[-1] - GOAL).max()
     assert (np.abs(led.tau) <= [40.0, 15.0]).all()
 
@@ -46,7 +48,9 @@ def test_function_rollout_and_control_loop_compute_the_same_torque(record):
         tau = law(t, q, v)
         np.testing.assert_array_equal(controller(q, v, np.zeros((3, 2)), time=t), tau)
         row = kernel.signal(np.array([t]))[0]
-        f = ap.Function.of("row", {"q": 2, "v": 2}, lambda q, v, row=row: {"tau": kernel.torque(0.0, q, v, [], row.tolist())[0]})
+        f = ap.Function.of(
+            "row", {"q": 2, "v": 2}, lambda q, v, row=row: {"tau": kernel.torque(0.0, q, v, [], row.tolist())[0]}
+        )
         np.testing.assert_allclose(f(q, v), tau, rtol=1e-12, atol=1e-12)
 
 

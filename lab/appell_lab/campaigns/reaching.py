@@ -31,8 +31,9 @@ ROBOTS = {  # file of example-robot-data -> frame
     "so101": "gripper_frame_link",
     "talos_left_arm": "gripper_left_base_link",
     "solo12": "HR_FOOT",
+    "so100": "gripper",
 }
-REACH = 0.6  # rad or m; largest distance of a joint from the start
+MAX_CHANGE = 0.6  # rad or m; largest distance of a joint from the start
 SEED = 20
 
 
@@ -60,9 +61,11 @@ def reach(name: str, *options: str) -> Reached:
     path, frame = robot_file(name), ROBOTS[name]
     system = ap.load(path, physical=False)
     start, rng = inner_start(system), np.random.default_rng(SEED)
-    low, high = (np.nan_to_num(x, neginf=-REACH, posinf=REACH) for x in (system.limits.lower, system.limits.upper))
+    low, high = (
+        np.nan_to_num(x, neginf=-MAX_CHANGE, posinf=MAX_CHANGE) for x in (system.limits.lower, system.limits.upper)
+    )
     margin = 0.05 * (high - low)
-    target = np.clip(start + rng.uniform(-REACH, REACH, system.nq), low + margin, high - margin)
+    target = np.clip(start + rng.uniform(-MAX_CHANGE, MAX_CHANGE, system.nq), low + margin, high - margin)
     pose = ap.Dynamics(system).pose(frame)
     goal = np.asarray(pose(target), float)[:3, 3]
     text = f"{frame}:{','.join(f'{x:.12g}' for x in goal)}"

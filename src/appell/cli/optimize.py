@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from appell.errors import ArgumentError, check_number, unknown_name
 from appell.model.system import System
 from appell.progress import Bar
 
-LEAST = ("effort", "time")
+CRITERION_NAMES = ("effort", "time")
 SLOWNESS = 3.0  # default duration, relative to a motion at full speed
 MIN_DURATION_S = 0.5
 MARGIN = 0.02  # distance of a default start from a limit, relative to the range
@@ -51,7 +50,11 @@ def optimize(
         ),
     ],
     q: Annotated[
-        str, option("Initial configuration as in --to; by default the home configuration, moved into the limits. It starts at rest.", START)
+        str,
+        option(
+            "Initial configuration as in --to; by default the home configuration, moved into the limits.",
+            START,
+        ),
     ] = "",
     least: Annotated[str, option("What is minimal: effort (squares of relative torques) or time.", SOLVER)] = "effort",
     duration: Annotated[
@@ -81,14 +84,16 @@ def optimize(
     """
     for path, endings in ((output, RECORDS), (plot, PICTURES)):
         check_target(path, force, endings)
-    if least not in LEAST:
-        raise ArgumentError(unknown_name("--least", least, LEAST, "appell optimize"))
+    if least not in CRITERION_NAMES:
+        raise ArgumentError(unknown_name("--least", least, CRITERION_NAMES, "appell optimize"))
     system = read_system(robot, base, physical)
     start = inner_start(system) if not q else np.asarray(configuration_if_given(q, system), float)
     dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
-        motion = ap.optimize(dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given)
+        motion: Any = ap.optimize(
+            dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given
+        )
     out, data = Printer(json), _summary(motion, system, least)
     out.answer(data, *_shown(data))
     out.files(motion, output, plot)
@@ -131,7 +136,7 @@ def reaching(
                 expected="torque limits of all actuators",
             )
         T = usual
-        time = {"duration": tuple(part * usual for part in FREE_DURATION)}
+        time: dict[str, Any] = {"duration": tuple(part * usual for part in FREE_DURATION)}
         time["cost"] = lambda t, q, v, tau: 1.0 + EFFORT_SHARE / system.nu * effort(t, q, v, tau)
     else:
         T = usual if duration is None else duration
@@ -163,9 +168,11 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
     pose[:3, 3] = values[:3]
     if len(values) == 6:
         pose[:3, :3] = _rotation(*values[3:])
+    if not isinstance(system, ap.Robot):
+        raise ArgumentError(f"{system.owner} is not a tree.", expected="--to with a configuration")
     solver = ap.kinematics.inverse.numerical(system, frame, weight=float(len(values) == 6))
-    found = solver(pose, start=start)
-    if not found.reached:
+    inverse = solver(pose, start=start)
+    if not inverse.reached:
         raise ArgumentError(
             f"no configuration of {system.owner} brings '{frame}' to {text}.", expected="a pose within its reach"
         )
@@ -176,10 +183,14 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
         rows = {f"position of '{frame}'": here[:3, 3] - pose[:3, 3], "velocity": v}
         if len(values) == 6:
             error = R.T @ here[:3, :3]
-            rows[f"orientation of '{frame}'"] = [error[2, 1] - error[1, 2], error[0, 2] - error[2, 0], error[1, 0] - error[0, 1]]
+            rows[f"orientation of '{frame}'"] = [
+                error[2, 1] - error[1, 2],
+                error[0, 2] - error[2, 0],
+                error[1, 0] - error[0, 1],
+            ]
         return rows
 
-    return np.asarray(found.q, float), at_pose
+    return np.asarray(inverse.q, float), at_pose
 
 
 def _rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
@@ -235,5 +246,6 @@ def _summary(motion: Any, system: Any, least: str) -> dict[str, Any]:
 
 def _shown(data: dict[str, Any]) -> list[Any]:
     heads = {"actuator": "actuator", "largest": ("largest, N m or N", ".5g"), "limit": ("limit, N m or N", ".5g")}
-    title = f"{data['robot']}, least {data['least']}: {data['duration']:.6g} s, {data['steps']} steps, cost {data['cost']:.6g}"
+    size = f"{data['duration']:.6g} s, {data['steps']} steps, cost {data['cost']:.6g}"
+    title = f"{data['robot']}, least {data['least']}: {size}"
     return [title, table(data["actuators"], heads), verdict(data["message"], data["solved"])]

@@ -57,6 +57,7 @@ class PredictiveStep:
     def __init__(self, problem: Problem, iterations: int, course: Sequence[float]):
         self.problem, self.iterations, self.course = problem, iterations, list(course)
         self.N, self.nq, self.nx, self.nu = problem.steps, problem.nq, problem.nx, problem.nu
+        self.h = float(problem.dt or 0.0)  # s
         self.n = problem.nq + problem.nv
         self.m, self.me = len(problem.rows[0]), len(problem.equalities[0])
         self.m_end, self.me_end = len(problem.final_rows), len(problem.final_equalities)
@@ -82,7 +83,7 @@ class PredictiveStep:
     @cached_property
     def knot(self) -> TracedPart:
         """Slopes; gap; gradient and Hessian with the terms of the rows; rows."""
-        problem, nq, h = self.problem, self.nq, self.problem.dt
+        problem, nq, h = self.problem, self.nq, self.h
 
         def body(x, x_next, w, clock, mask, data):
             u, slack, z, y = self.parts(w)
@@ -109,7 +110,7 @@ class PredictiveStep:
 
         def body(x, end, clock, data):
             slack, z, y = self.end_parts(end)
-            d = problem.final_derivatives(clock[0], problem.dt, x[:nq], x[nq:], [], data)
+            d = problem.final_derivatives(clock[0], self.h, x[:nq], x[nq:], [], data)
             rows = [d.values.g, d.values.e, d.g_z, d.e_z]
             ones = [1.0] * (self.m_end + self.me_end)
             return barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], ones), rows
@@ -162,7 +163,7 @@ class PredictiveStep:
 
     def __call__(self, loops: Loops, time: Scalar, q, v, data, memory: Mapping[str, Sequence[Scalar]]):
         """Return the torques of all actuators and the new memory, both as lists of scalars."""
-        problem, h = self.problem, self.problem.dt
+        problem, h = self.problem, self.h
         info = dict(zip(INFO, memory["info"], strict=True))
         u = self.torques(q, v, memory)
         after = problem.values(0, time, h, list(q), list(v), u, [], [*data, *self.course])
@@ -199,7 +200,7 @@ class PredictiveStep:
         def end(x, start):
             if nd != problem.nv:
                 return [list(x)]
-            return [self.moved(x, [*(start[0] * problem.dt * rate for rate in x[nq:]), *[0.0] * problem.nv])]
+            return [self.moved(x, [*(start[0] * self.h * rate for rate in x[nq:]), *[0.0] * problem.nv])]
 
         def inputs(w, after, start):
             return [[a + start[0] * (b - a) for a, b in zip(w, after, strict=True)]]
@@ -216,7 +217,7 @@ class PredictiveStep:
 
     def _iterate(self, loops: Loops, tables: dict[str, Any], info: dict[str, Scalar], time: Scalar, data):
         """Compute (3) and (4): change the tables and the regularisation; return the gain of the first knot."""
-        N, nx, nu, h = self.N, self.nx, self.nu, self.problem.dt
+        N, nx, nu, h = self.N, self.nx, self.nu, self.h
         knots, once, half = range(N), [0] * N, nx * (nx + 1) // 2
         COMMON = loops.given([[time, info["mu"], *data]])
         widths, last_widths = ([max(1, width) for width in part.widths] for part in (self.knot, self.last))
@@ -411,8 +412,7 @@ class PredictiveLaw:
         inputs = {"time": (), "q": self.problem.nq, "v": self.problem.nv, **sizes, **shapes}
 
         def body(*values):
-            *values, loops = values
-            given = {name: value for name, value in zip(inputs, values, strict=True)}
+            loops, given = values[-1], dict(zip(inputs, values[:-1], strict=True))
             data = [x for name in sizes for x in given[name]]
             memory = {name: list(given[name]) for name in shapes}
             tau, after = self.step(loops, given["time"], list(given["q"]), list(given["v"]), data, memory)
@@ -517,12 +517,12 @@ class PredictiveLaw:
             if controller.memory["info"][0] == 0.0 and change.max() < SETTLED:
                 break
         memory = {name: values.copy() for name, values in controller.memory.items()}
-        memory["info"][INFO.index("shift")] = self.period / problem.dt
+        memory["info"][INFO.index("shift")] = self.period / step.h
         return float(mu), memory
 
     def _values(self, q, v, u) -> tuple[dict[str, Any], int]:
         """Return cost and rows of a motion, and the number of rows that count."""
-        step, problem, h = self.step, self.problem, self.problem.dt
+        step, problem, h = self.step, self.problem, self.step.h
         sizes = {"k": (), "q": problem.nq, "v": problem.nv, "u": problem.nu}
         sizes |= {"data": step.n_data} if step.n_data else {}
 
@@ -594,9 +594,10 @@ def check_predictive(problem: Problem, period: Any, iterations: Any) -> None:
     if len(set(problem.kinds)) > 1:
         raise ArgumentError("the problem has several contact phases.", expected="one phase for a predictive law")
     check_number("period", period, least=0.0, above=True)
-    if period > problem.dt * (1.0 + 1e-9):
+    step = float(problem.dt or 0.0)
+    if period > step * (1.0 + 1e-9):
         raise ArgumentError(
-            f"the period is {period:g} s and a step of the problem {problem.dt:g} s.",
+            f"the period is {period:g} s and a step of the problem {step:g} s.",
             expected="a period of at most one step",
         )
     if isinstance(iterations, bool) or not isinstance(iterations, int) or not 1 <= iterations <= 20:

@@ -71,7 +71,7 @@ class OptimalMotion(Record):
         return self.optimizer.gains({name: array[None] for name, array in self.iterate.items()})[0]
 
     def feedback(self, period: float | None = None) -> MotionFeedback:
-        """Return the law u_k + K_k (x ⊖ x_k) that follows this motion, evaluated every `period` s (default: the step)."""
+        """Return the law u_k + K_k (x ⊖ x_k) that follows this motion; `period` in s is by default the step."""
         from appell.optimal.feedback import MotionFeedback
 
         gain = self.gain  # raises an error if the arrays of the solver are not stored

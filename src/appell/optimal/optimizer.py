@@ -137,10 +137,10 @@ class Optimizer:
             State at which the law starts, (nq,) and (nv,), and a guess of its motion, as in a call. The problem is
             solved once from there.
         barrier : float, optional
-            Value at which the barrier parameter is held, larger than 0; by default the duality gap is 0.1 % of the cost.
+            Value at which the barrier parameter is held; by default the duality gap is 0.1 % of the cost.
         **data
-            `arguments`, `parameters`, `wrenches` and further data of the problem, as in a call. Arguments are parameters
-            of the law that may change between two calls.
+            `arguments`, `parameters`, `wrenches` and further data of the problem, as in a call. Arguments are
+            parameters of the law that may change between two calls.
 
         Returns
         -------
@@ -165,15 +165,15 @@ class Optimizer:
         """
         from appell.optimal.mpc import PredictiveLaw, check_predictive
 
-        check_predictive(self.problem, self.problem.dt if period is None else period, iterations)
+        step = float(self.problem.dt or 0.0) if period is None else period
+        check_predictive(self.problem, step, iterations)
         solution = self(q0, v0, guess=guess, **data)
         if not isinstance(solution, OptimalMotion):
             raise ArgumentError(f"q0 has {len(solution)} members.", expected="one start, (nq,)")
         first = solution.q, solution.v, solution.tau[:-1][:, self.problem.actuators]
         held, driven = self.problem.data_values(**data)
-        period = self.problem.dt if period is None else period
         return PredictiveLaw(
-            self.problem, period, first, iterations=iterations, barrier=barrier, held=held[0], driven=driven[0]
+            self.problem, step, first, iterations=iterations, barrier=barrier, held=held[0], driven=driven[0]
         )
 
     # ---- solving

@@ -175,9 +175,7 @@ class Servo:
         at = self.layout.at
         sensors = {name: state[at[name]] for name in self.design.sensors}
         time = state[at["stamp"]][0]
-        return self.design.step(
-            q, v, reference, remembered, time=time, sensors=sensors, stopping=stopping, loops=loops
-        )
+        return self.design.step(q, v, reference, remembered, time=time, sensors=sensors, stopping=stopping, loops=loops)
 
     def observe(self, q, v, state, reference, fresh: Scalar, dt: Scalar, stopping: Scalar):
         """Compute (1) with the correction for one period; after missed readings only the prediction is longer."""

@@ -101,7 +101,9 @@ class StepFormula:
         """Return the kernel."""
         parts = self.carried, self.held, self.driven
         names = [name for part in parts for name in part]
-        in_loops = self.looped or IN_LOOPS[self.method] or (self.law is not None and self.law.looped)  # sweeps of impulses are loops too
+        in_loops = (
+            self.looped or IN_LOOPS[self.method] or (self.law is not None and self.law.looped)
+        )  # sweeps of impulses are loops too
 
         def body(*scalars):
             self._loops = scalars[-1] if in_loops else UNROLLED
