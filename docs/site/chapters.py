@@ -29,6 +29,7 @@ CHAPTERS = {
     "hardware": ("Hardware", "appell.hardware", ""),
     "learning": ("Environments for learning", "appell.learning", ""),
     "identify": ("Identification", "appell.identify", ""),
+    "check": ("Checks of motions", None, "appell.identify.check"),
     "sweeps": ("Sweeps", "appell.sweeps", ""),
     "errors": ("Errors and warnings", None, "appell.errors"),
 }

@@ -128,7 +128,7 @@ BAD = {
     "a colour": (("upper", "sphere", (1,)), {"color": (2, 0, 0)}, "the color of a sphere is"),
     "a colour by name": (("upper", "sphere", (1,)), {"color": "red"}, "the color of a visual of link 'upper'"),
     "no file": (("upper", "mesh"), {}, "neither a file nor triangles"),
-    "an unknown link": (("uper", "sphere", (1,)), {}, "a visual is attached to 'uper'.*Did you mean 'upper'"),
+    "an unknown link": (("uper", "sphere", (1,)), {}, "a shape is attached to 'uper'.*Did you mean 'upper'"),
 }
 
 
