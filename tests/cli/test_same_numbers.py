@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli.info import COUNTED
 from appell.cli.main import COMMANDS, app
+from appell.cli.optimize import inner_start, reaching
 from appell.cli.output import as_data
 from appell.describe.robot_packages import example
 from appell.hardware.loop.summary import summarize
@@ -183,6 +184,24 @@ def identify(name, robot):
     verdict = ap.identify.identify_record(ap.identify.LeastSquares(robot), record)
     assert result["passed"] == verdict.passed
     assert [row["value"] for row in result["parameters"]] == as_data(verdict.best.estimator.base_parameters_)
+
+
+@checks("check")
+def check(name, robot):
+    ramp(robot).record(101).write("plan.csv")
+    result = answer("check", name, "plan.csv", codes=(0, 3))
+    expected = ap.check(robot, "plan.csv")
+    assert result["rows"] == expected.rows
+    assert [row["text"] for row in result["problems"]] == [problem.text for problem in expected.problems]
+
+
+@checks("optimize")
+def optimize(name, robot):
+    start, dyn = inner_start(robot), ap.Dynamics(robot, rotors=True)
+    goal = ",".join(map(str, start + 0.01))
+    result = answer("optimize", name, f"--to={goal}", "--steps", 10, "--duration", 0.5)
+    expected = ap.optimize(dyn, start, steps=10, **reaching(dyn, start, goal, "effort", 0.5, 10, limited=True))
+    assert (result["cost"], result["iterations"]) == (expected.cost, expected.iterations)
 
 
 @checks("calibrate")

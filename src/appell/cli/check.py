@@ -20,7 +20,7 @@ LISTED_TIMES = 3  # in a row of the table
 app = new_app()
 
 
-@app.command(rich_help_panel=IDENTIFY, epilog="Example: [bold]appell check panda log.mcap[/].")
+@app.command(rich_help_panel=IDENTIFY, epilog="Example: [bold]appell check puma log.csv[/].")
 def check(
     robot: options.RobotName,
     motion: Annotated[
@@ -43,8 +43,8 @@ def check(
 ) -> None:
     """List what is wrong with a recorded or planned motion.
 
-    Checked are the clock, missing numbers, units, the limits of positions, speeds and torques, and recorded torques
-    against inverse dynamics. The exit code is 3 if there are problems.
+    Checked are the clock, missing numbers, units, the limits of positions, speeds and torques, recorded torques against
+    inverse dynamics, and collisions. The exit code is 3 if there are problems.
     """
     titles = pairs(columns, "--columns")
     patterns = {key: title for key, title in titles.items() if "{}" in title}

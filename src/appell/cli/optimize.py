@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -20,10 +20,11 @@ from appell.cli.input import (
 )
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, new_app, option
 from appell.cli.output import Printer, table, verdict
-from appell.control.friction_parts import smooth
 from appell.errors import ArgumentError, check_number, unknown_name
-from appell.model.system import System
 from appell.progress import Bar
+
+if TYPE_CHECKING:
+    from appell.model.system import System
 
 CRITERION_NAMES = ("effort", "time")
 SLOWNESS = 3.0  # default duration, relative to a motion at full speed
@@ -88,6 +89,8 @@ def optimize(
         raise ArgumentError(unknown_name("--least", least, CRITERION_NAMES, "appell optimize"))
     system = read_system(robot, base, physical)
     start = inner_start(system) if not q else np.asarray(configuration_if_given(q, system), float)
+    from appell.control.friction_parts import smooth
+
     dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():

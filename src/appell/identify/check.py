@@ -378,7 +378,7 @@ def _collisions(motion: _Motion) -> Iterator[MotionProblem]:
     except DescriptionError as error:  # a mesh file that is missing or damaged
         motion.skipped.append(f"collisions: {error.problem.rstrip('.')}")
         return
-    always = result.touching.all(axis=0)
+    always: np.ndarray = np.all(result.touching, axis=0)
     if always.any():
         names = [" and ".join(pair) for pair, flag in zip(result.pairs, always, strict=True) if flag]
         motion.skipped.append(f"collisions of {', '.join(names)}, which touch in all rows")

@@ -12,15 +12,13 @@ for a later one are stored in a frame; a slot is reused after the last use of it
 
 A program becomes loops: the text of every step appears once, and constant tables hold what changes between iterations.
 
-    for (iteration_ = 0; iteration_ < 100; ++iteration_) {
-        memcpy(in_, frame_ + arm_moves1_0[iteration_][0], ...);
-        flag_ |= arm_stage1_0(in_, arm_numbers1_0[iteration_], out_, 1, 1);
-        memcpy(frame_ + arm_moves1_0[iteration_][1], out_, ...);
-    }
+    for (iteration_ = 0; iteration_ < 100; ++iteration_)
+        for (c_ = 0; c_ < 6; ++c_)
+            flag_ |= arm_stage1_0(frame_, frame_, arm_moves1_0[iteration_], arm_numbers1_0[iteration_], c_, 1, 1);
 
-The frame is on the stack and holds the inputs first, as in `compile.program`. The windows of an iteration are copied:
-it reads everything it needs before it writes, and the compiler can prove that lanes, which are the inner loop of a
-batch, never overlap.
+The frame is on the stack and holds the inputs first, as in `compile.program`. An iteration reads everything it needs
+before it writes. In a batch, the windows of an iteration are copied: the compiler can prove that lanes, which are the
+inner loop, never overlap. One sample needs no copies.
 """
 
 from __future__ import annotations
@@ -307,24 +305,32 @@ class _StageCode:
         )
 
     def _step(self, kind: int, step: FrameStep) -> str:
-        """Return the tables of a step, and its function on the inputs of one iteration."""
+        """Return the tables of a step, and its function on one column of one iteration."""
         tape, (moves, rows) = step.tape, self._tables(kind)
         writer = TapeWriter(Statements(self.prefix, self.lanes), tape, {})
-        read = sum(window.width for window in step.reads)
-        writer.inputs = [f"in_[{k} * s_]" for k in range(read)]
-        writer.inputs += [f"numbers_[{k}]" for k in range(tape.input_size - read)]
+        starts: list[str] = []
+        inputs: list[str] = []
+        results: list[str] = []
+        for entry, window in enumerate((*step.reads, *step.writes)):
+            column = f" + {window.shift} * c_" if window.shift else ""
+            starts.append(f"    const size_t w{entry}_ = (moves_[{entry}]{column}) * s_;\n" * (window.width > 0))
+            array, slots = ("in_", inputs) if entry < len(step.reads) else ("out_", results)
+            slots += [f"{array}[w{entry}_ + {k * window.stride} * s_]" for k in range(window.width)]
+        writer.inputs = inputs + [f"numbers_[{k}]" for k in range(tape.input_size - len(inputs))]
         writer.run(schedule(tape))
         writer.leaves()
-        for k, node in enumerate(tape.results):
-            writer.emit.do(f"out_[{k} * s_] = {writer.values[node]};")
+        for slot, node in zip(results, tape.results, strict=True):
+            writer.emit.do(f"{slot} = {writer.values[node]};")
+        unused = [f"    (void)w{k}_;\n" for k, window in enumerate((*step.reads, *step.writes)) if window.width]
         text = _table("uint32_t", moves, [map(str, row) for row in _moves(step)])
         if step.numbers:
             numbers = [[c_number(x, self.lanes) for x in row] for row in step.numbers]
             text += _table(self.lanes.scalar, rows, numbers)
         return (
-            f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(const @real@ *in_, const @real@ *numbers_, @real@ *out_, "
-            f"const size_t s_, const int careful_)\n{{\n    @word@ flag_ = 0;\n"
-            f"    (void)in_;\n    (void)numbers_;\n    (void)careful_;\n{writer.emit.text()}    return flag_;\n}}\n"
+            f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(const @real@ *in_, @real@ *out_, const uint32_t *moves_, "
+            f"const @real@ *numbers_, const size_t c_, const size_t s_, const int careful_)\n{{\n"
+            f"    @word@ flag_ = 0;\n{''.join(starts)}    (void)in_;\n    (void)moves_;\n    (void)numbers_;\n"
+            f"    (void)c_;\n    (void)careful_;\n{''.join(unused)}{writer.emit.text()}    return flag_;\n}}\n"
         )
 
     def _tables(self, kind: int) -> tuple[str, str]:
@@ -334,33 +340,33 @@ class _StageCode:
     def _runner(self, lanes: bool) -> str:
         """Return the function that runs all iterations, for one sample or for a block."""
         steps, order = self.stage.steps, self.stage.order
-        several, wide = len(steps) > 1, " * @W@" if lanes else ""
-        widths = [
-            max(sum(w.width for w in side) for side in sides)
-            for sides in ([s.reads for s in steps], [s.writes for s in steps])
-        ]
+        several, with_columns = len(steps) > 1, any(step.columns > 1 for step in steps)
         text = f"\n@P@_APART @word@ {self.name}_{'lanes' if lanes else 'one'}(@real@ *frame_)\n{{\n"
-        text += f"    @real@ in_[{widths[0] or 1}{wide}], out_[{widths[1]}{wide}];\n    @word@ flag_ = 0;\n"
-        text += "    size_t iteration_"
+        if lanes:
+            sizes = [max(_size(step.reads) for step in steps), max(_size(step.writes) for step in steps)]
+            text += f"    @real@ in_[{sizes[0] or 1} * @W@], out_[{sizes[1]} * @W@];\n"
+        text += "    @word@ flag_ = 0;\n    size_t iteration_"
         text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0))
-        text += f"{', c_' * any(step.columns > 1 for step in steps)}{', l_' * lanes};\n\n"
+        text += f"{', c_' * with_columns}{', l_' * lanes};\n\n"
         text += f"    for (iteration_ = 0; iteration_ < {len(order)}; ++iteration_) {{\n"
         for k, step in enumerate(steps):
             (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
             if several:
                 text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
-            text += f"        const uint32_t *moves_ = {moves}[{index}];\n\n"
-            text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=False))
-            if step.columns > 1:
-                text += f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n"
-                text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0, columns=True))
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
+            column = f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n" * (step.columns > 1)
             if lanes:
-                text += f"{LANES}            flag_ |= {self.name}_{k}(in_ + l_, {numbers}, out_ + l_, @W@, 0);\n"
+                places = _places(step)
+                text += _table("uint32_t", "places_", [map(str, places)], "        ")
+                text += "".join(_copies(step, places, index, moves, reads=True, columns=False)) + column
+                text += "".join(_copies(step, places, index, moves, reads=True, columns=True))
+                arguments = f"in_ + l_, out_ + l_, places_[0], {numbers}, 0, @W@, 0"
+                text += f"{LANES}            flag_ |= {self.name}_{k}({arguments});\n"
+                text += "".join(_copies(step, places, index, moves, reads=False, columns=step.columns > 1))
             else:
-                text += f"        flag_ |= {self.name}_{k}(in_, {numbers}, out_, 1, 1);\n"
-            moving = step.columns > 1
-            text += "".join(_copies("frame_[{1}]", "out_[{0}]", step.writes, wide, len(step.reads), moving))
+                number = "c_" if step.columns > 1 else "0"
+                arguments = f"frame_, frame_, {moves}[{index}], {numbers}, {number}, 1, 1"
+                text += f"{column}        flag_ |= {self.name}_{k}({arguments});\n"
             text += "        }\n" * (step.columns > 1)
             text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
@@ -371,26 +377,36 @@ def _moves(step: FrameStep) -> list[tuple[int, ...]]:
     return list(zip(*(window.starts for window in (*step.reads, *step.writes)), strict=True))
 
 
-def _copies(target: str, source: str, windows: Sequence[Window], wide: str, first: int, columns: bool) -> Iterable[str]:
-    """Yield statements that copy windows from the frame or to it; a window without gaps is copied at once.
+def _size(windows: Sequence[Window]) -> int:
+    """Return the slots of copies of windows, which keep their gaps."""
+    return sum(window.width * window.stride for window in windows)
+
+
+def _places(step: FrameStep) -> list[int]:
+    """Return where the copy of each window starts, among those that are read or those that are written."""
+    sides = (step.reads, step.writes)
+    return [_size(side[:k]) for side in sides for k in range(len(side))]
+
+
+def _copies(step: FrameStep, places: list[int], index: str, moves: str, reads: bool, columns: bool) -> Iterable[str]:
+    """Yield statements that copy windows of a block from the frame or to it; one without gaps is copied at once.
 
     With `columns`, only windows that move from column to column are copied, else only the others.
     """
-    start = 0
-    for entry, window in enumerate(windows, first):
+    first = 0 if reads else len(step.reads)
+    for entry, window in enumerate(step.reads if reads else step.writes, first):
         is_contiguous = window.stride == 1
         column = f" + {window.shift} * c_" if window.shift else ""
         for k in range((1 if is_contiguous else window.width) if columns == (window.shift > 0) else 0):
             size = window.width if is_contiguous else 1
-            slot = f"(moves_[{entry}]{column} + {k * window.stride})"
-            slot = slot if k or column else f"moves_[{entry}]"
-            indices = [f"{start + k}{wide}", f"{slot}{wide}"]
-            to, of = target.format(*indices), source.format(*indices)
-            yield f"        memcpy(&{to}, &{of}, {size}{wide} * sizeof(@real@));\n"
-        start += window.width
+            slot = f"&frame_[({moves}[{index}][{entry}]{column} + {k * window.stride}) * @W@]"
+            copy = f"&{'in_' if reads else 'out_'}[{places[entry] + k * window.stride} * @W@]"
+            target, source = (copy, slot) if reads else (slot, copy)
+            if size:
+                yield f"        memcpy({target}, {source}, {size} * @W@ * sizeof(@real@));\n"
 
 
-def _table(kind: str, name: str, rows: Sequence[Iterable[str]]) -> str:
+def _table(kind: str, name: str, rows: Sequence[Iterable[str]], indent: str = "") -> str:
     entries = [list(row) for row in rows]
-    text = ",\n".join(f"    {{{', '.join(row)}}}" for row in entries)
-    return f"\nstatic const {kind} {name}[{len(entries)}][{len(entries[0])}] = {{\n{text}\n}};\n"
+    text = ",\n".join(f"{indent}    {{{', '.join(row)}}}" for row in entries)
+    return f"\n{indent}static const {kind} {name}[{len(entries)}][{len(entries[0])}] = {{\n{text}\n{indent}}};\n"
