@@ -158,10 +158,10 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
         plain = [k for k in range(system.nq) if k not in turned]
 
         def at_configuration(q, v):
-            rows = {f"position of '{system.coordinate_names[k]}'": q[k] - target[k] for k in plain}
+            rows = {f"goal of '{system.coordinate_names[k]}'": q[k] - target[k] for k in plain}
             for number, span in enumerate(system.quaternions):
-                rows[f"orientation {number + 1}"] = ap.turn(q[span], target[span])
-            return rows | {"velocity": v}
+                rows[f"goal of orientation {number + 1}"] = ap.turn(q[span], target[span])
+            return rows | {"rest": v}
 
         return target, at_configuration
     values = numbers(text, "--to")
@@ -183,7 +183,7 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
 
     def at_pose(q, v):
         here = function(q)
-        rows = {f"position of '{frame}'": here[:3, 3] - pose[:3, 3], "velocity": v}
+        rows = {f"goal of '{frame}'": here[:3, 3] - pose[:3, 3], "rest": v}
         if len(values) == 6:
             error = R.T @ here[:3, :3]
             rows[f"orientation of '{frame}'"] = [
