@@ -490,7 +490,7 @@ class PredictiveLaw:
 
     def _settled(self, q, v, u, barrier: float | None) -> tuple[float, dict[str, np.ndarray]]:
         """Return μ and the memory after iterations at the first state, without a shift, until nothing changes."""
-        step, problem = self.step, self.problem
+        step = self.step
         memory = {name: np.zeros(prod(shape)) for name, shape in step.shapes.items()}
         values, count = self._values(q, v, u)
         mu = max(RELATIVE_GAP * abs(values["cost"]) / max(count, 1), 1e-9) if barrier is None else barrier

@@ -356,13 +356,13 @@ class _StageCode:
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
             column = f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n" * (step.columns > 1)
             if lanes:
-                places = _places(step)
-                text += _table("uint32_t", "places_", [map(str, places)], "        ")
-                text += "".join(_copies(step, places, index, moves, reads=True, columns=False)) + column
-                text += "".join(_copies(step, places, index, moves, reads=True, columns=True))
-                arguments = f"in_ + l_, out_ + l_, places_[0], {numbers}, 0, @W@, 0"
+                copy_starts = _copy_starts(step)
+                text += _table("uint32_t", "starts_", [map(str, copy_starts)], "        ")
+                text += "".join(_copies(step, copy_starts, index, moves, reads=True, columns=False)) + column
+                text += "".join(_copies(step, copy_starts, index, moves, reads=True, columns=True))
+                arguments = f"in_ + l_, out_ + l_, starts_[0], {numbers}, 0, @W@, 0"
                 text += f"{LANES}            flag_ |= {self.name}_{k}({arguments});\n"
-                text += "".join(_copies(step, places, index, moves, reads=False, columns=step.columns > 1))
+                text += "".join(_copies(step, copy_starts, index, moves, reads=False, columns=step.columns > 1))
             else:
                 number = "c_" if step.columns > 1 else "0"
                 arguments = f"frame_, frame_, {moves}[{index}], {numbers}, {number}, 1, 1"
@@ -382,13 +382,15 @@ def _size(windows: Sequence[Window]) -> int:
     return sum(window.width * window.stride for window in windows)
 
 
-def _places(step: FrameStep) -> list[int]:
+def _copy_starts(step: FrameStep) -> list[int]:
     """Return where the copy of each window starts, among those that are read or those that are written."""
     sides = (step.reads, step.writes)
     return [_size(side[:k]) for side in sides for k in range(len(side))]
 
 
-def _copies(step: FrameStep, places: list[int], index: str, moves: str, reads: bool, columns: bool) -> Iterable[str]:
+def _copies(
+    step: FrameStep, copy_starts: list[int], index: str, moves: str, reads: bool, columns: bool
+) -> Iterable[str]:
     """Yield statements that copy windows of a block from the frame or to it; one without gaps is copied at once.
 
     With `columns`, only windows that move from column to column are copied, else only the others.
@@ -400,7 +402,7 @@ def _copies(step: FrameStep, places: list[int], index: str, moves: str, reads: b
         for k in range((1 if is_contiguous else window.width) if columns == (window.shift > 0) else 0):
             size = window.width if is_contiguous else 1
             slot = f"&frame_[({moves}[{index}][{entry}]{column} + {k * window.stride}) * @W@]"
-            copy = f"&{'in_' if reads else 'out_'}[{places[entry] + k * window.stride} * @W@]"
+            copy = f"&{'in_' if reads else 'out_'}[{copy_starts[entry] + k * window.stride} * @W@]"
             target, source = (copy, slot) if reads else (slot, copy)
             if size:
                 yield f"        memcpy({target}, {source}, {size} * @W@ * sizeof(@real@));\n"

@@ -72,7 +72,8 @@ def solver_of(problem, bounded):
 def best_time(function, budget=2.0):
     """Return the least processor time of a call, s, in turns that take `budget` seconds together."""
     function()
-    times, begin = [], time.process_time()
+    times: list[float] = []
+    begin = time.process_time()
     while time.process_time() - begin < budget or len(times) < 3:
         before = time.process_time()
         function()
