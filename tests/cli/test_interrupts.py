@@ -21,13 +21,16 @@ run()
 @pytest.mark.parametrize("delay_s", [0.02, 0.2, 0.8])
 def test_an_interrupt_ends_the_command_with_code_130_and_no_traceback(delay_s):
     """The first delays fall into imports of the command line, the others into those of the command and its run."""
-    with subprocess.Popen(
-        [sys.executable, "-c", COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "started\n"
-        time.sleep(delay_s)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout.readline() == "started\n"
+            time.sleep(delay_s)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        if "Exception ignored in" not in errors:  # Python drops an interrupt during a callback of its import system
+            break
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert "KeyboardInterrupt" not in errors

@@ -72,7 +72,6 @@ def test_a_motion_that_leaves_parameters_undetermined_names_them():
         (lambda: LeastSquares(PUMA, solver="lu"), "no solver 'lu'"),
         (lambda: LeastSquares(PUMA, weighting="colour"), "weighting is 'colour'"),
         (lambda: LeastSquares(PUMA, weighting=[1, 1, 1, 1, 1, -1]), "the weights are"),
-        (lambda: LeastSquares(PUMA, method="guess"), "'guess' is not a method"),
         (lambda: Robust(PUMA, loss="cubic"), "no loss 'cubic'"),
         (lambda: Ridge(PUMA, towards="moon"), "towards is 'moon'"),
         (lambda: TotalLeastSquares(PUMA, column_errors=[1.0]), "column_errors has shape"),

@@ -20,8 +20,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.spatial import ConvexHull, QhullError
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.mesh import Mesh
@@ -123,9 +121,11 @@ def _fitted(points: np.ndarray, parts: int, shape: Collision) -> list[tuple[Caps
 
 def _hull(points: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the corners and the volume of the hull of points; all points and 0 if they are in a plane."""
+    from scipy import spatial
+
     try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
+        hull = spatial.ConvexHull(points)
+    except (spatial.QhullError, ValueError):
         return points, 0.0
     return points[hull.vertices], float(hull.volume)
 
@@ -137,12 +137,14 @@ def _main_axes(points: np.ndarray) -> np.ndarray:
 
 def _halves(points: np.ndarray) -> list[np.ndarray]:
     """Cut the hull of points across its longest principal direction."""
+    from scipy import spatial
+
     direction = _main_axes(points)[0]
     height = points @ direction
     height = height - 0.5 * (height.min() + height.max())
     try:
-        triangles = ConvexHull(points).simplices
-    except (QhullError, ValueError):
+        triangles = spatial.ConvexHull(points).simplices
+    except (spatial.QhullError, ValueError):
         triangles = np.array([(i, j, j) for i in range(len(points)) for j in range(i)])
     a, b = (np.concatenate([triangles[:, k] for k in order]) for order in ((0, 1, 2), (1, 2, 0)))
     crossing = height[a] * height[b] < 0.0
@@ -154,6 +156,8 @@ def _halves(points: np.ndarray) -> list[np.ndarray]:
 
 def smallest_capsule(points: np.ndarray) -> Capsule:
     """Return a capsule of small volume around points (n, 3): the ends (3,) of its axis and its radius, in m."""
+    from scipy.optimize import minimize
+
     center, rng = 0.5 * (points.min(axis=0) + points.max(axis=0)), np.random.default_rng(0)
     points = points - center
     size = float(np.abs(points).max())
