@@ -106,6 +106,28 @@ def largest(values: Sequence[Scalar]) -> Scalar:
     return result
 
 
+def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask):
+    """Return the gradient and the lower half of the Hessian with the terms of rows, eliminated by (2)."""
+    g, e, g_z, e_z = rows
+    weights, pulls, jacobian = [], [], []
+    for k, row in enumerate(g_z):
+        inverse = mask[k] / slack[k]
+        weights.append(z[k] * inverse)
+        pulls.append(inverse * (mu + z[k] * (g[k] + slack[k])))
+        jacobian.append(row)
+    for k, row in enumerate(e_z):
+        counted = mask[len(mask) - len(y) + k]
+        weights.append(counted * (1.0 / PROXIMAL))
+        pulls.append(counted * (y[k] + e[k] * (1.0 / PROXIMAL)))
+        jacobian.append(row)
+    size = len(gradient)
+    columns = [[row[i] for row in jacobian] for i in range(size)]
+    gradient = [gradient[i] + sparse_dot(columns[i], pulls) for i in range(size)]
+    scaled = [[0.0 if is_zero(x) else x * w for x, w in zip(column, weights, strict=True)] for column in columns]
+    hessian = [[hessian[i][j] + sparse_dot(scaled[i], columns[j]) for j in range(i + 1)] for i in range(size)]
+    return gradient, hessian
+
+
 class Iteration:
     """The iteration of a problem; `scan` repeats it.
 
@@ -244,7 +266,7 @@ class Iteration:
             def body(cost, rows, w, mu, number, part=part):
                 _, gradient, hessian = part.nested(1, cost)
                 _, slack, z, y = self.knot(w)
-                return self._with_rows(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number)
+                return with_barrier(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number)
 
             sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1], "mu": 1}
             sizes["mask"] = self.m + self.me
@@ -259,34 +281,12 @@ class Iteration:
             _, gradient, hessian = self.final.nested(0, cost)
             ends = self.ends(end)
             nested = self.final.nested(1, rows)
-            return self._with_rows(
+            return with_barrier(
                 gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end)
             )
 
         sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0], "mu": 1}
         return TracedPart("last_stage", sizes, body)
-
-    @staticmethod
-    def _with_rows(gradient, hessian, rows, slack, z, y, mu, mask):
-        """Return gradient and lower half of the Hessian with the terms of (2)."""
-        g, e, g_z, e_z = rows
-        weights, pulls, jacobian = [], [], []
-        for k, row in enumerate(g_z):
-            inverse = mask[k] / slack[k]
-            weights.append(z[k] * inverse)
-            pulls.append(inverse * (mu + z[k] * (g[k] + slack[k])))
-            jacobian.append(row)
-        for k, row in enumerate(e_z):
-            counted = mask[len(mask) - len(y) + k]
-            weights.append(counted * (1.0 / PROXIMAL))
-            pulls.append(counted * (y[k] + e[k] * (1.0 / PROXIMAL)))
-            jacobian.append(row)
-        size = len(gradient)
-        columns = [[row[i] for row in jacobian] for i in range(size)]
-        gradient = [gradient[i] + sparse_dot(columns[i], pulls) for i in range(size)]
-        scaled = [[0.0 if is_zero(x) else x * w for x, w in zip(column, weights, strict=True)] for column in columns]
-        hessian = [[hessian[i][j] + sparse_dot(scaled[i], columns[j]) for j in range(i + 1)] for i in range(size)]
-        return gradient, hessian
 
     # ---- the iteration
 

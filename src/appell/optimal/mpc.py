@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algebra.loops import Loops, Rows
-from appell.algebra.scalar import Scalar, Vector, clamp, is_zero, maximum, minimum, select
+from appell.algebra.scalar import Scalar, Vector, clamp, maximum, minimum, select
 from appell.compile.c.signature import identifier
 from appell.compile.c.source import StepMemory, c_step
 from appell.compile.function import Function
 from appell.control.traced_law import TracedLaw
 from appell.errors import ArgumentError, check_number
+from appell.optimal.iteration import PROXIMAL, with_barrier
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
 from appell.optimal.sweep import Step, Value, sparse_dot, stage, symmetric
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 SHRINK = 0.05  # smallest ratio of a slack after an iteration to that before
 SPREAD = 10.0  # largest ratio of a multiplier to μ/slack, and of μ/slack to a multiplier
-PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
 SMALLEST_RHO, LARGEST_RHO = 1e-8, 1e8  # regularisation of the inputs
 RELATIVE_GAP = 1e-3  # duality gap relative to the cost of the start, from which μ follows
 SETTLED = 1e-10  # relative change of the iterate below which the start has converged
@@ -98,7 +98,7 @@ class PredictiveStep:
             else:
                 step = [slopes.A, slopes.B]
             rows = [d.values.g, d.values.e, d.g_z, d.e_z]
-            return step, gap, barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], mask), rows
+            return step, gap, with_barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], mask), rows
 
         sizes = {"x": self.n, "next": self.n, "w": self.nu + 2 * self.m + self.me, "clock": 2}
         return TracedPart("mpc_knot", {**sizes, "mask": self.m + self.me, "data": self.n_data}, body)
@@ -113,7 +113,7 @@ class PredictiveStep:
             d = problem.final_derivatives(clock[0], self.h, x[:nq], x[nq:], [], data)
             rows = [d.values.g, d.values.e, d.g_z, d.e_z]
             ones = [1.0] * (self.m_end + self.me_end)
-            return barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], ones), rows
+            return with_barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], ones), rows
 
         sizes = {"x": self.n, "end": 2 * self.m_end + self.me_end, "clock": 2, "data": self.n_data}
         return TracedPart("mpc_last", sizes, body)
@@ -320,23 +320,6 @@ class PredictiveStep:
         counted = [good * x for x in mask[len(mask) - len(y) :]]
         changes = [(e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL) for k in range(len(y))]
         return [*slacks, *multipliers, *(select(c, a + b, a) for a, b, c in zip(y, changes, counted, strict=True))]
-
-
-def barrier(gradient, hessian, rows, slack, z, y, mu, mask) -> list[Any]:
-    """Return the gradient and the lower half of the Hessian with the terms of rows."""
-    g, e, g_z, e_z = rows
-    weights = [mask[k] * (z[k] / slack[k]) for k in range(len(g))]
-    pulls = [mask[k] * ((mu + z[k] * (g[k] + slack[k])) / slack[k]) for k in range(len(g))]
-    counted = mask[len(mask) - len(y) :]
-    weights += [counted[k] * (1.0 / PROXIMAL) for k in range(len(e))]
-    pulls += [counted[k] * (y[k] + e[k] * (1.0 / PROXIMAL)) for k in range(len(e))]
-    columns = [[row[i] for row in (*g_z, *e_z)] for i in range(len(gradient))]
-    scaled = [[0.0 if is_zero(x) else x * w for x, w in zip(column, weights, strict=True)] for column in columns]
-    gradient = [a + sparse_dot(column, pulls) for a, column in zip(gradient, columns, strict=True)]
-    return [
-        gradient,
-        [[hessian[i][j] + sparse_dot(scaled[i], columns[j]) for j in range(i + 1)] for i in range(len(gradient))],
-    ]
 
 
 def padded(row: Sequence[Scalar], width: int) -> list[Scalar]:
