@@ -47,20 +47,15 @@ class DeviceInfo:
 
     Parameters
     ----------
-    name : str
-        Name for messages and logs.
+    name : name for messages and logs
     actuators : tuple of str
         Names of the actuators, in the order of all arrays.
     modes : tuple of str
         Those of `MODES` that the device offers.
-    period : float
-        Time between two states, in s.
-    latency : float
-        Typical time from a command to its effect, in s.
-    heartbeat : float
-        Time in s without a command after which the device enters its safe state by itself.
-    safe_state : str
-        One of `SAFE_STATES`.
+    period : time between two states, in s
+    latency : typical time from a command to its effect, in s
+    heartbeat : time in s without a command after which the device enters its safe state by itself
+    safe_state : one of `SAFE_STATES`
     lower, upper : tuple of float, optional
         Range of the positions that the device accepts, in rad or m.
     speed, torque : tuple of float, optional

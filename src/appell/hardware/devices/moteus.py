@@ -56,24 +56,17 @@ class MoteusMotors:
 
     Parameters
     ----------
-    system : System
-        The robot.
-    clock : Clock
-        The clock of the loop.
+    system : the robot
+    clock : the clock of the loop
     bus : str or Bus
         Name of the bus, see `open_bus`, or a bus of python-can.
     ids : sequence of int, optional
         CAN identifiers of the controllers, in the order of the actuators; by default 1, 2, …
-    kp, kd : float
-        Gains with which the controllers are configured, in N m/revolution and N m s/revolution.
-    source : int
-        CAN identifier of this program.
-    timeout : float
-        Time in s to wait for the controllers in `open` and `enable`.
-    period : float
-        Time between two states, in s.
-    heartbeat : float
-        Time in s without a command after which a controller has no torque.
+    kp, kd : gains with which the controllers are configured, in N m/revolution and N m s/revolution
+    source : CAN identifier of this program
+    timeout : time in s to wait for the controllers in `open` and `enable`
+    period : time between two states, in s
+    heartbeat : time in s without a command after which a controller has no torque
     """
 
     def __init__(

@@ -30,20 +30,15 @@ class MujocoArm:
     ----------
     system : System, str or Path
         The robot, or an MJCF file.
-    clock : Clock
-        The clock of the loop; the simulation follows it in whole steps.
-    period : float
-        Time between two states, in s; also the integration step of MuJoCo.
+    clock : the clock of the loop; the simulation follows it in whole steps
+    period : time between two states, in s; also the integration step of MuJoCo
     start : mapping of str to float, optional
         Initial positions of joints by name, in rad or m; the others are at the start of the system or model.
-    wrench : str, optional
-        Frame (site of the model) whose wrench is measured, as sensor "wrench": force in N, moment in N m.
+    wrench : frame (site of the model) whose wrench is measured, as sensor "wrench": force in N, moment in N m
     edit : callable, optional
         `edit(spec)` changes the `mujoco.MjSpec` before it is compiled, for example to add a floor.
-    heartbeat : float
-        Time in s without a command after which the drives enter their safe state.
-    safe_state : str
-        "zero torque" or "hold".
+    heartbeat : time in s without a command after which the drives enter their safe state
+    safe_state : "zero torque" or "hold"
 
     Examples
     --------

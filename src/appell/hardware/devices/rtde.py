@@ -49,8 +49,7 @@ def robot_program(heartbeat: float = 0.1) -> str:
 
     Parameters
     ----------
-    heartbeat : float
-        Time in s without a command after which the controller ends the program and holds the arm.
+    heartbeat : time in s without a command after which the controller ends the program and holds the arm
     """
     targets = ", ".join(f"read_input_float_register({rtde.TARGETS + k})" for k in range(rtde.JOINTS))
     return f"""def appell_device():
@@ -97,18 +96,13 @@ class RtdeRobot:
 
     Parameters
     ----------
-    system : System
-        The robot; its six actuators are the joints of the controller, in their order.
-    clock : Clock
-        The clock of the loop.
+    system : the robot; its six actuators are the joints of the controller, in their order
+    clock : the clock of the loop
     host, port : str and int
         Address of the controller.
-    timeout : float
-        Time in s to wait for an answer.
-    period : float
-        Time between two states, in s.
-    heartbeat : float
-        Heartbeat of the robot program, in s.
+    timeout : time in s to wait for an answer
+    period : time between two states, in s
+    heartbeat : heartbeat of the robot program, in s
     """
 
     def __init__(

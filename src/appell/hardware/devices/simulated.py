@@ -44,18 +44,12 @@ class SimulatedArm:
 
     Parameters
     ----------
-    system : System
-        The robot, with its friction and rotors.
-    clock : Clock
-        The clock of the loop.
-    q : array_like, optional
-        Initial configuration; by default `system.start`, moved into the ranges of the joints.
-    payload : float
-        Mass at the tool, in kg, in addition to the description.
-    heartbeat : float
-        Time in s without a command after which the brakes engage.
-    period : float
-        Time between two states, in s; also the largest integration step.
+    system : the robot, with its friction and rotors
+    clock : the clock of the loop
+    q : initial configuration; by default `system.start`, moved into the ranges of the joints
+    payload : mass at the tool, in kg, in addition to the description
+    heartbeat : time in s without a command after which the brakes engage
+    period : time between two states, in s; also the largest integration step
 
     Examples
     --------

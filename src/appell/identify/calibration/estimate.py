@@ -228,8 +228,7 @@ def calibrate(
         above the plane (n,), zero by default. Lengths in m.
     sigma : float or pair of floats, optional
         Standard deviation of the measured lengths, m, and of the orientations, rad; by default estimated.
-    robust : bool
-        Whether to reduce the weight of outliers (Huber's function).
+    robust : whether to reduce the weight of outliers (Huber's function)
     tolerance : float, optional
         Largest rms error after calibration, m, above which the measurements contradict the model; by default 1 % of
         the spread of the tool positions.

@@ -50,14 +50,11 @@ def draw(
         File to write; its suffix selects the format (.png, .pdf, .svg, ...).
     axes : matplotlib.axes.Axes, optional
         Axes to draw into; a new figure by default.
-    walls : iterable, optional
-        Surfaces of a simulation, such as ``ap.Plane()``.
+    walls : surfaces of a simulation, such as ``ap.Plane()``
     view : tuple of float, optional
         Azimuth and elevation of the viewpoint in degrees.
-    inertia : bool
-        Draw the inertia ellipsoids of all bodies.
-    overwrite : bool
-        Replace an existing file.
+    inertia : draw the inertia ellipsoids of all bodies
+    overwrite : replace an existing file
 
     Returns
     -------

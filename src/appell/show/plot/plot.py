@@ -244,14 +244,12 @@ def plot_record(
 
     Parameters
     ----------
-    record : Record
-        The record to plot.
+    record : the record to plot
     quantities : str or sequence of str
         Quantities or columns; by default all that are not zero or constant throughout.
     figure : matplotlib.figure.Figure, optional
         Figure to draw into; a new one by default.
-    draw : callable
-        Draws the lines of one panel: `draw(axis, record, panel, samples)`.
+    draw : draws the lines of one panel: `draw(axis, record, panel, samples)`
 
     Returns
     -------
