@@ -22,6 +22,7 @@ from appell.model.robot import Joint, Link, Mimic, Robot
 
 ALL_KINDS = (*KINDS, "mimic")
 ONE_AXIS = ("revolute", "continuous", "prismatic")
+MAX_JOINTS_ON_BOTH_BASES = 5  # of the distinct example cases
 
 
 def zoo() -> list[Robot]:
@@ -48,6 +49,32 @@ def example_cases() -> dict[str, tuple[Path, str]]:
         for base in ("fixed", "floating") if moves else ("floating",):
             cases[f"{path.stem} on a {base} base"] = path, base
     return cases
+
+
+@cache
+def distinct_example_cases() -> list[str]:
+    """Return the names of the example cases whose equations differ from each other.
+
+    Of files that differ only in limits, visuals or collision shapes, the first is taken. Small robots are on both
+    bases, large ones on one of them in turn.
+    """
+    import pinocchio as pin
+
+    listed, equations, large = [], set(), 0
+    for name, (path, base) in example_cases().items():
+        model = pin.buildModelFromUrdf(str(path))
+        joints = [(joint.shortname(), parent) for joint, parent in zip(model.joints, model.parents, strict=True)]
+        numbers = [placement.homogeneous.ravel() for placement in model.jointPlacements]
+        numbers += [inertia.toDynamicParameters() for inertia in model.inertias]
+        key = base, *joints, *np.round(np.concatenate(numbers), 9).tolist()
+        if key in equations:
+            continue
+        equations.add(key)
+        is_large, on_both = model.nv > MAX_JOINTS_ON_BOTH_BASES, f"{path.stem} on a fixed base" in example_cases()
+        large += is_large and base == "fixed"
+        if not (is_large and on_both) or base == ("fixed", "floating")[large % 2]:
+            listed.append(name)
+    return listed
 
 
 def rope(links: int) -> Robot:

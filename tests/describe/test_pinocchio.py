@@ -11,7 +11,7 @@ import pytest
 import appell as ap
 from answers import answer
 from appell_lab.references.oracle import Oracle, relative_error
-from robots import example_cases, random_motion, random_trees, zoo
+from robots import distinct_example_cases, example_cases, random_motion, random_trees, zoo
 
 EXACT = 1e-12
 FULLY_COMPARED = ("talos_full_v2", "go2", "panda")
@@ -22,7 +22,7 @@ def model_of(path, base) -> pin.Model:
     return pin.buildModelFromUrdf(str(path), *free)
 
 
-@pytest.mark.parametrize("case", example_cases())
+@pytest.mark.parametrize("case", distinct_example_cases())
 def test_the_forces_of_every_example_robot_agree_with_pinocchio(case):
     path, base = example_cases()[case]
     model = model_of(path, base)
