@@ -46,10 +46,6 @@ def identified_system(
         What to do with negative friction and rotor inertias: raise an error, or set them to zero with a warning.
     name : name of the returned system; by default that of the described one
 
-    Returns
-    -------
-    System
-
     Raises
     ------
     ModelError
@@ -105,8 +101,7 @@ def export(
 
     Returns
     -------
-    System
-        The system that was written.
+    The system that was written.
 
     Raises
     ------

@@ -250,10 +250,6 @@ def geometric_parameters(
     tool : pose, optional
         Pose of the target in the frame; by default the frame itself. It is corrected unless "tool" is known.
 
-    Returns
-    -------
-    GeometricModel
-
     Raises
     ------
     ModelError
