@@ -25,7 +25,7 @@ from appell.errors import ArgumentError, DeviceError, needed_package
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import moteus_frames as frames
-from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
+from appell.hardware.devices.drives import check_finite, check_mode, check_real_time, declared
 from appell.hardware.devices.moteus_frames import Bus, UdpBus
 from appell.model.system import System
 
@@ -180,10 +180,7 @@ class MoteusMotors:
         """Send a command; one that is not finite disables the motors and raises an ArgumentError."""
         if not self._mode:
             return self._send([b""] * len(self.ids))
-        if (invalid := invalid_entries(command, self._mode)).any():
-            self.disable()
-            name = self.info.actuators[int(invalid.argmax())]
-            raise ArgumentError(f"the command for actuator '{name}' is not finite.", expected="finite numbers")
+        check_finite(self, command, self._mode)
         zero, one, none = np.zeros(len(self.ids)), np.ones(len(self.ids)), np.full(len(self.ids), np.nan)
         match self._mode:
             case "torque":

@@ -19,11 +19,11 @@ from appell.describe.write import to_mjcf
 from appell.errors import ArgumentError, DescriptionError, ModelWarning, needed_package, unknown_name
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState
-from appell.hardware.devices.drives import SimulatedDrives, declared
+from appell.hardware.devices.drives import DrivenRobot, SimulatedDrives, declared
 from appell.model.system import System
 
 
-class MujocoArm:
+class MujocoArm(DrivenRobot):
     """A robot that MuJoCo simulates.
 
     Parameters
@@ -144,20 +144,6 @@ class MujocoArm:
     def write(self, command: JointCommand) -> None:
         """Set the command of the drives."""
         self.drives.write(command, self.clock.now())
-
-    def enable(self, mode: str) -> None:
-        """Switch the drives on in a mode."""
-        self.drives.enable(mode, self.clock.now())
-
-    def disable(self) -> None:
-        """Enter the safe state."""
-        self.drives.disable()
-
-    def clear(self) -> None:
-        """Reset the watchdog and the faults of the drives."""
-        self.drives.clear()
-
-    close = disable
 
 
 def _specification(mujoco, system: System | str | Path):

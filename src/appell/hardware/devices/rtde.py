@@ -21,7 +21,7 @@ from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import rtde_protocol as rtde
-from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
+from appell.hardware.devices.drives import check_finite, check_mode, check_real_time, declared
 from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
 from appell.model.system import System
 
@@ -289,10 +289,7 @@ class RtdeRobot:
         """Send a command in the enabled mode; one that is not finite raises an ArgumentError and disables the robot."""
         if not self._mode:
             return
-        if (invalid := invalid_entries(command, self._mode)).any():
-            self.disable()
-            name = self.info.actuators[int(invalid.argmax())]
-            raise ArgumentError(f"the command for actuator '{name}' is not finite.", expected="finite numbers")
+        check_finite(self, command, self._mode)
         targets = {"position": command.q, "velocity": command.v, "torque": command.tau}[self._mode]
         if self._mode == "torque" and self._register(rtde.ADDS_GRAVITY):
             targets = targets - self._gravity(self._newest["actual_q"])
