@@ -22,7 +22,7 @@ from appell.model.robot import Joint, Link, Mimic, Robot
 
 ALL_KINDS = (*KINDS, "mimic")
 ONE_AXIS = ("revolute", "continuous", "prismatic")
-MAX_JOINTS_ON_BOTH_BASES = 5  # of the distinct example cases
+SIZE_CLASSES = (3, 9, 20, 40)  # bounds of the numbers of joints of distinct example cases
 
 
 def zoo() -> list[Robot]:
@@ -53,28 +53,24 @@ def example_cases() -> dict[str, tuple[Path, str]]:
 
 @cache
 def distinct_example_cases() -> list[str]:
-    """Return the names of the example cases whose equations differ from each other.
+    """Return the names of example cases that differ in kinds of joints, branches, massless links or size.
 
-    Of files that differ only in limits, visuals or collision shapes, the first is taken. Small robots are on both
-    bases, large ones on one of them in turn.
+    Of files with the same structure the first is taken, on a fixed and a floating base in turn. The tests of URDF
+    compare the joints, bodies and poses of all files with Pinocchio; with the same structure, equations differ in
+    numbers only.
     """
     import pinocchio as pin
 
-    listed, equations, large = [], set(), 0
-    for name, (path, base) in example_cases().items():
+    listed: dict[tuple, str] = {}
+    for path, _ in example_cases().values():
         model = pin.buildModelFromUrdf(str(path))
-        joints = [(joint.shortname(), parent) for joint, parent in zip(model.joints, model.parents, strict=True)]
-        numbers = [placement.homogeneous.ravel() for placement in model.jointPlacements]
-        numbers += [inertia.toDynamicParameters() for inertia in model.inertias]
-        key = base, *joints, *np.round(np.concatenate(numbers), 9).tolist()
-        if key in equations:
-            continue
-        equations.add(key)
-        is_large, on_both = model.nv > MAX_JOINTS_ON_BOTH_BASES, f"{path.stem} on a fixed base" in example_cases()
-        large += is_large and base == "fixed"
-        if not (is_large and on_both) or base == ("fixed", "floating")[large % 2]:
-            listed.append(name)
-    return listed
+        kinds = frozenset(joint.shortname() for joint in model.joints[1:])
+        massless = any(inertia.mass == 0.0 for inertia in model.inertias[1:])
+        has_branches = len(set(model.parents)) < len(model.parents) - 1
+        size = sum(model.nv > bound for bound in SIZE_CLASSES)
+        base = "floating" if model.nv == 0 or len(listed) % 2 else "fixed"
+        listed.setdefault((kinds, massless, has_branches, size), f"{path.stem} on a {base} base")
+    return list(listed.values())
 
 
 def rope(links: int) -> Robot:

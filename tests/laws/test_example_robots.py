@@ -1,4 +1,4 @@
-"""All different robots of example-robot-data that Pinocchio loads, on a fixed or a floating base, compared with it.
+"""Robots of example-robot-data of every structure, on a fixed or a floating base, compared with Pinocchio.
 
 By default Pinocchio gives a mimic joint its own coordinate; this test does the same (mimic=False). Bodies that cannot
 exist are accepted, because Pinocchio accepts them.
