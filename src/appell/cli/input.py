@@ -172,8 +172,7 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), ma
     ----------
     path : nothing is checked if it is None
     force : whether to overwrite an existing file; otherwise the user has to confirm it at the terminal
-    endings : iterable of str
-        Allowed suffixes; all if empty.
+    endings : allowed suffixes; all if empty
     make_folder : whether to create the folder of the file
     """
     if path is None:

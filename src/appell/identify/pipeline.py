@@ -29,8 +29,7 @@ def identify_record(
 
     Parameters
     ----------
-    estimators : Estimator or iterable of Estimator
-        Estimators of the same parameters; they are fitted, and their dead zones are set.
+    estimators : estimators of the same parameters; they are fitted, and their dead zones are set
     record : a measured record with q and tau, such as `motion.measured` returns
     validation : another record of the same robot for validation; by default the end of `record`
     held_out : fraction of `record`, at its end, for validation

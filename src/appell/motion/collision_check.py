@@ -99,8 +99,7 @@ def collisions(
 
     Parameters
     ----------
-    robot : System or Dynamics
-        Robot with collision shapes.
+    robot : robot with collision shapes
     motion : Record, Path or array_like (rows, nq)
         Motion. A path is sampled at 2,001 times; the rows of an array are numbered instead of timed.
     pairs : iterable of (str, str), optional

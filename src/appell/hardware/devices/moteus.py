@@ -58,8 +58,7 @@ class MoteusMotors:
     ----------
     system : the robot
     clock : the clock of the loop
-    bus : str or Bus
-        Name of the bus, see `open_bus`, or a bus of python-can.
+    bus : name of the bus, see `open_bus`, or a bus of python-can
     ids : sequence of int, optional
         CAN identifiers of the controllers, in the order of the actuators; by default 1, 2, …
     kp, kd : gains with which the controllers are configured, in N m/revolution and N m s/revolution

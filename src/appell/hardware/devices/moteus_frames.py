@@ -49,8 +49,7 @@ def subframe(action: int, first: int, resolution: int, values: Sequence[float] |
     action : WRITE, READ or REPLY
     first : first register, below 128
     resolution : INT8, INT16, INT32 or FLOAT
-    values : sequence of float or int
-        Values of consecutive registers, or their number in a READ.
+    values : values of consecutive registers, or their number in a READ
     """
     count = values if isinstance(values, int) else len(values)
     kind = action | resolution << 2
@@ -159,8 +158,7 @@ class UdpBus:
 
     Parameters
     ----------
-    host, port : str and int
-        Address of the other side, or the own address if `serve`.
+    host, port : address of the other side, or the own address if `serve`
     serve : whether to wait for frames at this address; replies go to the sender of the last frame
     """
 

@@ -28,12 +28,10 @@ class MujocoArm(DrivenRobot):
 
     Parameters
     ----------
-    system : System, str or Path
-        The robot, or an MJCF file.
+    system : the robot, or an MJCF file
     clock : the clock of the loop; the simulation follows it in whole steps
     period : time between two states, in s; also the integration step of MuJoCo
-    start : mapping of str to float, optional
-        Initial positions of joints by name, in rad or m; the others are at the start of the system or model.
+    start : initial positions of joints by name, in rad or m; the others are at the start of the system or model
     wrench : frame (site of the model) whose wrench is measured, as sensor "wrench": force in N, moment in N m
     edit : callable, optional
         `edit(spec)` changes the `mujoco.MjSpec` before it is compiled, for example to add a floor.

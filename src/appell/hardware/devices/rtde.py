@@ -98,8 +98,7 @@ class RtdeRobot:
     ----------
     system : the robot; its six actuators are the joints of the controller, in their order
     clock : the clock of the loop
-    host, port : str and int
-        Address of the controller.
+    host, port : address of the controller
     timeout : time in s to wait for an answer
     period : time between two states, in s
     heartbeat : heartbeat of the robot program, in s

@@ -88,8 +88,7 @@ def serve(
     endpoint : the protocol
     log : file to which every state of the device is logged
     seconds : time after which the server ends; unlimited by default
-    stop : threading.Event, optional
-        The server ends when it is set.
+    stop : event that ends the server
     """
     real = MonotonicClock()
     info, drive = device.info, ServedDevice(device, clock)

@@ -40,8 +40,7 @@ def serve_robot(
     ----------
     system : the robot
     protocol : "rtde" (TCP) or "moteus" (CAN frames in UDP datagrams)
-    host, port : str and int
-        Address; port 0 is 30004 for RTDE and any free port for moteus.
+    host, port : address; port 0 is 30004 for RTDE and any free port for moteus
     device : name of the device that simulates the robot, "simulated" or "mujoco"
     heartbeat : time in s without a command after which the robot enters its safe state
     log : file to which every state of the robot is logged

@@ -49,8 +49,7 @@ class Loop:
     servo : the compiled control step for this kind of device
     clock : the clock that gives the times of the ticks, `MonotonicClock` for a real robot
     policy : tolerances before the arm is stopped
-    log : str or Path, optional
-        File to which every tick is logged.
+    log : file to which every tick is logged
 
     Examples
     --------

@@ -72,8 +72,7 @@ def standard_servo(
     ----------
     system : the system behind the device
     info : what the device declares; by default that of a `SimulatedArm`
-    law : str, Law or TracedLaw
-        A control law or its name; see `control.LAWS`.
+    law : a control law or its name; see `control.LAWS`
     frequency : all poles of the error are at -frequency, in 1/s; by default they follow from (5), joint by joint
     period : in s
     model : the model of the controller; by default the system itself

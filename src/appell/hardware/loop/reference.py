@@ -32,8 +32,7 @@ class Reference:
     samples : array_like, shape (ticks, 3, n)
         q_d, v_d and a_d of every tick.
     period : in s
-    names : tuple of str
-        Names of the coordinates, for messages.
+    names : names of the coordinates, for messages
 
     Examples
     --------
@@ -93,8 +92,7 @@ class Reference:
 
         Parameters
         ----------
-        path : Path or callable
-            A function q, v, a = path(t).
+        path : a function q, v, a = path(t)
         period : in s
         duration : in s; by default `path.duration`
         """

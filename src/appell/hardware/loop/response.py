@@ -49,8 +49,7 @@ def closed_loop(
     plant : Plant
     reference : with the period of the controller
     settle : time in s for which the end of the reference is held
-    sensors : mapping of str to callable, optional
-        Functions of the plant that compute the further measurements of the law, by name.
+    sensors : functions of the plant that compute the further measurements of the law, by name
 
     Returns
     -------

@@ -66,8 +66,7 @@ class OutputError(SolvingEstimator):
     delay_, delay_std_ : estimated delay of the torques and its standard deviation, in s
     position_errors_ : ndarray, shape (nq,)
         Root mean square of measured minus simulated positions, in rad or m.
-    log_likelihoods_ : list of float
-        Logarithm of the likelihood before every step and at the end, without constants.
+    log_likelihoods_ : logarithm of the likelihood before every step and at the end, without constants
     """
 
     title: ClassVar[str] = "output error"

@@ -55,8 +55,7 @@ class Payload(LeastSquares):
         Inertial parameters of the load.
     mass_, com_
         Its mass in kg, and its centre of mass in m.
-    properties_ : tuple of PayloadValue
-        Mass, centre of mass and inertia about it, with confidence intervals and what the motion does not show.
+    properties_ : mass, centre of mass and inertia about it, with confidence intervals and what the motion does not show
     parameters_ : full parameters of the system with the load
     """
 
