@@ -1,5 +1,8 @@
 """Tests use one temporary cache folder for compiled code, shared by all workers, and one browser per worker.
 
+Another one holds Python's bytecode. Commands and pages, each in a process of its own, would otherwise compile all
+modules that they import where PYTHONDONTWRITEBYTECODE is set; nothing is written beside the sources.
+
 Collection creates objects that live until the end: garbage is not collected meanwhile, nor searched in them afterwards.
 """
 
@@ -8,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import shutil
 import signal
+import sys
 import tempfile
 
 import pytest
@@ -19,8 +24,14 @@ from programs import find_program, summary
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job, commands would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-if "APPELL_CACHE" not in os.environ:
-    os.environ["APPELL_CACHE"] = tempfile.mkdtemp(prefix="appell-tests-")  # workers inherit it
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+FOLDERS = {
+    name: tempfile.mkdtemp(prefix="appell-tests-")
+    for name in ("APPELL_CACHE", "PYTHONPYCACHEPREFIX")
+    if name not in os.environ
+}
+os.environ |= FOLDERS  # workers inherit them
+sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
 gc.disable()
 
@@ -29,6 +40,11 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_unconfigure():
+    for folder in FOLDERS.values():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_terminal_summary(terminalreporter):

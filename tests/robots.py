@@ -22,6 +22,7 @@ from appell.model.robot import Joint, Link, Mimic, Robot
 
 ALL_KINDS = (*KINDS, "mimic")
 ONE_AXIS = ("revolute", "continuous", "prismatic")
+SIZE_CLASSES = (3, 9, 20, 40)  # bounds of the numbers of joints of distinct example cases
 
 
 def zoo() -> list[Robot]:
@@ -48,6 +49,28 @@ def example_cases() -> dict[str, tuple[Path, str]]:
         for base in ("fixed", "floating") if moves else ("floating",):
             cases[f"{path.stem} on a {base} base"] = path, base
     return cases
+
+
+@cache
+def distinct_example_cases() -> list[str]:
+    """Return the names of example cases that differ in kinds of joints, branches, massless links or size.
+
+    Of files with the same structure the first is taken, on a fixed and a floating base in turn. The tests of URDF
+    compare the joints, bodies and poses of all files with Pinocchio; with the same structure, equations differ in
+    numbers only.
+    """
+    import pinocchio as pin
+
+    listed: dict[tuple, str] = {}
+    for path, _ in example_cases().values():
+        model = pin.buildModelFromUrdf(str(path))
+        kinds = frozenset(joint.shortname() for joint in model.joints[1:])
+        massless = any(inertia.mass == 0.0 for inertia in model.inertias[1:])
+        has_branches = len(set(model.parents)) < len(model.parents) - 1
+        size = sum(model.nv > bound for bound in SIZE_CLASSES)
+        base = "floating" if model.nv == 0 or len(listed) % 2 else "fixed"
+        listed.setdefault((kinds, massless, has_branches, size), f"{path.stem} on a {base} base")
+    return list(listed.values())
 
 
 def rope(links: int) -> Robot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ import typer
 COMMAND = (sys.executable, "-m", "appell")
 
 
+@cache
 def all_commands() -> dict[str, Any]:
     """Import every command and return it by its name; groups of commands count as one."""
     from appell.cli.main import app

@@ -33,20 +33,13 @@ def test_the_command_gives_the_motion_of_python(tmp_path):
     np.testing.assert_allclose(data["goal"], [0.8, -0.5], atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["ur5_robot"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ur5_robot", "kinova"])  # the second has joints without limits
 def test_a_robot_of_others_reaches_a_pose(name):
     reached = reach(name, "--steps", "40")
     assert reached.solved, reached.message
     assert reached.miss < 1e-6
     assert reached.exceeded <= 1.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["so101", "kinova"])
-def test_further_robots_of_others_reach_a_pose(name):
-    reached = reach(name, "--steps", "40")
-    assert reached.solved, reached.message
-    assert reached.miss < 1e-6
 
 
 @pytest.mark.parametrize(

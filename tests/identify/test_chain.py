@@ -18,8 +18,8 @@ def command(*arguments):
     return result.output
 
 
-@pytest.mark.parametrize("name", ["planar-2r", "five-bar"])
-def test_a_planned_motion_is_run_identified_and_run_again_with_the_identified_model(name, tmp_path):
+def test_a_planned_motion_of_a_mechanism_is_run_identified_and_run_again_with_the_identified_model(tmp_path):
+    name = "five-bar"
     drive = ap.Actuator(friction=ap.Friction(viscous=0.5, coulomb=0.3, width=0.02))
     real = ap.load(name).with_actuators(lambda *_: drive)
     ap.to_toml(real, tmp_path / "real.toml")

@@ -1,4 +1,4 @@
-"""All URDFs of example-robot-data that Pinocchio loads, on a fixed or a floating base, compared with Pinocchio.
+"""Robots of example-robot-data of every structure, on a fixed or a floating base, compared with Pinocchio.
 
 By default Pinocchio gives a mimic joint its own coordinate; this test does the same (mimic=False). Bodies that cannot
 exist are accepted, because Pinocchio accepts them.
@@ -7,8 +7,6 @@ exist are accepted, because Pinocchio accepts them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,30 +16,18 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ModelWarning
 from appell_lab.references.oracle import Oracle, relative_error
-from robots import example_cases, random_motion
+from robots import distinct_example_cases, example_cases, random_motion
 
 EXACT, SOLVED = 1e-12, 1e-11  # relative tolerances: of sums, and of solutions of linear systems
 CASES = example_cases()
-MAX_LINKS_ON_BOTH_BASES = 12
-BASES = ("fixed", "floating")
 
 
 def test_example_robot_data_is_installed():
     assert len(CASES) >= 130
 
 
-def cases() -> Iterator[str]:
-    """Yield small robots on both bases, and large ones on one of them in turn."""
-    large: list[Path] = []
-    for name, (path, base) in CASES.items():
-        is_small = path.read_text(encoding="utf-8").count("<joint") <= MAX_LINKS_ON_BOTH_BASES
-        large += [] if is_small or path in large else [path]
-        if is_small or f"{path.stem} on a fixed base" not in CASES or base == BASES[large.index(path) % 2]:
-            yield name
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", distinct_example_cases())
 def test_agrees_with_pinocchio(name):
     path, base = CASES[name]
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Two hundred random drops of random trees into random walls; `appell fuzz --only motions` continues with more."""
+"""Eighty random drops of random trees into random walls; `appell fuzz --only motions` continues with more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import appell as ap
 from drops import KINDS, deepest, random_start, wall_around
 from robots import random_tree
 
-TREES, WALLS, DROPS = 10, 2, 10
+TREES, WALLS, DROPS = 10, 2, 4
 TOLERANCE = 1e-7  # the default of simulate
 
 

@@ -66,14 +66,14 @@ def test_a_chain_of_six_rods_falls_on_a_floor_with_friction_and_comes_to_lie_on_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_ten_drops_with_friction_end_and_neither_gain_energy_nor_penetrate(seed):
+def test_drops_with_friction_end_and_neither_gain_energy_nor_penetrate(seed):
     rng = np.random.default_rng(1000 + seed)
     links = int(rng.integers(1, 4))
     base = ("floating", "fixed")[seed % 2]
     robot = random_tree(1000 + seed, links, base=base, kinds=KINDS).with_gravity((0, 0, -G))
     dyn = ap.Dynamics(robot)
     surface, seen = wall_around(robot, 0.6 * (links + 1), rng)
-    for _ in range(10):
+    for _ in range(4):
         e, mu = float((0.0, 0.3, 0.6, rng.uniform(0, 0.9))[rng.integers(4)]), float(rng.uniform(0.05, 1.2))
         q0, v0 = random_start(robot, seen.gaps, rng), rng.normal(size=robot.nv)
         motion = ap.simulate(dyn, q0, v0, until=0.8, contacts=ap.Contact("all", surface, e, mu))

@@ -8,8 +8,10 @@ import numpy as np
 
 from appell.compile.function import Function
 
+MEASURING_S = 0.05  # processor time for the calls of one function
 
-def nanoseconds(function: Function, samples: int = 2048, seconds: float = 0.05) -> float:
+
+def nanoseconds(function: Function, samples: int = 2048, seconds: float | None = None) -> float:
     """Return the shortest time per sample, in ns, of all calls within a given time.
 
     Arguments are random numbers of order one; matrices are positive definite.
@@ -18,7 +20,7 @@ def nanoseconds(function: Function, samples: int = 2048, seconds: float = 0.05) 
     ----------
     function : the function
     samples : number of samples per call
-    seconds : processor time for all calls
+    seconds : processor time for all calls; by default `MEASURING_S`
     """
     rng = np.random.default_rng(0)
     arguments = [rng.normal(size=(samples, *array.shape)) for array in function.inputs]
@@ -26,7 +28,7 @@ def nanoseconds(function: Function, samples: int = 2048, seconds: float = 0.05) 
     outputs = tuple(np.empty((samples, *array.shape)) for array in function.outputs)
     ufunc = function.ufunc
     ufunc(*arguments, out=outputs)
-    best, end = float("inf"), process_time() + seconds
+    best, end = float("inf"), process_time() + (MEASURING_S if seconds is None else seconds)
     while process_time() < end:
         start = process_time()
         ufunc(*arguments, out=outputs)

@@ -170,14 +170,10 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), ma
 
     Parameters
     ----------
-    path : Path, optional
-        Nothing is checked if it is None.
-    force : bool
-        Whether to overwrite an existing file; otherwise the user has to confirm it at the terminal.
-    endings : iterable of str
-        Allowed suffixes; all if empty.
-    make_folder : bool
-        Whether to create the folder of the file.
+    path : nothing is checked if it is None
+    force : whether to overwrite an existing file; otherwise the user has to confirm it at the terminal
+    endings : allowed suffixes; all if empty
+    make_folder : whether to create the folder of the file
     """
     if path is None:
         return

@@ -132,12 +132,9 @@ def table(
     Parameters
     ----------
     rows : iterable of mappings
-    heads : mapping
-        Key of a row -> heading, or (heading, format) for numbers.
-    title, caption : str
-        Texts above and below the table.
-    hide_empty : bool
-        Whether to omit columns without content.
+    heads : key of a row -> heading, or (heading, format) for numbers
+    title, caption : texts above and below the table
+    hide_empty : whether to omit columns without content
     """
     formats = {key: head if isinstance(head, tuple) else (head, None) for key, head in heads.items()}
     columns = {key: [_cell(row.get(key), form) for row in rows] for key, (_, form) in formats.items()}

@@ -46,7 +46,7 @@ BASES: Mapping[str, type[Motion] | None] = {
 
 @dataclass
 class Builder:
-    """Collect the parts of a robot; `build` assembles them.
+    """Collect the parts of a robot; `build` assembles them. Methods that add parts return the builder itself.
 
     Parameters
     ----------
@@ -123,10 +123,6 @@ class Builder:
         ----------
         mass, com, inertia, body : as in `link`
         where, body_where : file and line of the link and of the body, for messages
-
-        Returns
-        -------
-        The builder, so that calls can be chained.
         """
         body = body_from(body, mass, com, inertia, f"root link '{self.root}'", where)
         body_where, massless = body_where or where, mass == 0
@@ -173,10 +169,6 @@ class Builder:
         mimic : name of the joint that this one follows, or a `Mimic` with multiplier and offset
         actuator : gear, rotor inertia, friction and limits of the joint's actuator
         where, body_where : file and line of the joint and of the body, for messages
-
-        Returns
-        -------
-        The builder, so that calls can be chained.
 
         Raises
         ------
@@ -240,10 +232,6 @@ class Builder:
         mass, com, inertia, body : inertia of the link, as in `link`
         joint_name : name of the fixed joint; '<name>_joint' by default
         where, body_where : file and line of the joint and of the body, for messages
-
-        Returns
-        -------
-        The builder, so that calls can be chained.
         """
         owner = f"link '{name}'"
         self.parts.append(
@@ -278,10 +266,6 @@ class Builder:
         on : name of the link, moving or fixed; the root by default
         at, xyz, rpy : pose in the axes of the link, as in `Builder.link`
         where : file and line, for messages
-
-        Returns
-        -------
-        The builder, so that calls can be chained.
         """
         on = self.root if on is None else on
         self.frames.append(FramePart(name, on, pose_from(at, xyz, rpy, f"frame '{name}'", where), where))
@@ -342,10 +326,6 @@ class Builder:
         file : mesh file
         name : name of the shape in pairs; that of the link by default
         where : file and line, for messages
-
-        Returns
-        -------
-        The builder, so that calls can be chained.
         """
         pose = pose_from(at, xyz, rpy, f"a collision shape of '{on}'", where)
         self.collisions.append(collision(on, shape, size, pose, file, name, where))

@@ -43,10 +43,8 @@ def cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
 
     Parameters
     ----------
-    shape : Collision
-        Shape of any kind except a plane.
-    parts : int
-        Number of pieces into which the hull of a mesh is cut.
+    shape : shape of any kind except a plane
+    parts : number of pieces into which the hull of a mesh is cut
 
     Returns
     -------

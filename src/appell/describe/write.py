@@ -38,10 +38,6 @@ def to_urdf(
         numbers of bodies, joint placements and actuators that differ are changed.
     overwrite : whether to replace an existing file
 
-    Returns
-    -------
-    The text.
-
     Raises
     ------
     ModelError
@@ -94,10 +90,6 @@ def to_mjcf(system: System, path: str | Path | None = None, *, overwrite: bool =
     path : file to write
     overwrite : whether to replace an existing file
 
-    Returns
-    -------
-    The text.
-
     Raises
     ------
     ModelError
@@ -135,10 +127,6 @@ def to_toml(system: System, path: str | Path | None = None, *, overwrite: bool =
     system : any system
     path : file to write
     overwrite : whether to replace an existing file
-
-    Returns
-    -------
-    The text.
 
     Raises
     ------

@@ -47,30 +47,18 @@ class DeviceInfo:
 
     Parameters
     ----------
-    name : str
-        Name for messages and logs.
-    actuators : tuple of str
-        Names of the actuators, in the order of all arrays.
-    modes : tuple of str
-        Those of `MODES` that the device offers.
-    period : float
-        Time between two states, in s.
-    latency : float
-        Typical time from a command to its effect, in s.
-    heartbeat : float
-        Time in s without a command after which the device enters its safe state by itself.
-    safe_state : str
-        One of `SAFE_STATES`.
-    lower, upper : tuple of float, optional
-        Range of the positions that the device accepts, in rad or m.
-    speed, torque : tuple of float, optional
-        Largest speeds and torques that the device accepts, in rad/s or m/s, and N m or N.
-    measures : tuple of str
-        Those of q, v and tau that the device measures; the others stay zero in its states.
-    sensors : mapping of str to int
-        Names and sizes of further sensors, such as {"wrench": 6}.
-    resolution : tuple of float, optional
-        Steps of the torques that the device can apply, in N m or N; by default any torque is possible.
+    name : name for messages and logs
+    actuators : names of the actuators, in the order of all arrays
+    modes : those of `MODES` that the device offers
+    period : time between two states, in s
+    latency : typical time from a command to its effect, in s
+    heartbeat : time in s without a command after which the device enters its safe state by itself
+    safe_state : one of `SAFE_STATES`
+    lower, upper : range of the positions that the device accepts, in rad or m
+    speed, torque : largest speeds and torques that the device accepts, in rad/s or m/s, and N m or N
+    measures : those of q, v and tau that the device measures; the others stay zero in its states
+    sensors : names and sizes of further sensors, such as {"wrench": 6}
+    resolution : steps of the torques that the device can apply, in N m or N; by default any torque is possible
     """
 
     name: str

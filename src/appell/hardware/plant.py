@@ -51,16 +51,11 @@ def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, da
     Parameters
     ----------
     parts : FrictionParts
-    state : tuple
-        q (nq), v (nv) and λ (drives).
-    tau : sequence
-        Torques of the actuators (nu).
-    dt : scalar
-        In s.
-    damping : sequence
-        Diagonal of D (nu).
-    brake : sequence
-        Bounds on the forces of the brakes (nu), in addition to dry friction.
+    state : q (nq), v (nv) and λ (drives)
+    tau : torques of the actuators (nu)
+    dt : in s
+    damping : diagonal of D (nu)
+    brake : bounds on the forces of the brakes (nu), in addition to dry friction
     """
     q, v, hold = state
     equations = parts.equations
@@ -154,10 +149,8 @@ class Plant:
 
     Parameters
     ----------
-    system : System
-        A controllable system.
-    longest_step : float
-        Largest integration step, in s.
+    system : a controllable system
+    longest_step : largest integration step, in s
 
     Examples
     --------

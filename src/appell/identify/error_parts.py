@@ -77,10 +77,8 @@ def error_parts(estimator: Estimator, held_out: Record, fitted_power: tuple[np.n
 
     Parameters
     ----------
-    estimator : Estimator
-        A fitted estimator.
-    held_out : Record
-        A processed record that was not used for fitting.
+    estimator : a fitted estimator
+    held_out : a processed record that was not used for fitting
     fitted_power : (ndarray, int)
         Mean square of every torque in the samples of the fit, and their number.
     """
@@ -138,12 +136,9 @@ def _torque_noise(
     ----------
     raw : ndarray, shape (samples, joints)
         Unfiltered residuals.
-    band, rate : float
-        Frequency in Hz above which the residuals are noise, and sampling rate in Hz.
-    passed : callable
-        Ratio of powers after and before the filter at frequencies in Hz.
-    mixing : float
-        Mean of w (1 - w) of the interpolation: each sample is (1 - w) of one and w of the next.
+    band, rate : frequency in Hz above which the residuals are noise, and sampling rate in Hz
+    passed : ratio of powers after and before the filter at frequencies in Hz
+    mixing : mean of w (1 - w) of the interpolation: each sample is (1 - w) of one and w of the next
     """
     f, power = periodogram(raw, rate, window="hann", axis=0)
     above = (f >= NOISE_START * band) & (f < 0.49 * rate)

@@ -41,16 +41,10 @@ def identified_system(
     ----------
     estimator : Estimator
         A fitted estimator; `Described` gives the described system itself.
-    consistent_bodies : bool
-        Whether to replace impossible bodies by the nearest ones that are physically possible.
+    consistent_bodies : whether to replace impossible bodies by the nearest ones that are physically possible
     negative : {"refuse", "zero"}
         What to do with negative friction and rotor inertias: raise an error, or set them to zero with a warning.
-    name : str, optional
-        Name of the returned system; by default that of the described one.
-
-    Returns
-    -------
-    System
+    name : name of the returned system; by default that of the described one
 
     Raises
     ------
@@ -100,17 +94,14 @@ def export(
     path : str or Path
         A .toml or .urdf file. The .urdf file of a robot that was read from a .urdf file is that file with the
         identified numbers in it.
-    force : bool
-        Whether to export although the verdict is FAIL.
-    overwrite : bool
-        Whether to replace an existing file.
+    force : whether to export although the verdict is FAIL
+    overwrite : whether to replace an existing file
     **options
         `consistent_bodies`, `negative` and `name`, as in `identified_system`.
 
     Returns
     -------
-    System
-        The system that was written.
+    The system that was written.
 
     Raises
     ------

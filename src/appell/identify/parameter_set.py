@@ -123,8 +123,7 @@ def select_parameters(
         Kinds of friction parameters: any of "coulomb", "static", "viscous" and "offset"; True selects coulomb, viscous
         and offset. With "coulomb", the static level is estimated where the friction law of an actuator has one; with
         "static", the static level of every actuator is.
-    rotor : bool
-        Whether to estimate the rotor inertia of every actuator.
+    rotor : whether to estimate the rotor inertia of every actuator
     width : float, "described" or None
         Speed within which dry friction changes sign, in rad/s or m/s. "described" takes the value of the description.
         None lets a fit estimate one width per joint.

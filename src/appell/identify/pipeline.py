@@ -29,24 +29,17 @@ def identify_record(
 
     Parameters
     ----------
-    estimators : Estimator or iterable of Estimator
-        Estimators of the same parameters; they are fitted, and their dead zones are set.
-    record : Record
-        A measured record with q and tau, such as `motion.measured` returns.
-    validation : Record, optional
-        Another record of the same robot for validation; by default the end of `record`.
-    held_out : float
-        Fraction of `record`, at its end, for validation.
+    estimators : estimators of the same parameters; they are fitted, and their dead zones are set
+    record : a measured record with q and tau, such as `motion.measured` returns
+    validation : another record of the same robot for validation; by default the end of `record`
+    held_out : fraction of `record`, at its end, for validation
     band, hold
         As in `process`.
-    delay : float, optional
-        Time in s by which the torques are late; by default estimated, and removed if it is significant.
+    delay : time in s by which the torques are late; by default estimated, and removed if it is significant
     dead_zone : float or array_like, optional
         As in `Estimator`; by default `dead_zones`.
-    limit : float
-        As in `judge`.
-    progress : callable, optional
-        Called with a text before each step.
+    limit : as in `judge`
+    progress : called with a text before each step
 
     Returns
     -------

@@ -53,18 +53,13 @@ def process(
 
     Parameters
     ----------
-    record : Record
-        A record with columns q_* and tau_*, and optionally v_* and a_*, such as `motion.measured` returns.
-    band : float, optional
-        Cut-off frequency of the low-pass filter in Hz; by default `choose_band(record)`.
-    decimate : int
-        Keep every `decimate`-th sample.
-    hold : bool
-        Whether tau is a command that is held for one sample.
+    record : a record with columns q_* and tau_*, and optionally v_* and a_*, such as `motion.measured` returns
+    band : cut-off frequency of the low-pass filter in Hz; by default `choose_band(record)`
+    decimate : keep every `decimate`-th sample
+    hold : whether tau is a command that is held for one sample
     smooth : bool
         Whether to low-pass filter tau as well; `judge` does so itself.
-    delay : float
-        Time in seconds by which tau is late; q, v and a are those at this time before each sample of tau.
+    delay : time in seconds by which tau is late; q, v and a are those at this time before each sample of tau
 
     Returns
     -------

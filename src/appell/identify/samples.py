@@ -60,10 +60,8 @@ def checked_samples(parameter_set: ParameterSet, q, v, a, tau, unknowns: int) ->
     Parameters
     ----------
     parameter_set : ParameterSet
-    q, v, a, tau : array_like
-        Of shapes (samples, nq), (samples, nv), (samples, nv) and (samples, nu).
-    unknowns : int
-        Number of parameters to estimate.
+    q, v, a, tau : of shapes (samples, nq), (samples, nv), (samples, nv) and (samples, nu)
+    unknowns : number of parameters to estimate
     """
     system = parameter_set.system
     sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}

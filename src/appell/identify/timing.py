@@ -50,10 +50,8 @@ def estimate_delay(parameter_set: ParameterSet, record: Record) -> Delay:
 
     Parameters
     ----------
-    parameter_set : ParameterSet
-        The parameters that will be estimated from the record.
-    record : Record
-        A processed record of at least 200 samples in a run without gaps; the longest such run is used.
+    parameter_set : the parameters that will be estimated from the record
+    record : a processed record of at least 200 samples in a run without gaps; the longest such run is used
 
     Returns
     -------

@@ -135,16 +135,14 @@ def judge(
 
     Parameters
     ----------
-    estimators : Estimator or iterable of Estimator
-        Fitted estimators of the same system.
+    estimators : fitted estimators of the same system
     held_out : Record
         A processed record that was not used for fitting. Its torques should not be filtered (`smooth=False`), because
         the noise above the band shows how large it is inside.
     limit : float
         Largest expected error of a joint, relative to the RMS of its torque in the whole record, with which an
         estimator passes.
-    remarks : iterable of str
-        Remarks on the record, to be repeated in reports.
+    remarks : remarks on the record, to be repeated in reports
 
     Returns
     -------

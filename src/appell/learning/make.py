@@ -67,12 +67,9 @@ def gym_env(
     law : callable, optional
         `law(q, v, action)` returns the torques of all actuators, so that actions can be positions or gains. It is
         evaluated in every integration step.
-    dt : float
-        Integration step in s.
-    substeps : int
-        Number of integration steps for which an action is held constant.
-    horizon : int
-        Number of actions after which an episode is truncated.
+    dt : integration step in s
+    substeps : number of integration steps for which an action is held constant
+    horizon : number of actions after which an episode is truncated
     method, contacts, stops, contact_model, saturate, friction, rotors
         See `rollout`.
 

@@ -99,14 +99,12 @@ def collisions(
 
     Parameters
     ----------
-    robot : System or Dynamics
-        Robot with collision shapes.
+    robot : robot with collision shapes
     motion : Record, Path or array_like (rows, nq)
         Motion. A path is sampled at 2,001 times; the rows of an array are numbered instead of timed.
     pairs : iterable of (str, str), optional
         Names of shapes or links; by default those of `robot.collision_pairs`.
-    margin : float
-        Distance in m below which shapes count as touching.
+    margin : distance in m below which shapes count as touching
     exact : bool, optional
         Whether coal compares meshes and other shapes without a closed form; otherwise the capsules around them are
         compared, which is conservative. By default coal is used if it is installed.

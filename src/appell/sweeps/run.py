@@ -94,16 +94,12 @@ def sweep(
         calls `sweep` under `if __name__ == "__main__":`.
     seed : int
         Seed of the sweep. Each job derives its own seed from it.
-    retry_failed : bool
-        Run failed jobs again.
-    accept_study : bool
-        Continue a store although the study has changed, for example after fixing the cause of failures.
+    retry_failed : run failed jobs again
+    accept_study : continue a store although the study has changed, for example after fixing the cause of failures
     progress : bool, optional
         Whether to show a progress bar; None: if stderr is a terminal.
-    timeout : float
-        Time in s to wait for the scheduler and its workers.
-    task_seconds : float
-        Duration in s of the work that a worker receives at a time.
+    timeout : time in s to wait for the scheduler and its workers
+    task_seconds : duration in s of the work that a worker receives at a time
 
     Returns
     -------

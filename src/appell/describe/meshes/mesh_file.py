@@ -156,10 +156,8 @@ def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> lis
 
     Parameters
     ----------
-    path : str or Path
-        File with one of the suffixes .stl, .obj, .dae, .ply, .glb, .gltf or .off.
-    scale : sequence of float
-        Factors along x, y and z.
+    path : file with one of the suffixes .stl, .obj, .dae, .ply, .glb, .gltf or .off
+    scale : factors along x, y and z
 
     Returns
     -------

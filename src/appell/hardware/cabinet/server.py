@@ -36,12 +36,9 @@ def serve(
     ----------
     make : callable
         `make(clock)` returns the cabinet.
-    path : Path
-        File of the shared page.
-    log : Path, optional
-        File to which the motion of the arm is logged.
-    seconds : float
-        Time after which the server ends; unlimited by default.
+    path : file of the shared page
+    log : file to which the motion of the arm is logged
+    seconds : time after which the server ends; unlimited by default
     """
     real = MonotonicClock()
     clock = VirtualClock(real.now())

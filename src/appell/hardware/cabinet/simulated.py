@@ -159,21 +159,15 @@ class SimulatedCabinet:
     Parameters
     ----------
     model : CabinetModel
-    clock : Clock
-        The clock of the loop.
-    q : array_like
-        Configuration of the system at power-on.
+    clock : the clock of the loop
+    q : configuration of the system at power-on
     imperfections : Imperfections
         Errors of gains, offsets and noise; `PERFECT` has none.
     faults : Faults, optional
-    heartbeat : float
-        Time in s without a write after which the watchdog switches the outputs off.
-    brake_delay : float
-        Time in s between switching off and the engagement of the brakes.
-    step : float
-        Largest integration step, in s.
-    seed : int
-        Seed of imperfections and noise.
+    heartbeat : time in s without a write after which the watchdog switches the outputs off
+    brake_delay : time in s between switching off and the engagement of the brakes
+    step : largest integration step, in s
+    seed : seed of imperfections and noise
     """
 
     def __init__(
@@ -371,15 +365,11 @@ def standard_cabinet(
     Parameters
     ----------
     system : System
-    clock : Clock
-        The clock of the loop.
-    payload : float
-        Mass at the tool, in kg, that the model of the controller does not contain.
+    clock : the clock of the loop
+    payload : mass at the tool, in kg, that the model of the controller does not contain
     faults : Faults, optional
-    seed : int
-        Seed of imperfections and noise.
-    step : float
-        Largest integration step, in s.
+    seed : seed of imperfections and noise
+    step : largest integration step, in s
     """
     wiring = wiring_of(system)
     model = standard_plant(system, wiring, payload)

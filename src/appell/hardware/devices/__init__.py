@@ -34,10 +34,8 @@ def make_device(name: str, system: System, clock: Clock, **options: Any) -> Devi
     name : str
         One of `DEVICES`, or `module:Class` for a class that implements `Device`. The module is also searched in the
         current folder.
-    system : System
-        The robot that the device moves.
-    clock : Clock
-        The clock of the loop.
+    system : the robot that the device moves
+    clock : the clock of the loop
     **options
         Further arguments of the class.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, DeviceError, Hint, unknown_name
 from appell.hardware.clock import Clock, VirtualClock
-from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand
+from appell.hardware.device import Device, DeviceInfo, DeviceStatus, JointCommand
 
 SERVO_FREQUENCY = 100.0  # rad/s, bandwidth of the position and velocity modes
 SPEED_FILTER_S = 0.02  # time constant of the speed of positions
@@ -51,6 +51,14 @@ def check_real_time(info: DeviceInfo, clock: Clock) -> None:
 def invalid_entries(command: JointCommand, mode: str) -> np.ndarray:
     """Return, for each actuator, whether the command has a value that the mode uses and that is not finite."""
     return ~np.isfinite(np.array([getattr(command, name) for name in USED[mode]])).all(axis=0)
+
+
+def check_finite(device: Device, command: JointCommand, mode: str) -> None:
+    """Disable a device and raise an ArgumentError if a value of the command that the mode uses is not finite."""
+    if (invalid := invalid_entries(command, mode)).any():
+        device.disable()
+        name = device.info.actuators[int(invalid.argmax())]
+        raise ArgumentError(f"the command for actuator '{name}' is not finite.", expected="finite numbers")
 
 
 class SimulatedDrives:
@@ -136,3 +144,24 @@ class SimulatedDrives:
                 case _:
                     tau = command.tau + command.kp * (command.q - q) + command.kd * (command.v - v)
         return np.clip(tau, -self._limit, self._limit)
+
+
+class DrivenRobot:
+    """The methods of a simulated robot that only concern its drives."""
+
+    clock: Clock
+    drives: SimulatedDrives
+
+    def enable(self, mode: str) -> None:
+        """Switch the drives on in a mode."""
+        self.drives.enable(mode, self.clock.now())
+
+    def disable(self) -> None:
+        """Enter the safe state."""
+        self.drives.disable()
+
+    def clear(self) -> None:
+        """Reset the watchdog and the faults of the drives."""
+        self.drives.clear()
+
+    close = disable

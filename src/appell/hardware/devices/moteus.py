@@ -25,7 +25,7 @@ from appell.errors import ArgumentError, DeviceError, needed_package
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import moteus_frames as frames
-from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
+from appell.hardware.devices.drives import check_finite, check_mode, check_real_time, declared
 from appell.hardware.devices.moteus_frames import Bus, UdpBus
 from appell.model.system import System
 
@@ -56,24 +56,16 @@ class MoteusMotors:
 
     Parameters
     ----------
-    system : System
-        The robot.
-    clock : Clock
-        The clock of the loop.
-    bus : str or Bus
-        Name of the bus, see `open_bus`, or a bus of python-can.
+    system : the robot
+    clock : the clock of the loop
+    bus : name of the bus, see `open_bus`, or a bus of python-can
     ids : sequence of int, optional
         CAN identifiers of the controllers, in the order of the actuators; by default 1, 2, …
-    kp, kd : float
-        Gains with which the controllers are configured, in N m/revolution and N m s/revolution.
-    source : int
-        CAN identifier of this program.
-    timeout : float
-        Time in s to wait for the controllers in `open` and `enable`.
-    period : float
-        Time between two states, in s.
-    heartbeat : float
-        Time in s without a command after which a controller has no torque.
+    kp, kd : gains with which the controllers are configured, in N m/revolution and N m s/revolution
+    source : CAN identifier of this program
+    timeout : time in s to wait for the controllers in `open` and `enable`
+    period : time between two states, in s
+    heartbeat : time in s without a command after which a controller has no torque
     """
 
     def __init__(
@@ -187,10 +179,7 @@ class MoteusMotors:
         """Send a command; one that is not finite disables the motors and raises an ArgumentError."""
         if not self._mode:
             return self._send([b""] * len(self.ids))
-        if (invalid := invalid_entries(command, self._mode)).any():
-            self.disable()
-            name = self.info.actuators[int(invalid.argmax())]
-            raise ArgumentError(f"the command for actuator '{name}' is not finite.", expected="finite numbers")
+        check_finite(self, command, self._mode)
         zero, one, none = np.zeros(len(self.ids)), np.ones(len(self.ids)), np.full(len(self.ids), np.nan)
         match self._mode:
             case "torque":

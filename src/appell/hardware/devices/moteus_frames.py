@@ -46,14 +46,10 @@ def subframe(action: int, first: int, resolution: int, values: Sequence[float] |
 
     Parameters
     ----------
-    action : int
-        WRITE, READ or REPLY.
-    first : int
-        First register, below 128.
-    resolution : int
-        INT8, INT16, INT32 or FLOAT.
-    values : sequence of float or int
-        Values of consecutive registers, or their number in a READ.
+    action : WRITE, READ or REPLY
+    first : first register, below 128
+    resolution : INT8, INT16, INT32 or FLOAT
+    values : values of consecutive registers, or their number in a READ
     """
     count = values if isinstance(values, int) else len(values)
     kind = action | resolution << 2
@@ -120,8 +116,7 @@ def position_command(command: Sequence[float], timeout: float) -> bytes:
     command : sequence of float
         Position in revolutions (NaN: the present one), velocity in revolutions/s, feed-forward torque in N m, scale of
         kp, scale of kd.
-    timeout : float
-        Time in s without a command after which the controller leaves position mode.
+    timeout : time in s without a command after which the controller leaves position mode
     """
     mode = subframe(WRITE, MODE, INT8, [IN_POSITION])
     return mode + subframe(WRITE, COMMAND_POSITION, FLOAT, command) + subframe(WRITE, COMMAND_TIMEOUT, FLOAT, [timeout])
@@ -163,10 +158,8 @@ class UdpBus:
 
     Parameters
     ----------
-    host, port : str and int
-        Address of the other side, or the own address if `serve`.
-    serve : bool
-        Whether to wait for frames at this address; replies go to the sender of the last frame.
+    host, port : address of the other side, or the own address if `serve`
+    serve : whether to wait for frames at this address; replies go to the sender of the last frame
     """
 
     _HEADER = struct.Struct(">I")

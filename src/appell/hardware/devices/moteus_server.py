@@ -30,12 +30,9 @@ class MoteusServer:
 
     Parameters
     ----------
-    info : DeviceInfo
-        Description of the served device, which must offer impedance mode.
-    bus : Bus
-        The bus, such as `UdpBus(host, port, serve=True)` or a virtual bus of python-can.
-    kp, kd : float
-        Gains of the controllers, in N m/revolution and N m s/revolution.
+    info : description of the served device, which must offer impedance mode
+    bus : the bus, such as `UdpBus(host, port, serve=True)` or a virtual bus of python-can
+    kp, kd : gains of the controllers, in N m/revolution and N m s/revolution
     """
 
     def __init__(self, info: DeviceInfo, bus: Bus, kp: float = 4.0, kd: float = 0.05):

@@ -19,31 +19,24 @@ from appell.describe.write import to_mjcf
 from appell.errors import ArgumentError, DescriptionError, ModelWarning, needed_package, unknown_name
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, JointCommand, JointState
-from appell.hardware.devices.drives import SimulatedDrives, declared
+from appell.hardware.devices.drives import DrivenRobot, SimulatedDrives, declared
 from appell.model.system import System
 
 
-class MujocoArm:
+class MujocoArm(DrivenRobot):
     """A robot that MuJoCo simulates.
 
     Parameters
     ----------
-    system : System, str or Path
-        The robot, or an MJCF file.
-    clock : Clock
-        The clock of the loop; the simulation follows it in whole steps.
-    period : float
-        Time between two states, in s; also the integration step of MuJoCo.
-    start : mapping of str to float, optional
-        Initial positions of joints by name, in rad or m; the others are at the start of the system or model.
-    wrench : str, optional
-        Frame (site of the model) whose wrench is measured, as sensor "wrench": force in N, moment in N m.
+    system : the robot, or an MJCF file
+    clock : the clock of the loop; the simulation follows it in whole steps
+    period : time between two states, in s; also the integration step of MuJoCo
+    start : initial positions of joints by name, in rad or m; the others are at the start of the system or model
+    wrench : frame (site of the model) whose wrench is measured, as sensor "wrench": force in N, moment in N m
     edit : callable, optional
         `edit(spec)` changes the `mujoco.MjSpec` before it is compiled, for example to add a floor.
-    heartbeat : float
-        Time in s without a command after which the drives enter their safe state.
-    safe_state : str
-        "zero torque" or "hold".
+    heartbeat : time in s without a command after which the drives enter their safe state
+    safe_state : "zero torque" or "hold"
 
     Examples
     --------
@@ -149,20 +142,6 @@ class MujocoArm:
     def write(self, command: JointCommand) -> None:
         """Set the command of the drives."""
         self.drives.write(command, self.clock.now())
-
-    def enable(self, mode: str) -> None:
-        """Switch the drives on in a mode."""
-        self.drives.enable(mode, self.clock.now())
-
-    def disable(self) -> None:
-        """Enter the safe state."""
-        self.drives.disable()
-
-    def clear(self) -> None:
-        """Reset the watchdog and the faults of the drives."""
-        self.drives.clear()
-
-    close = disable
 
 
 def _specification(mujoco, system: System | str | Path):

@@ -23,8 +23,7 @@ class ReplayedLog:
     system : System
         The robot; the log must have the columns q of its actuators, and can have v and tau. In the log of a control
         loop, the measured positions, speeds and torques are used.
-    clock : Clock
-        The clock of the loop; the first row is at the time of `open`.
+    clock : the clock of the loop; the first row is at the time of `open`
     log : str, Path or Record
         The log.
     tolerance : float, optional

@@ -21,7 +21,7 @@ from appell.errors import ArgumentError, DeviceError
 from appell.hardware.clock import Clock
 from appell.hardware.device import DeviceInfo, DeviceStatus, JointCommand, JointState
 from appell.hardware.devices import rtde_protocol as rtde
-from appell.hardware.devices.drives import check_mode, check_real_time, declared, invalid_entries
+from appell.hardware.devices.drives import check_finite, check_mode, check_real_time, declared
 from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
 from appell.model.system import System
 
@@ -49,8 +49,7 @@ def robot_program(heartbeat: float = 0.1) -> str:
 
     Parameters
     ----------
-    heartbeat : float
-        Time in s without a command after which the controller ends the program and holds the arm.
+    heartbeat : time in s without a command after which the controller ends the program and holds the arm
     """
     targets = ", ".join(f"read_input_float_register({rtde.TARGETS + k})" for k in range(rtde.JOINTS))
     return f"""def appell_device():
@@ -97,18 +96,12 @@ class RtdeRobot:
 
     Parameters
     ----------
-    system : System
-        The robot; its six actuators are the joints of the controller, in their order.
-    clock : Clock
-        The clock of the loop.
-    host, port : str and int
-        Address of the controller.
-    timeout : float
-        Time in s to wait for an answer.
-    period : float
-        Time between two states, in s.
-    heartbeat : float
-        Heartbeat of the robot program, in s.
+    system : the robot; its six actuators are the joints of the controller, in their order
+    clock : the clock of the loop
+    host, port : address of the controller
+    timeout : time in s to wait for an answer
+    period : time between two states, in s
+    heartbeat : heartbeat of the robot program, in s
     """
 
     def __init__(
@@ -295,10 +288,7 @@ class RtdeRobot:
         """Send a command in the enabled mode; one that is not finite raises an ArgumentError and disables the robot."""
         if not self._mode:
             return
-        if (invalid := invalid_entries(command, self._mode)).any():
-            self.disable()
-            name = self.info.actuators[int(invalid.argmax())]
-            raise ArgumentError(f"the command for actuator '{name}' is not finite.", expected="finite numbers")
+        check_finite(self, command, self._mode)
         targets = {"position": command.q, "velocity": command.v, "torque": command.tau}[self._mode]
         if self._mode == "torque" and self._register(rtde.ADDS_GRAVITY):
             targets = targets - self._gravity(self._newest["actual_q"])

@@ -58,8 +58,7 @@ class RtdeServer:
 
     Parameters
     ----------
-    info : DeviceInfo
-        Description of the served device, which must have six actuators.
+    info : description of the served device, which must have six actuators
     host, port : str and int
         Address to listen at; `port` 0 is any free port, found in `address`.
     tool : callable, optional

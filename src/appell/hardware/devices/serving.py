@@ -83,18 +83,12 @@ def serve(
 
     Parameters
     ----------
-    device : Device
-        The device.
-    clock : VirtualClock
-        The clock with which the device was made.
-    endpoint : Endpoint
-        The protocol.
-    log : Path, optional
-        File to which every state of the device is logged.
-    seconds : float
-        Time after which the server ends; unlimited by default.
-    stop : threading.Event, optional
-        The server ends when it is set.
+    device : the device
+    clock : the clock with which the device was made
+    endpoint : the protocol
+    log : file to which every state of the device is logged
+    seconds : time after which the server ends; unlimited by default
+    stop : event that ends the server
     """
     real = MonotonicClock()
     info, drive = device.info, ServedDevice(device, clock)

@@ -16,7 +16,7 @@ from appell.control.axes import check_wirable
 from appell.errors import check_number
 from appell.hardware.clock import Clock
 from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState
-from appell.hardware.devices.drives import SimulatedDrives
+from appell.hardware.devices.drives import DrivenRobot, SimulatedDrives
 from appell.hardware.plant import Plant, real_system
 from appell.model.system import System
 from appell.motion.working_limits import WorkingLimits
@@ -39,23 +39,17 @@ def arm_info(system: System, limits: WorkingLimits, heartbeat: float = 0.02, per
     )
 
 
-class SimulatedArm:
+class SimulatedArm(DrivenRobot):
     """An ideal simulated arm that measures q, v and tau of its actuators and offers all modes.
 
     Parameters
     ----------
-    system : System
-        The robot, with its friction and rotors.
-    clock : Clock
-        The clock of the loop.
-    q : array_like, optional
-        Initial configuration; by default `system.start`, moved into the ranges of the joints.
-    payload : float
-        Mass at the tool, in kg, in addition to the description.
-    heartbeat : float
-        Time in s without a command after which the brakes engage.
-    period : float
-        Time between two states, in s; also the largest integration step.
+    system : the robot, with its friction and rotors
+    clock : the clock of the loop
+    q : initial configuration; by default `system.start`, moved into the ranges of the joints
+    payload : mass at the tool, in kg, in addition to the description
+    heartbeat : time in s without a command after which the brakes engage
+    period : time between two states, in s; also the largest integration step
 
     Examples
     --------
@@ -178,17 +172,3 @@ class SimulatedArm:
         now = self.clock.now()
         self.advance(now)
         self.drives.write(command, now)
-
-    def enable(self, mode: str) -> None:
-        """Release the brakes and switch the drives on."""
-        self.drives.enable(mode, self.clock.now())
-
-    def disable(self) -> None:
-        """Engage the brakes."""
-        self.drives.disable()
-
-    def clear(self) -> None:
-        """Reset the watchdog and the faults of the drives."""
-        self.drives.clear()
-
-    close = disable

@@ -38,22 +38,14 @@ def serve_robot(
 
     Parameters
     ----------
-    system : System
-        The robot.
-    protocol : str
-        "rtde" (TCP) or "moteus" (CAN frames in UDP datagrams).
-    host, port : str and int
-        Address; port 0 is 30004 for RTDE and any free port for moteus.
-    device : str
-        Name of the device that simulates the robot, "simulated" or "mujoco".
-    heartbeat : float
-        Time in s without a command after which the robot enters its safe state.
-    log : Path, optional
-        File to which every state of the robot is logged.
-    seconds : float
-        Time to serve; unlimited by default.
-    started : callable, optional
-        Called with the address when clients can connect.
+    system : the robot
+    protocol : "rtde" (TCP) or "moteus" (CAN frames in UDP datagrams)
+    host, port : address; port 0 is 30004 for RTDE and any free port for moteus
+    device : name of the device that simulates the robot, "simulated" or "mujoco"
+    heartbeat : time in s without a command after which the robot enters its safe state
+    log : file to which every state of the robot is logged
+    seconds : time to serve; unlimited by default
+    started : called with the address when clients can connect
     """
     if protocol not in PROTOCOLS:
         raise ArgumentError(unknown_name("protocol", protocol, PROTOCOLS, "appell"))

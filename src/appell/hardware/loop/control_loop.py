@@ -45,16 +45,11 @@ class Loop:
 
     Parameters
     ----------
-    device : Device
-        A real or simulated robot.
-    servo : Servo
-        The compiled control step for this kind of device.
-    clock : Clock
-        The clock that gives the times of the ticks, `MonotonicClock` for a real robot.
-    policy : Policy
-        Tolerances before the arm is stopped.
-    log : str or Path, optional
-        File to which every tick is logged.
+    device : a real or simulated robot
+    servo : the compiled control step for this kind of device
+    clock : the clock that gives the times of the ticks, `MonotonicClock` for a real robot
+    policy : tolerances before the arm is stopped
+    log : file to which every tick is logged
 
     Examples
     --------

@@ -70,26 +70,17 @@ def standard_servo(
 
     Parameters
     ----------
-    system : System
-        The system behind the device.
-    info : DeviceInfo, optional
-        What the device declares; by default that of a `SimulatedArm`.
-    law : str, Law or TracedLaw
-        A control law or its name; see `control.LAWS`.
-    frequency : float, optional
-        All poles of the error are at -frequency, in 1/s; by default they follow from (5), joint by joint.
-    period : float
-        In s.
-    model : System, optional
-        The model of the controller; by default the system itself.
-    mode : str
-        Mode of the device: torque, position, velocity or impedance.
-    stop_damping : float, optional
-        Ks of a safe stop, in 1/s; by default (6).
+    system : the system behind the device
+    info : what the device declares; by default that of a `SimulatedArm`
+    law : a control law or its name; see `control.LAWS`
+    frequency : all poles of the error are at -frequency, in 1/s; by default they follow from (5), joint by joint
+    period : in s
+    model : the model of the controller; by default the system itself
+    mode : mode of the device: torque, position, velocity or impedance
+    stop_damping : ks of a safe stop, in 1/s; by default (6)
     velocity, following : float or sequence, optional
         Limits in rad/s or m/s, and rad or m; by default (2) and (3).
-    start : array_like, optional
-        Configuration whose inertia scales the gains of laws that command torques; by default `system.start`.
+    start : configuration whose inertia scales the gains of laws that command torques; by default `system.start`
 
     Examples
     --------

@@ -46,22 +46,14 @@ class Rig:
 
     Parameters
     ----------
-    system : System
-        The system behind the cabinet.
-    model : System, optional
-        The model of the controller; by default the system itself.
-    law : str
-        Name of the control law.
-    frequency : float
-        All poles of the error are at -frequency, in 1/s.
-    period : float
-        In s.
-    payload : float
-        Mass in kg at the tool that the model does not contain.
-    bits : int, optional
-        Resolution of the converters; by default that of the wiring.
-    stop_damping : float, optional
-        Damping of a safe stop in 1/s; by default that of `standard_servo`.
+    system : the system behind the cabinet
+    model : the model of the controller; by default the system itself
+    law : name of the control law
+    frequency : all poles of the error are at -frequency, in 1/s
+    period : in s
+    payload : mass in kg at the tool that the model does not contain
+    bits : resolution of the converters; by default that of the wiring
+    stop_damping : damping of a safe stop in 1/s; by default that of `standard_servo`
     """
 
     def __init__(
@@ -96,8 +88,7 @@ class Rig:
         Parameters
         ----------
         path : Path
-        seed : int
-            Seed of imperfections and noise.
+        seed : seed of imperfections and noise
         imperfections : Imperfections
 
         Raises
@@ -152,13 +143,10 @@ def recorded(system: System, path: Path, model: System | None = None, seed: int 
 
     Parameters
     ----------
-    system : System
-        The system behind the cabinet.
+    system : the system behind the cabinet
     path : Path
-    model : System, optional
-        The model of the controller; by default the system itself.
-    seed : int
-        Seed of imperfections and noise.
+    model : the model of the controller; by default the system itself
+    seed : seed of imperfections and noise
     **options
         `imperfections`, and the options of `Rig`.
     """

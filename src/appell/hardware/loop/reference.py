@@ -31,10 +31,8 @@ class Reference:
     ----------
     samples : array_like, shape (ticks, 3, n)
         q_d, v_d and a_d of every tick.
-    period : float
-        In s.
-    names : tuple of str
-        Names of the coordinates, for messages.
+    period : in s
+    names : names of the coordinates, for messages
 
     Examples
     --------
@@ -94,12 +92,9 @@ class Reference:
 
         Parameters
         ----------
-        path : Path or callable
-            A function q, v, a = path(t).
-        period : float
-            In s.
-        duration : float, optional
-            In s; by default `path.duration`.
+        path : a function q, v, a = path(t)
+        period : in s
+        duration : in s; by default `path.duration`
         """
         checked_period(period)
         until = getattr(path, "duration", None) if duration is None else duration
@@ -119,12 +114,10 @@ class Reference:
         ----------
         path : Path
             It may start and end in motion, such as a part of a periodic one.
-        period : float
-            In s.
+        period : in s
         start : ndarray, shape (n,)
             Current position, at rest.
-        speed : float
-            Largest mean speed of the approach, in rad/s or m/s.
+        speed : largest mean speed of the approach, in rad/s or m/s
         """
         along = Reference.sampled(path, period)
         (first, rate, _), (last, rate_last, _) = along.samples[0], along.samples[-1]
@@ -154,8 +147,7 @@ class Reference:
             Limits of the positions.
         fastest : ndarray, shape (n,)
             Largest speeds, in rad/s or m/s.
-        tracks : bool
-            Whether the reference must be continuous and start at the current position.
+        tracks : whether the reference must be continuous and start at the current position
         """
         if self.n != len(start):
             raise ArgumentError(f"the reference has {self.n} joints; the arm has {len(start)}.")

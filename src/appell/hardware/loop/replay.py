@@ -71,12 +71,9 @@ def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
 
     Parameters
     ----------
-    log : Record
-        A log that a `Loop` wrote.
-    servo : Servo
-        A servo with the design, device and guard of the logged run.
-    path : Path, optional
-        File of the new log; a temporary one by default.
+    log : a log that a `Loop` wrote
+    servo : a servo with the design, device and guard of the logged run
+    path : file of the new log; a temporary one by default
 
     Raises
     ------

@@ -47,12 +47,9 @@ def closed_loop(
     ----------
     controller : Controller
     plant : Plant
-    reference : Reference
-        With the period of the controller.
-    settle : float
-        Time in s for which the end of the reference is held.
-    sensors : mapping of str to callable, optional
-        Functions of the plant that compute the further measurements of the law, by name.
+    reference : with the period of the controller
+    settle : time in s for which the end of the reference is held
+    sensors : functions of the plant that compute the further measurements of the law, by name
 
     Returns
     -------

@@ -54,14 +54,10 @@ class Servo:
     Parameters
     ----------
     design : Design
-    info : DeviceInfo
-        What the device declares.
-    guard : Guard
-        Limits of positions, velocities, errors and torques.
-    observer : float
-        Bandwidth of the velocity observer, in 1/s, for devices that do not measure velocities.
-    mode : str
-        Mode of the device: torque, position, velocity or impedance.
+    info : what the device declares
+    guard : limits of positions, velocities, errors and torques
+    observer : bandwidth of the velocity observer, in 1/s, for devices that do not measure velocities
+    mode : mode of the device: torque, position, velocity or impedance
     """
 
     def __init__(self, design: Design, info: DeviceInfo, guard: Guard, observer: float = 300.0, mode: str = "torque"):

@@ -34,8 +34,7 @@ def homing_motion(servo: Servo, travel: np.ndarray, q: np.ndarray, speed: float 
         Distance of every actuator, in rad or m; see `Device`.
     q : ndarray, shape (nq,)
         Current configuration.
-    speed : float
-        Largest speed, in rad/s or m/s.
+    speed : largest speed, in rad/s or m/s
     """
     period, displacement = servo.design.period, _displacement(servo, travel, q)
     half = np.pi / 2.0 * travel.max() / speed

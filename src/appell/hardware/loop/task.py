@@ -46,12 +46,9 @@ def run_task(
     loop : Loop
     reference : callable
         `reference(q)` returns the reference from the configuration q; it is called once.
-    calibrate : bool
-        Whether a device that needs it first moves to find its exact position, with laws that track a reference.
-    after_tick : callable, optional
-        Called as `after_tick(loop)` after every tick.
-    settle : float
-        Time in s for which the end of the reference is held.
+    calibrate : whether a device that needs it first moves to find its exact position, with laws that track a reference
+    after_tick : called as `after_tick(loop)` after every tick
+    settle : time in s for which the end of the reference is held
 
     Returns
     -------

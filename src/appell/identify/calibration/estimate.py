@@ -219,17 +219,14 @@ def calibrate(
 
     Parameters
     ----------
-    robot : Robot or GeometricModel
-        The described robot, or the result of `geometric_parameters`.
+    robot : the described robot, or the result of `geometric_parameters`
     q : array (n, nq)
         Measured configurations, rad or m.
     measured : array
         Positions (n, 3); poses (n, 4, 4), or (n, 7) as x, y, z and quaternion x, y, z, w; distances (n,); or heights
         above the plane (n,), zero by default. Lengths in m.
-    sigma : float or pair of floats, optional
-        Standard deviation of the measured lengths, m, and of the orientations, rad; by default estimated.
-    robust : bool
-        Whether to reduce the weight of outliers (Huber's function).
+    sigma : standard deviation of the measured lengths, m, and of the orientations, rad; by default estimated
+    robust : whether to reduce the weight of outliers (Huber's function)
     tolerance : float, optional
         Largest rms error after calibration, m, above which the measurements contradict the model; by default 1 % of
         the spread of the tool positions.

@@ -238,25 +238,17 @@ def geometric_parameters(
 
     Parameters
     ----------
-    robot : Robot
-        A robot without loops.
-    frame : str, optional
-        The frame that carries the target; by default 'tool', or the last link of a chain.
+    robot : a robot without loops
+    frame : the frame that carries the target; by default 'tool', or the last link of a chain
     measure : {"position", "pose", "distance", "plane"}
         What is measured: the position of the target, its pose, its distance from a point, or its height above a plane.
-    gears : bool
-        Whether gear ratios are unknown too.
+    gears : whether gear ratios are unknown too
     known : iterable of str
         Parameters that are not estimated: a name such as "elbow.x", an owner such as "base", "tool" or a joint, or a
         kind such as "offset".
-    base : pose, optional
-        Pose of the robot's root in the measuring system; by default it is computed from the measurements.
+    base : pose of the robot's root in the measuring system; by default it is computed from the measurements
     tool : pose, optional
         Pose of the target in the frame; by default the frame itself. It is corrected unless "tool" is known.
-
-    Returns
-    -------
-    GeometricModel
 
     Raises
     ------

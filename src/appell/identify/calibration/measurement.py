@@ -58,10 +58,8 @@ def read_poses(
         distance, or height (0 if a target touches the plane, and then optional). Coordinates that do not move the
         frame, and a column t, are optional.
     geometry : GeometricModel
-    units : dict
-        Units that are not SI: {"q": "deg", "position": "mm"}.
-    columns : dict
-        Pattern of the titles of q, {"q": "pos_{}"}, and other titles in the file: {"distance": "cable"}.
+    units : units that are not SI: {"q": "deg", "position": "mm"}
+    columns : pattern of the titles of q, {"q": "pos_{}"}, and other titles in the file: {"distance": "cable"}
 
     Returns
     -------

@@ -63,16 +63,12 @@ def plan_poses(
     Parameters
     ----------
     robot : Robot or GeometricModel
-    count : int
-        Number of poses.
-    candidates : int
-        Number of random configurations from which the poses are chosen.
-    margin : float
-        Fraction of the range of every joint that is kept free at both ends.
+    count : number of poses
+    candidates : number of random configurations from which the poses are chosen
+    margin : fraction of the range of every joint that is kept free at both ends
     box : array (2, 3), optional
         Smallest and largest x, y, z of the target in the measuring system, m.
-    seed : int
-        Seed of the random candidates.
+    seed : seed of the random candidates
     **options
         `frame`, `measure`, `gears`, `known`, `base` and `tool`, as in `geometric_parameters`.
 

@@ -81,12 +81,9 @@ def fit_contacts(
         The walls; their restitution and friction are the start. A friction of 0 is not estimated.
     model : SpringContacts
         Its stiffness is the start.
-    segment : float
-        Length of the simulated segments in s.
-    delay : bool
-        Whether to estimate the time by which the torques are late.
-    iterations : int
-        Largest number of Levenberg-Marquardt steps.
+    segment : length of the simulated segments in s
+    delay : whether to estimate the time by which the torques are late
+    iterations : largest number of Levenberg-Marquardt steps
 
     Returns
     -------

@@ -58,17 +58,13 @@ class Estimator(ABC):
     dead_zone : float or array_like
         Speed in rad/s or m/s, one number or one per actuator; slower samples of an actuator are left out, because
         friction changes sign there and noise in v has the largest effect.
-    prior : array_like, optional
-        Full parameters to return where the data determine nothing; by default those of the description.
-    threads : int, optional
-        Number of threads that reduce the samples; by default the number of cores.
+    prior : full parameters to return where the data determine nothing; by default those of the description
+    threads : number of threads that reduce the samples; by default the number of cores
 
     Attributes
     ----------
-    parameters_, base_parameters_ : ndarray
-        Estimated full and base parameters, in SI units.
-    covariance_, std_ : ndarray
-        Covariance matrix and standard deviations of the base parameters.
+    parameters_, base_parameters_ : estimated full and base parameters, in SI units
+    covariance_, std_ : covariance matrix and standard deviations of the base parameters
     block_covariance_ : ndarray
         Covariance matrix that includes the effect of errors of the model, from the gradients of blocks of the record.
     base_, parameter_set_
@@ -181,10 +177,8 @@ class Estimator(ABC):
 
         Parameters
         ----------
-        q, v, a, tau : array_like
-            Of shapes (samples, nq), (samples, nv), (samples, nv) and (samples, nu).
-        after : callable, optional
-            Applied to the prediction, because it was applied to tau; for example a low-pass filter.
+        q, v, a, tau : of shapes (samples, nq), (samples, nv), (samples, nv) and (samples, nu)
+        after : applied to the prediction, because it was applied to tau; for example a low-pass filter
 
         Returns
         -------

@@ -36,10 +36,8 @@ class InstrumentalVariables(SolvingEstimator):
         `simulate(base, beta)` returns the noise-free motion (q, v, a) at the instants of the samples, for example
         `SimulatedLoop(...).motion`. Without it, pass a motion to `fit(..., instruments=(q, v, a))`, such as the
         reference of a stiff controller.
-    iterations : int
-        Largest number of iterations.
-    tolerance : float
-        Relative change of β at which the iteration ends.
+    iterations : largest number of iterations
+    tolerance : relative change of β at which the iteration ends
     **options
         Options of `Estimator`.
     """

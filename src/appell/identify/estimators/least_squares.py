@@ -45,8 +45,7 @@ class LeastSquares(SolvingEstimator):
     system : Robot, Mechanism or ParameterSet
     solver : {"qr", "svd", "pinv"}
         QR factorisation, singular values, or pseudo-inverse.
-    rcond : float
-        Singular values below this fraction of the largest one count as zero.
+    rcond : singular values below this fraction of the largest one count as zero
     **options
         Options of `Estimator`.
     """
@@ -121,8 +120,7 @@ class TotalLeastSquares(SolvingEstimator):
     Parameters
     ----------
     system : Robot, Mechanism or ParameterSet
-    column_errors : array_like, optional
-        Per base parameter, the standard deviation of the errors in its column of Y relative to that in tau.
+    column_errors : per base parameter, the standard deviation of the errors in its column of Y relative to that in tau
     **options
         Options of `Estimator`.
     """
@@ -168,8 +166,7 @@ class Ridge(SolvingEstimator):
     Parameters
     ----------
     system : Robot, Mechanism or ParameterSet
-    strength : float, optional
-        λ; by default chosen among `strengths` by cross-validation.
+    strength : λ; by default chosen among `strengths` by cross-validation
     strengths : sequence of float
     folds : int
     towards : {"zero", "prior"}
@@ -239,10 +236,8 @@ class Robust(SolvingEstimator):
     ----------
     system : Robot, Mechanism or ParameterSet
     loss : {"huber", "tukey"}
-    iterations : int
-        Largest number of iterations.
-    tolerance : float
-        Relative change of β at which the iteration ends.
+    iterations : largest number of iterations
+    tolerance : relative change of β at which the iteration ends
     **options
         Options of `Estimator`.
     """

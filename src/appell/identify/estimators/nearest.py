@@ -199,8 +199,7 @@ def nearest_physical(A: np.ndarray, b: np.ndarray, known: Description, prior_wei
     b : ndarray, shape (rows,)
         The data, A π = b, with noise of unit variance.
     known : Description
-    prior_weight : float
-        λ of (1).
+    prior_weight : λ of (1)
     """
     x = known.start()
     rest = A @ x - b

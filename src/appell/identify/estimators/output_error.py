@@ -54,10 +54,8 @@ class OutputError(SolvingEstimator):
     segment : float
         Length of the simulated segments in s. Longer segments determine the parameters better, shorter ones tolerate
         unstable motions and torque noise.
-    delay : bool
-        Whether to estimate the time by which the torques are late.
-    start : Estimator, optional
-        Estimator whose result is refined, fitted or not; by default weighted least squares.
+    delay : whether to estimate the time by which the torques are late
+    start : estimator whose result is refined, fitted or not; by default weighted least squares
     iterations : int
         Largest number of Levenberg-Marquardt steps, first with a common weight of all joints and then with their own.
     **options
@@ -65,12 +63,10 @@ class OutputError(SolvingEstimator):
 
     Attributes
     ----------
-    delay_, delay_std_ : float
-        Estimated delay of the torques and its standard deviation, in s.
+    delay_, delay_std_ : estimated delay of the torques and its standard deviation, in s
     position_errors_ : ndarray, shape (nq,)
         Root mean square of measured minus simulated positions, in rad or m.
-    log_likelihoods_ : list of float
-        Logarithm of the likelihood before every step and at the end, without constants.
+    log_likelihoods_ : logarithm of the likelihood before every step and at the end, without constants
     """
 
     title: ClassVar[str] = "output error"
@@ -183,14 +179,12 @@ class Segments:
 
     Parameters
     ----------
-    motion : callable
-        Returns the equations of motion for the parameters.
+    motion : returns the equations of motion for the parameters
     q, v, tau : ndarray, shape (samples, joints)
         Positions, velocities and torques.
     t : ndarray, shape (samples,)
         Times with even steps, except for gaps, in s.
-    length : float
-        Length of a segment in s.
+    length : length of a segment in s
     """
 
     def __init__(
@@ -255,8 +249,7 @@ class Segments:
 
         Parameters
         ----------
-        x : ndarray
-            β and the delay.
+        x : β and the delay
         columns : ndarray, shape (segments, 2 nv, 1 or 1 + unknowns)
         """
         motion, n, h = self.motion(x[:-1]), self.q.shape[-1], self.step / self.substeps

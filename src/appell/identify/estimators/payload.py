@@ -43,12 +43,9 @@ class Payload(LeastSquares):
     Parameters
     ----------
     system : Robot, Mechanism or ParameterSet
-    body : str, optional
-        Name of the body that carries the load; by default the last one.
-    known : array_like, optional
-        Full parameters of the system without the load, friction included; by default those of the description.
-    physical : bool
-        Whether to return only physically possible loads.
+    body : name of the body that carries the load; by default the last one
+    known : full parameters of the system without the load, friction included; by default those of the description
+    physical : whether to return only physically possible loads
     **options
         Options of `LeastSquares`.
 
@@ -58,10 +55,8 @@ class Payload(LeastSquares):
         Inertial parameters of the load.
     mass_, com_
         Its mass in kg, and its centre of mass in m.
-    properties_ : tuple of PayloadValue
-        Mass, centre of mass and inertia about it, with confidence intervals and what the motion does not show.
-    parameters_ : ndarray
-        Full parameters of the system with the load.
+    properties_ : mass, centre of mass and inertia about it, with confidence intervals and what the motion does not show
+    parameters_ : full parameters of the system with the load
     """
 
     title: ClassVar[str] = "payload"

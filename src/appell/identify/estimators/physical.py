@@ -32,19 +32,15 @@ class PhysicallyConsistent(SolvingEstimator):
     Parameters
     ----------
     system : Robot, Mechanism or ParameterSet
-    prior_weight : float, optional
-        λ of (1), the weight of the description; by default the value with the largest likelihood.
+    prior_weight : λ of (1), the weight of the description; by default the value with the largest likelihood
     **options
         Options of `Estimator`.
 
     Attributes
     ----------
-    prior_weight_ : float
-        The weight that was used.
-    description_error_ : float
-        1/√λ, the estimated relative error of the described bodies.
-    converged_ : bool
-        False if the iteration did not converge, because the data contradict the description.
+    prior_weight_ : the weight that was used
+    description_error_ : 1/√λ, the estimated relative error of the described bodies
+    converged_ : false if the iteration did not converge, because the data contradict the description
 
     Examples
     --------

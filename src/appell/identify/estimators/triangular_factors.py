@@ -69,8 +69,7 @@ def triangular_factors(
     motion : sequence of arrays
         q, v and a, of shapes (samples, n).
     tau : ndarray, shape (samples, joints)
-    block : int
-        Number of samples that are evaluated at a time.
+    block : number of samples that are evaluated at a time
     threads : int, optional
         Number of threads; by default the number of cores. One if threadpoolctl is not installed.
     weights : callable, optional

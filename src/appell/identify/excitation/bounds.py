@@ -59,12 +59,9 @@ class MotionBounds:
 
         Parameters
         ----------
-        system : System
-            A tree whose joints have one axis each, or a mechanism in closed form.
-        margin : float
-            Fraction of a range that is kept free at both ends, and by which limits of speed and torque are reduced.
-        working : WorkingLimits, optional
-            Limits of the system; by default those of its description, and assumed ones with a `LimitWarning`.
+        system : a tree whose joints have one axis each, or a mechanism in closed form
+        margin : fraction of a range that is kept free at both ends, and by which limits of speed and torque are reduced
+        working : limits of the system; by default those of its description, and assumed ones with a `LimitWarning`
         workspace, clearance
             As described for the class.
         **given

@@ -55,11 +55,9 @@ class ExcitationProblem:
     ----------
     base : BaseParameters
     bounds : MotionBounds
-    duration : float
-        In seconds.
+    duration : in seconds
     harmonics : int
-    samples : int
-        Number of instants at which objective and limits are evaluated.
+    samples : number of instants at which objective and limits are evaluated
     simulated : bool
         For the final check: torques always follow from the inverse dynamics of the robot as it is simulated (`Loads`).
     """

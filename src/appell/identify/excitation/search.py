@@ -66,32 +66,23 @@ def excite(
     ----------
     system : Robot, Mechanism or ParameterSet
         The system, or the parameters to excite.
-    duration : float
-        Duration of the motion, in seconds.
-    harmonics : int
-        Number of sine and cosine terms per coordinate, at least 3.
+    duration : duration of the motion, in seconds
+    harmonics : number of sine and cosine terms per coordinate, at least 3
     criterion : {"condition", "logdet"}
         Quantity to minimise: the condition number of the base regressor, or the log volume of the confidence ellipsoid.
-    bounds : MotionBounds, optional
-        Limits of the motion; by default `MotionBounds.of(system, **limits)`.
-    samples : int
-        Number of instants at which objective and limits are evaluated.
+    bounds : limits of the motion; by default `MotionBounds.of(system, **limits)`
+    samples : number of instants at which objective and limits are evaluated
     checked_samples : int
         Number of instants at which the limits of the robot, as it is simulated, are checked at the end, at least
         `samples`. With as many as `samples`, the motion is not changed.
-    iterations : int
-        Largest number of iterations of each of the two stages.
-    starts : int
-        Number of random starts; the best result is kept.
-    seed : int
-        Seed of the random starts.
+    iterations : largest number of iterations of each of the two stages
+    starts : number of random starts; the best result is kept
+    seed : seed of the random starts
     time_limit : float
         Time in seconds after which the best motion so far is returned; it is satisfied to one iteration. Ctrl-C has the
         same effect at any time after the first iteration.
-    early_stop : bool
-        Whether a stage ends if 25 iterations improve its objective by less than 0.5 %.
-    progress : callable, optional
-        Called as `progress(iteration, total, condition)` after every iteration.
+    early_stop : whether a stage ends if 25 iterations improve its objective by less than 0.5 %
+    progress : called as `progress(iteration, total, condition)` after every iteration
     **options
         `friction`, `rotor` and `width`, as in `select_parameters`, and the limits of `MotionBounds.of`: `lower`,
         `upper`, `velocity`, `acceleration`, `speed`, `torque`, `workspace`, `clearance`. Torques include the described

@@ -40,10 +40,8 @@ def read_simplified(
     ----------
     wanted : sequence of MeshSource
         Meshes in memory, or paths and scales of files. Equal entries are read once.
-    budget : int
-        Number of triangles of all meshes together.
-    keep : callable, optional
-        Cache: `keep(key, make)` returns the bytes stored for a key, or stores and returns those of `make()`.
+    budget : number of triangles of all meshes together
+    keep : cache: `keep(key, make)` returns the bytes stored for a key, or stores and returns those of `make()`
 
     Returns
     -------

@@ -139,8 +139,7 @@ def fragments(corners: np.ndarray, width: int, height: int) -> Iterator[Fragment
     corners : ndarray, shape (n, 3, 3)
         x, y and nearness of the three corners of each triangle, x and y in samples. Triangles with non-finite corners
         are skipped.
-    width, height : int
-        Size of the grid in samples.
+    width, height : size of the grid in samples
 
     Yields
     ------

@@ -33,16 +33,11 @@ def image(
 
     Parameters
     ----------
-    scene : Scene
-        The scene to draw.
-    t : float, optional
-        Time in s; the first time of the scene by default.
-    size : tuple of int
-        Width and height in pixels.
-    layers : sequence of str
-        Layers to draw, of `scene.LAYERS`.
-    slower : float
-        Factor relative to real time that is written in the caption.
+    scene : the scene to draw
+    t : time in s; the first time of the scene by default
+    size : width and height in pixels
+    layers : layers to draw, of `scene.LAYERS`
+    slower : factor relative to real time that is written in the caption
 
     Returns
     -------
@@ -75,22 +70,15 @@ def write_movie(
 
     Parameters
     ----------
-    scene : Scene
-        The scene to draw.
-    path : str or Path
-        File with the suffix .gif, .mp4 or .png.
-    size : tuple of int
-        Width and height in pixels; even numbers for MP4.
+    scene : the scene to draw
+    path : file with the suffix .gif, .mp4 or .png
+    size : width and height in pixels; even numbers for MP4
     slower : float, optional
         Factor by which the movie is slower than real time. By default the movie lasts 2 to 20 s.
-    at : float, optional
-        Time of a PNG in s; the first time of the scene by default.
-    layers : sequence of str
-        Layers to draw, of `scene.LAYERS`.
-    progress : bool, optional
-        Show a progress bar; by default in a terminal only.
-    overwrite : bool
-        Replace an existing file.
+    at : time of a PNG in s; the first time of the scene by default
+    layers : layers to draw, of `scene.LAYERS`
+    progress : show a progress bar; by default in a terminal only
+    overwrite : replace an existing file
 
     Returns
     -------

@@ -34,8 +34,7 @@ def slowdown(span: float, slower: float | None) -> float:
 
     Parameters
     ----------
-    span : float
-        Duration of the motion in s.
+    span : duration of the motion in s
     slower : float, optional
         The factor, if given by the user; it is checked. By default a round factor for which the movie lasts from
         MIN_DURATION_S to about MAX_DURATION_S.

@@ -71,12 +71,9 @@ def html_table(
 
     Parameters
     ----------
-    columns : sequence of str
-        Column titles, as HTML.
-    rows : iterable of sequence of str
-        Cells, as HTML.
-    footer : sequence of str
-        Cells of the last row, set in bold.
+    columns : column titles, as HTML
+    rows : cells, as HTML
+    footer : cells of the last row, set in bold
     kind : str
         Alignment. Cells are right-aligned except in the first column; "left2" also left-aligns the second column,
         "text" all columns.

@@ -42,22 +42,15 @@ def draw(
 
     Parameters
     ----------
-    robot : System or Dynamics
-        Robot or mechanism to draw.
+    robot : robot or mechanism to draw
     q : array_like, shape (nq,), optional
         Configuration; `robot.start` by default.
-    path : str or Path, optional
-        File to write; its suffix selects the format (.png, .pdf, .svg, ...).
-    axes : matplotlib.axes.Axes, optional
-        Axes to draw into; a new figure by default.
-    walls : iterable, optional
-        Surfaces of a simulation, such as ``ap.Plane()``.
-    view : tuple of float, optional
-        Azimuth and elevation of the viewpoint in degrees.
-    inertia : bool
-        Draw the inertia ellipsoids of all bodies.
-    overwrite : bool
-        Replace an existing file.
+    path : file to write; its suffix selects the format (.png, .pdf, .svg, ...)
+    axes : axes to draw into; a new figure by default
+    walls : surfaces of a simulation, such as ``ap.Plane()``
+    view : azimuth and elevation of the viewpoint in degrees
+    inertia : draw the inertia ellipsoids of all bodies
+    overwrite : replace an existing file
 
     Returns
     -------

@@ -244,14 +244,10 @@ def plot_record(
 
     Parameters
     ----------
-    record : Record
-        The record to plot.
-    quantities : str or sequence of str
-        Quantities or columns; by default all that are not zero or constant throughout.
-    figure : matplotlib.figure.Figure, optional
-        Figure to draw into; a new one by default.
-    draw : callable
-        Draws the lines of one panel: `draw(axis, record, panel, samples)`.
+    record : the record to plot
+    quantities : quantities or columns; by default all that are not zero or constant throughout
+    figure : figure to draw into; a new one by default
+    draw : draws the lines of one panel: `draw(axis, record, panel, samples)`
 
     Returns
     -------

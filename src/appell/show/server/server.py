@@ -38,14 +38,11 @@ def serve(scene: Scene, articulated: Articulated | None = None, *, port: int = 0
 
     Parameters
     ----------
-    scene : Scene
-        The scene to show.
+    scene : the scene to show
     articulated : Articulated, optional
         Computes the poses when sliders or handles are moved. Without it the scene can be viewed only.
-    port : int
-        Port number, or 0 for any free port.
-    open_browser : bool
-        Open the user's browser, or print how to reach the page.
+    port : port number, or 0 for any free port
+    open_browser : open the user's browser, or print how to reach the page
 
     Returns
     -------
