@@ -28,6 +28,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from appell.compile.llvm.emitter import Emitter, Index, Memory, Value
+from appell.compile.llvm.body import BodyCode
 from appell.compile.llvm.kernel import BlockLayout, body, layout, module
 from appell.compile.llvm.lanes import Form
 from appell.compile.llvm.operands import (
@@ -62,9 +63,7 @@ def scan_kernel(formula: Formula, form: Form, carried: int, held: int) -> str:
     carried, held : numbers of carried and held inputs
     """
     code = body(formula, form)
-    blocks = 1 if code.long else interleaved_blocks(formula)
-    loop = _scan(formula, Emitter(form.lanes, form.fused), blocks, not code.long, carried, carried + held)
-    return module(formula, code.text, loop)
+    return module(formula, code.text, scan_function(formula, form, code, carried, held))
 
 
 def interleaved_blocks(formula: Formula) -> int:
@@ -73,8 +72,11 @@ def interleaved_blocks(formula: Formula) -> int:
     return INTERLEAVED_BLOCKS if short else 1
 
 
-def _scan(formula: Formula, emit: Emitter, max_blocks: int, unroll: bool, carried: int, fixed: int) -> str:
-    axes, memory, shape = scan_axes(formula, fixed), Memory(emit), layout(formula)
+def scan_function(formula: Formula, form: Form, code: BodyCode, carried: int, held: int) -> str:
+    """Return the function @scan, which calls the body `code`; the other parameters are those of `scan_kernel`."""
+    emit, shape, fixed = Emitter(form.lanes, form.fused), layout(formula), carried + held
+    axes, memory = scan_axes(formula, fixed), Memory(emit, form.max_stack)
+    max_blocks, unroll = 1 if code.long else interleaved_blocks(formula), not code.long
     inputs, outputs = operands(formula, shape.result_slots, axes)
     size = sum(operand.array.size for operand in inputs[:carried])
     state = _State.reserve(emit, memory, shape, max_blocks, size)
