@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from appell.compile.llvm.emitter import Emitter, Index, Memory, Value
 from appell.compile.llvm.body import BodyCode
+from appell.compile.llvm.emitter import Emitter, Index, Memory, Value
 from appell.compile.llvm.kernel import BlockLayout, body, layout, module
 from appell.compile.llvm.lanes import Form
 from appell.compile.llvm.operands import (
@@ -86,7 +86,7 @@ def scan_function(formula: Formula, form: Form, code: BodyCode, carried: int, he
         for k in (0, axes.dimension(ROWS), axes.dimension(EVERY))
     )
     sources, targets = ([operand_layout(emit, operand) for operand in each] for each in (inputs, outputs))
-    code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets)
+    blocks_code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets)
     steps = emit.value(f"mul i64 {emit.value(f'mul i64 {count}, {rows}')}, {every}")
     emit.branch(emit.value(f"icmp eq i64 {steps}, 0"), "end", "begin")
     emit.enter("begin")
@@ -94,9 +94,9 @@ def scan_function(formula: Formula, form: Form, code: BodyCode, carried: int, he
     def iteration(blocks: Index, samples: Samples) -> None:
         def step(row: Index, k: Index) -> None:
             last = emit.value(f"icmp eq i64 {emit.value(f'add i64 {k}, 1')}, {every}")
-            emit.repeat(blocks, lambda block: code.step(block, samples(block), row, k, last), unroll=True)
+            emit.repeat(blocks, lambda block: blocks_code.step(block, samples(block), row, k, last), unroll=True)
 
-        emit.repeat(blocks, lambda block: code.begin(block, samples(block)), unroll=True)
+        emit.repeat(blocks, lambda block: blocks_code.begin(block, samples(block)), unroll=True)
         emit.repeat(rows, lambda row: emit.repeat(every, lambda k: step(row, k), unroll=False), unroll=False)
 
     over_samples(emit, max_blocks, unroll, count, iteration)

@@ -1,8 +1,8 @@
 """From an object file of LLVM to a WebAssembly module that an engine instantiates without imports.
 
-LLVM writes a WebAssembly object: the sections of a module, plus custom sections with symbols and relocations. It numbers
-functions, types and data as if the object were linked alone at address 0, so a single object needs no relocation. What
-remains to be done:
+LLVM writes a WebAssembly object: the sections of a module, plus custom sections with symbols and relocations. It
+numbers functions, types and data as if the object were linked alone at address 0, so a single object needs no
+relocation. What remains to be done:
 
     imports      memory and stack pointer become definitions; an imported function is an error
     memory       constants at address 0 (as numbered by LLVM), then the stack, then free memory up to the end
@@ -117,13 +117,13 @@ def _too_large(name: str, what: str, limit: str) -> CompileError:
     return CompileError(
         f"'{name}' is too large for WebAssembly engines: it needs {what}.",
         expected=f"at most {limit}",
-        hint="Export fewer results, or use looped equations.",
+        hint="Export fewer results or derivatives at once.",
     )
 
 
 def _functions(linking: bytes) -> dict[str, int]:
     """Return the indices of defined functions by name, from the symbol table."""
-    found: dict[str, int] = {}
+    indices: dict[str, int] = {}
     _, at = _read(linking, 0)  # version
     while at < len(linking):
         kind, (size, start) = linking[at], _read(linking, at + 1)
@@ -139,14 +139,14 @@ def _functions(linking: bytes) -> dict[str, int]:
                 if not undefined or named:
                     text, where = _read_text(linking, where)
                     if symbol == 0:
-                        found[text] = index
+                        indices[text] = index
             elif symbol == 1:  # data
                 _, where = _read_text(linking, where)
                 for _ in range(0 if undefined else 3):
                     _, where = _read(linking, where)
             else:  # section
                 _, where = _read(linking, where)
-    return found
+    return indices
 
 
 def _data_end(content: bytes) -> int:
@@ -171,8 +171,8 @@ def _sections(binary: bytes) -> Iterator[tuple[int, bytes]]:
 def _custom(binary: bytes, name: str) -> bytes:
     for number, content in _sections(binary):
         if number == CUSTOM:
-            found, at = _read_text(content, 0)
-            if found == name:
+            title, at = _read_text(content, 0)
+            if title == name:
                 return content[at:]
     raise CompileError(f"LLVM wrote a WebAssembly object without the section '{name}'.")
 

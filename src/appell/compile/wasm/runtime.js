@@ -14,7 +14,8 @@ export async function load_kernel(source) {
   if (!text) throw new TypeError("The WebAssembly file was not written by appell: it has no section 'appell'.");
   const [wide] = WebAssembly.Module.customSections(module, "simd128");
   const has_simd = wide !== undefined && WebAssembly.validate(wide);
-  return new Kernel(JSON.parse(new TextDecoder().decode(text)), module, has_simd ? await WebAssembly.compile(wide) : null);
+  const description = JSON.parse(new TextDecoder().decode(text));
+  return new Kernel(description, module, has_simd ? await WebAssembly.compile(wide) : null);
 }
 
 async function bytes_of(source) {
@@ -55,7 +56,9 @@ export class Kernel {
     const counts = this.inputs.map((input) => this.multiple(input, given[input.name]));
     const count = Math.max(1, ...counts);
     const wrong = counts.findIndex((each) => each !== 1 && each !== count);
-    if (wrong >= 0) throw this.rejected(this.inputs[wrong], given, `${this.inputs[wrong].size} or ${count} times as many`);
+    if (wrong >= 0) {
+      throw this.rejected(this.inputs[wrong], given, `${this.inputs[wrong].size} or ${count} times as many`);
+    }
     const steps = counts.map((each, k) => (each === 1 ? 0 : this.inputs[k].size));
     return this.call("loop", given, count, [count], this.inputs.map((input, k) => [steps[k], ...strides(input.shape)]),
       this.outputs.map(({ size, shape }) => [size, ...strides(shape)]), 1);
@@ -65,8 +68,9 @@ export class Kernel {
   // for all steps, `size` per step, or `size` per member and step. Results are stored after every `every`-th step.
   rollout(given, { steps, every = 1, members = 1 }) {
     if (!this.scan) throw new TypeError(`${this.title} is not a step; call batch().`);
-    if (!(Number.isInteger(steps / every) && steps > 0 && members > 0)) {
-      throw new RangeError(`${this.title}: ${steps} steps cannot be stored every ${every} steps for ${members} members.`);
+    if (![steps, every, steps / every, members].every((count) => Number.isInteger(count) && count > 0)) {
+      const what = `${steps} steps for ${members} members, stored every ${every} steps`;
+      throw new RangeError(`${this.title}: ${what}: expected positive integers, and a multiple of 'every'.`);
     }
     this.check_names(given);
     const fixed = this.scan.carried + this.scan.held, rows = steps / every;
@@ -99,7 +103,8 @@ export class Kernel {
     const [args, dims, steps, ...arrays] = bytes.map((each) => block.reserve(each));
     block.write(args, arrays);
     block.write(dims, Array.from(lengths, (length) => length ?? 0));
-    block.write(steps, [...all.map((each) => each[0]), ...all.flatMap((each) => each.slice(1))].map((each) => each * item));
+    const ordered = [...all.map((each) => each[0]), ...all.flatMap((each) => each.slice(1))];
+    block.write(steps, ordered.map((each) => each * item));
     this.inputs.forEach((input, k) => {
       const value = given[input.name];
       new this.numbers(block.memory.buffer, arrays[k], sizes[k]).set(value.length === undefined ? [value] : value);
@@ -114,7 +119,9 @@ export class Kernel {
   check_names(given) {
     const known = this.inputs.map(({ name }) => name), list = known.join(", ");
     for (const name of known) {
-      if (given?.[name] === undefined) throw new TypeError(`${this.title}: argument '${name}' is missing; it takes ${list}.`);
+      if (given?.[name] === undefined) {
+        throw new TypeError(`${this.title}: argument '${name}' is missing; it takes ${list}.`);
+      }
     }
     const unknown = Object.keys(given).find((name) => !known.includes(name));
     if (unknown) throw new TypeError(`${this.title} has no argument '${unknown}'; it takes ${list}.`);
@@ -123,7 +130,9 @@ export class Kernel {
   // how many times the size of an argument a given array has
   multiple(input, value) {
     const count = (value.length ?? 1) / input.size;
-    if (!Number.isInteger(count) || count < 1) throw this.rejected(input, { [input.name]: value }, `a multiple of ${input.size}`);
+    if (!Number.isInteger(count) || count < 1) {
+      throw this.rejected(input, { [input.name]: value }, `a multiple of ${input.size}`);
+    }
     return count;
   }
 
@@ -146,7 +155,7 @@ class Block {
     this.end = this.exports.heap.value >>> 0;
   }
 
-  // free everything and make room for a number of bytes
+  // free everything and grow the memory to hold a number of bytes
   clear(bytes, title) {
     this.end = this.exports.heap.value >>> 0;
     const missing = Math.ceil((this.end + bytes - this.memory.buffer.byteLength) / PAGE_BYTES);

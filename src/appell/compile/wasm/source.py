@@ -19,6 +19,7 @@ the same bits as machine code for a processor without fused multiply-adds.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -33,6 +34,7 @@ from numpy.typing import DTypeLike
 from appell.compile.c.signature import comment
 from appell.compile.c.source import symbol, write_files
 from appell.compile.c.statements import fill
+from appell.compile.function import Function
 from appell.compile.llvm.kernel import body, loop_function, module, single_function
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
 from appell.compile.llvm.operands import EVERY, ROWS, scan_axes
@@ -46,7 +48,6 @@ from appell.errors import ArgumentError, CompileError
 from appell.version import VERSION
 
 if TYPE_CHECKING:
-    from appell.compile.function import Function
     from appell.compile.scan import Scan
 
 SIMD_BYTES = 16  # of a register of the SIMD module
@@ -163,7 +164,7 @@ class WasmModule:
 
     def write(self, folder: str | Path, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the three files to a folder, which is created if necessary; replace files only if `overwrite`."""
-        named = {".wasm": self.binary, ".mjs": self.javascript, ".d.mts": self.declarations}
+        named: dict[str, str | bytes] = {".wasm": self.binary, ".mjs": self.javascript, ".d.mts": self.declarations}
         contents = {f"{self.name}{suffix}": content for suffix, content in named.items()}
         return write_files(folder, contents, overwrite, "WebAssembly")
 
@@ -180,9 +181,14 @@ def wasm_module(exported: Function | Scan, name: str | None = None, dtype: DType
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
         raise ArgumentError(f"cannot generate WebAssembly for {kind}.", expected="float64 or float32")
-    step: Function = getattr(exported, "step", exported)
-    counts = (len(exported.arguments.carried), len(exported.arguments.held)) if exported is not step else None  # type: ignore[union-attr]
-    prefix, numbers = symbol(step, name), "Float64Array" if kind == np.float64 else "Float32Array"
+    scan: tuple[int, int] | None = None
+    if isinstance(exported, Function):
+        step = exported
+    else:
+        step, scan = exported.step, (len(exported.arguments.carried), len(exported.arguments.held))
+    if name is not None and not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
+        raise ArgumentError(f"name {name!r} is not valid.", expected="letters, digits, _ and -, the first not a digit")
+    prefix, numbers = name or symbol(step, None), "Float64Array" if kind == np.float64 else "Float32Array"
     words = {
         "P": prefix,
         "title": comment(step.title),
@@ -191,9 +197,9 @@ def wasm_module(exported: Function | Scan, name: str | None = None, dtype: DType
         "numbers": numbers,
         "inputs": _declared(step.inputs, "T"),
         "outputs": _declared(step.outputs, numbers),
-        "many": _ROLLOUT if counts else _BATCH,
+        "many": _ROLLOUT if scan else _BATCH,
     }
-    binary = wasm_binary(step.fused, kind, counts, step.title)
+    binary = wasm_binary(step.fused, kind, scan, step.title)
     return WasmModule(prefix, binary, fill(_SCRIPT, words), fill(_DECLARATIONS, words))
 
 
@@ -210,9 +216,8 @@ def wasm_binary(
     title : name of the function in messages
     form : options of code generation
     """
-    scalar = replace(
-        form or Form(), register=kind.itemsize, format=FORMATS[kind.char], fused=False, max_stack=_ON_STACK
-    )
+    scalar = replace(form or Form(), register=kind.itemsize, format=FORMATS[kind.char])
+    scalar = replace(scalar, fused=False, max_stack=_ON_STACK)
     many = "scan" if scan else "loop"
     wide = _linked(formula, replace(scalar, register=SIMD_BYTES), scan, [many], "+simd128")
     described = json.dumps(_description(formula, kind, scan, title), ensure_ascii=False).encode()
@@ -223,9 +228,7 @@ def wasm_binary(
 FORMATS = {"d": DOUBLE, "f": FLOAT}
 
 
-def _linked(
-    formula: Formula, form: Form, scan: tuple[int, int] | None, exports: Sequence[str], features: str
-) -> bytes:
+def _linked(formula: Formula, form: Form, scan: tuple[int, int] | None, exports: Sequence[str], features: str) -> bytes:
     code = body(formula, form)
     functions = [scan_function(formula, form, code, *scan) if scan else loop_function(formula, form, code)]
     if "single" in exports:
@@ -269,4 +272,5 @@ def _description(formula: Formula, kind: np.dtype, scan: tuple[int, int] | None,
 
 
 def _declared(arrays: Sequence[Array], kind: str) -> str:
-    return "".join(f"  /** shape ({', '.join(map(str, x.shape))}) */\n  {x.name}: {kind};\n" for x in arrays)
+    line = "  /** shape ({shape}) */\n  {name}: {kind};\n"
+    return "".join(line.format(shape=", ".join(map(str, x.shape)), name=json.dumps(x.name), kind=kind) for x in arrays)
