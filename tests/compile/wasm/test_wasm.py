@@ -155,7 +155,7 @@ def test_a_function_beyond_the_limits_of_engines_is_refused_with_the_limit(monke
     function = ap.Dynamics(ap.load("puma")).forward_dynamics
     monkeypatch.setattr(link, "MAX_FUNCTION_BYTES", 2000)
     with pytest.raises(CompileError, match=r"forward_dynamics' is too large .* bytes") as raised:
-        wasm_binary(function.fused, np.dtype(float), form=Form(chunk=100_000))
+        wasm_binary(function, form=Form(chunk=100_000))
     assert "at most 2000 bytes per function" in str(raised.value)
 
 

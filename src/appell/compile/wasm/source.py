@@ -181,11 +181,7 @@ def wasm_module(exported: Function | Scan, name: str | None = None, dtype: DType
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
         raise ArgumentError(f"cannot generate WebAssembly for {kind}.", expected="float64 or float32")
-    scan: tuple[int, int] | None = None
-    if isinstance(exported, Function):
-        step = exported
-    else:
-        step, scan = exported.step, (len(exported.arguments.carried), len(exported.arguments.held))
+    step, scan = _step_of(exported)
     if name is not None and not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
         raise ArgumentError(f"name {name!r} is not valid.", expected="letters, digits, _ and -, the first not a digit")
     prefix, numbers = name or symbol(step, None), "Float64Array" if kind == np.float64 else "Float32Array"
@@ -199,30 +195,38 @@ def wasm_module(exported: Function | Scan, name: str | None = None, dtype: DType
         "outputs": _declared(step.outputs, numbers),
         "many": _ROLLOUT if scan else _BATCH,
     }
-    binary = wasm_binary(step.fused, kind, scan, step.title)
-    return WasmModule(prefix, binary, fill(_SCRIPT, words), fill(_DECLARATIONS, words))
+    return WasmModule(prefix, wasm_binary(exported, kind), fill(_SCRIPT, words), fill(_DECLARATIONS, words))
 
 
 def wasm_binary(
-    formula: Formula, kind: np.dtype, scan: tuple[int, int] | None = None, title: str = "", form: Form | None = None
+    exported: Function | Scan, dtype: DTypeLike = np.float64, form: Form | None = None, simd: bool = True
 ) -> bytes:
-    """Return the module of a fused formula, with the SIMD module and the description in custom sections.
+    """Return the module of a function or scan, with its description and the SIMD module in custom sections.
 
     Parameters
     ----------
-    formula : fused formula
-    kind : float64 or float32
-    scan : numbers of carried and held inputs of a scan
-    title : name of the function in messages
+    exported : function or scan
+    dtype : float64 or float32
     form : options of code generation
+    simd : whether to add the SIMD module, for batches
     """
+    (step, scan), kind = _step_of(exported), np.dtype(dtype)
+    formula = step.fused
     scalar = replace(form or Form(), register=kind.itemsize, format=FORMATS[kind.char])
     scalar = replace(scalar, fused=False, max_stack=_ON_STACK)
     many = "scan" if scan else "loop"
-    wide = _linked(formula, replace(scalar, register=SIMD_BYTES), scan, [many], "+simd128")
-    described = json.dumps(_description(formula, kind, scan, title), ensure_ascii=False).encode()
-    module = _linked(formula, scalar, scan, [many, "single"], "")
-    return with_custom(module, {"appell": described, "simd128": wide})
+    sections = {"appell": json.dumps(_description(step, kind, scan), ensure_ascii=False).encode()}
+    if simd:
+        wide = replace(scalar, register=SIMD_BYTES)
+        sections["simd128"] = _linked(formula, wide, scan, [many], "+simd128")
+    return with_custom(_linked(formula, scalar, scan, [many, "single"], ""), sections)
+
+
+def _step_of(exported: Function | Scan) -> tuple[Function, tuple[int, int] | None]:
+    """Return a function, and for the step of a scan the numbers of its carried and held inputs."""
+    if isinstance(exported, Function):
+        return exported, None
+    return exported.step, (len(exported.arguments.carried), len(exported.arguments.held))
 
 
 FORMATS = {"d": DOUBLE, "f": FLOAT}
@@ -258,14 +262,14 @@ def runtime() -> str:
     return (files("appell.compile.wasm") / "runtime.js").read_text(encoding="utf-8")
 
 
-def _description(formula: Formula, kind: np.dtype, scan: tuple[int, int] | None, title: str) -> dict[str, Any]:
+def _description(step: Function, kind: np.dtype, scan: tuple[int, int] | None) -> dict[str, Any]:
     def listed(arrays: Sequence[Array]) -> list[dict[str, Any]]:
         return [{"name": array.name, "shape": list(array.shape), "size": array.size} for array in arrays]
 
-    described: dict[str, Any] = {"format": 1, "name": formula.name, "title": title or formula.name, "dtype": kind.name}
-    described |= {"inputs": listed(formula.inputs), "outputs": listed(formula.outputs), "scan": None}
+    described: dict[str, Any] = {"name": step.name, "title": step.title, "dtype": kind.name}
+    described |= {"inputs": listed(step.inputs), "outputs": listed(step.outputs), "scan": None}
     if scan:
-        axes = scan_axes(formula, sum(scan))
+        axes = scan_axes(step.formula, sum(scan))
         rows, every = axes.dimension(ROWS), axes.dimension(EVERY)
         described["scan"] = {"carried": scan[0], "held": scan[1], "rows": rows, "every": every}
     return described
