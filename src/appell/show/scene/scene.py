@@ -118,8 +118,8 @@ class Actor:
 class SceneSimulation:
     """A simulation that the page runs: WebAssembly modules (see `compile.wasm`) and what the user can change.
 
-    `step` repeats a step of the actor's state q, v, with forces at its handles; `energy` is a function of q, v, inertial
-    parameters and the factor of gravity; `poses` returns rotations R and origins x of all bodies at q.
+    `step` repeats a step of the actor's state q, v, with forces at its handles; `energy` is a function of q, v, the
+    parameters of the loaded body and the factor of gravity; `poses` returns rotations R and origins x of all bodies.
     """
 
     step: bytes

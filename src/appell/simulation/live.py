@@ -10,8 +10,8 @@ of the step, so nothing is compiled again:
     drag, push    forces at the handles
 
 with the position θ and the inertia m of each actuator in the initial configuration, the others being free to move.
-Controllers use the model of the description: payload, gravity and friction are disturbances for them. Without changes,
-the motion is that of `ap.rollout` with the same method, up to rounding.
+Controllers use the model of the description: payload, gravity and friction are disturbances for them. Without a
+controller, the motion is that of `ap.rollout` with the same method and a law that is zero, up to rounding.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ class LiveModel:
         names = [frame.name for frame in frames]
         self.dyn = Dynamics(loaded, friction=True, rotors=True, wrenches=names, reference="LOCAL_WORLD_ALIGNED")
         self.drives = _drive_positions(self.nominal)
-        self.controllers = CONTROLLERS[: 1 + bool(self.drives) + (robot.is_flat and robot.nu == robot.nv)]
+        exact = robot.is_flat and robot.nu == robot.nv and not self.nominal.looped  # loops would be unrolled
+        self.controllers = CONTROLLERS[: 1 + bool(self.drives) + exact]
         sizes = {"controller": 1, "gains": 2, "goal": robot.nq, WEIGHED: 1, "damping": 1}
         options: dict[str, Any] = {"contacts": contacts or None, "stops": stops}
         plan = Rollout(self.dyn, method=method, law=self._law(), arguments=sizes, **options)
