@@ -21,6 +21,7 @@ import { readFileSync } from "node:fs";
 import load from "./@name@.mjs";
 const { arrays, options } = JSON.parse(readFileSync("given.json", "utf8"));
 const f = await load();
+await f.ready;
 const numbers = f.dtype === "float32" ? Float32Array : Float64Array;
 const decoded = (text) => new numbers(Uint8Array.from(Buffer.from(text, "base64")).buffer);
 const given = Object.fromEntries(Object.entries(arrays).map(([name, text]) => [name, decoded(text)]));

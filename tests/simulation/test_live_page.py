@@ -221,7 +221,7 @@ def test_other_systems_have_the_controls_that_apply_to_them(name):
     if name == "solo12":
         robot = ap.load(next(path for path in example_urdfs() if path.name == "solo12.urdf"), base="floating")
     else:
-        robot = rope(40) if name == "rope" else ap.load(name)
+        robot = rope(24) if name == "rope" else ap.load(name)
     simulation = live_scene(robot).simulation
     controllers = {"delta": 3, "four-bar": 2, "box": 1, "solo12": 2, "rope": 2}
     assert len(simulation.controllers) == controllers[name]

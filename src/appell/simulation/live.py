@@ -179,10 +179,10 @@ class LiveModel:
         sizes = {"controller": 1, "gains": 2, "goal": robot.nq, WEIGHED: 1, "damping": 1}
         options: dict[str, Any] = {"contacts": contacts or None, "stops": stops}
         plan = Rollout(self.dyn, method=method, law=self._law(), arguments=sizes, **options)
-        contact = plan.formula.contact
-        self.weighs = not plan.formula.looped
-        formula = _WeighedStep if self.weighs else StepFormula
-        self.formula = formula(plan.dyn, plan.method, plan.law, None, False, contact, plan.arguments)
+        self.scan, self.weighs = plan.scan, not plan.formula.looped
+        if self.weighs:
+            contact = plan.formula.contact
+            self.scan = _WeighedStep(plan.dyn, method, plan.law, contact=contact, arguments=plan.arguments).scan()
 
     def _law(self):
         """Return the feedback: friction and the chosen controller."""
@@ -213,8 +213,8 @@ class LiveModel:
 
     def _drive_inertias(self) -> list[float]:
         """Return 1 / (J M⁻¹ Jᵀ) of each actuator in the initial configuration."""
-        J = np.array(self.nominal.equations.actuator_jacobian(self.start.tolist()), float)
-        inverse = np.linalg.inv(self.nominal.mass_matrix(self.start))
+        equations, q = self.nominal.equations, self.start.tolist()
+        J, inverse = np.array(equations.actuator_jacobian(q), float), np.linalg.inv(equations.mass_matrix(q))
         return (1.0 / np.einsum("ij,jk,ik->i", J, inverse, J)).tolist()
 
     def _energy(self) -> Function:
@@ -241,7 +241,7 @@ class LiveModel:
             settings.append(SceneSlider("damping ratio", "1", 0.0, 2.0, 1.0))
         settings.append(SceneSlider("push", "N s", 0.0, mass, 0.25 * mass))
         return SceneSimulation(
-            step=wasm_binary(self.formula.scan(), simd=False),
+            step=wasm_binary(self.scan, simd=False),
             energy=wasm_binary(self._energy(), simd=False),
             poses=poses,
             q=self.start,

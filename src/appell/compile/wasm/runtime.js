@@ -1,8 +1,9 @@
 // A function that appell compiled to WebAssembly: single samples, batches, and rollouts of a step.
 //
 // The file is a module without imports. Its section `appell` describes arguments and results; its section `simd128`
-// holds the same function for two numbers per register, which is used for batches if the engine supports it. Kernels
-// follow NumPy's convention for inner loops: addresses, lengths and strides are tables of 64-bit integers.
+// holds the same function for several numbers per register, with the same bits. It is used for batches as soon as it is
+// compiled, if the engine supports it. Kernels follow NumPy's convention for inner loops: addresses, lengths and strides
+// are tables of 64-bit integers.
 
 const ALIGN = 64; // bytes; of arrays in the memory of a module
 const PAGE_BYTES = 65536;
@@ -12,10 +13,7 @@ export async function load_kernel(source) {
   const module = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(await bytes_of(source));
   const [text] = WebAssembly.Module.customSections(module, "appell");
   if (!text) throw new TypeError("The WebAssembly file was not written by appell: it has no section 'appell'.");
-  const [wide] = WebAssembly.Module.customSections(module, "simd128");
-  const has_simd = wide !== undefined && WebAssembly.validate(wide);
-  const description = JSON.parse(new TextDecoder().decode(text));
-  return new Kernel(description, module, has_simd ? await WebAssembly.compile(wide) : null);
+  return new Kernel(JSON.parse(new TextDecoder().decode(text)), module);
 }
 
 async function bytes_of(source) {
@@ -29,11 +27,11 @@ async function bytes_of(source) {
 }
 
 export class Kernel {
-  constructor(description, module, wide_module) {
+  constructor(description, module) {
     Object.assign(this, description); // name, title, inputs, outputs, dtype, scan
-    this.simd = wide_module !== null;
-    this.modules = { scalar: module, wide: wide_module ?? module };
+    this.modules = { scalar: module };
     this.blocks = {};
+    this.ready = this.compile_wide(); // resolved when batches run at full speed
     this.numbers = this.dtype === "float32" ? Float32Array : Float64Array;
     this.operands = [...this.inputs, ...this.outputs];
     const block = new Block(new WebAssembly.Instance(module));
@@ -47,6 +45,15 @@ export class Kernel {
     this.input = Object.fromEntries(this.inputs.map(({ name }, k) => [name, views[k]]));
     this.output = Object.fromEntries(this.outputs.map(({ name }, k) => [name, views[this.inputs.length + k]]));
     this.run = () => single(table); // computes `output` from `input`
+  }
+
+  async compile_wide() {
+    const [wide] = WebAssembly.Module.customSections(this.modules.scalar, "simd128");
+    if (wide && WebAssembly.validate(wide)) this.modules.wide = await WebAssembly.compile(wide);
+  }
+
+  get simd() {
+    return this.modules.wide !== undefined;
   }
 
   // Compute many samples. An argument has `size` numbers, the same for all samples, or `size` numbers per sample.
@@ -93,7 +100,7 @@ export class Kernel {
 
   // Run a loop: `sources` and `targets` are the strides of each operand, in numbers, that from sample to sample first.
   call(name, given, count, lengths, sources, targets, rows) {
-    const kind = count > 1 ? "wide" : "scalar";
+    const kind = count > 1 && this.simd ? "wide" : "scalar";
     const block = this.blocks[kind] ??= new Block(new WebAssembly.Instance(this.modules[kind]));
     const item = this.numbers.BYTES_PER_ELEMENT, all = [...sources, ...targets];
     const sizes = [...this.inputs.map((input) => given[input.name].length ?? 1),

@@ -123,8 +123,10 @@ export interface Kernel {
   readonly title: string;
   readonly inputs: readonly Operand[];
   readonly outputs: readonly Operand[];
-  /** Whether batches use SIMD instructions. */
+  /** Whether batches use SIMD instructions: after `ready`, if the engine has them. */
   readonly simd: boolean;
+  /** Resolved when the code for batches is compiled; before, batches are slower. */
+  readonly ready: Promise<void>;
   /** Arguments of the next `run`, to be filled in place. */
   readonly input: Inputs<@numbers@>;
   /** Results of the last `run`. */
