@@ -1,6 +1,6 @@
 // Torques of an arm along a motion, one batch: tsc --target es2022 --module node16 torques.mts && node torques.mjs
 
-import load, { Kernel } from "./arm_torques.mjs";
+import load, { type Kernel } from "./arm_torques.mjs";
 
 const SAMPLES = 5;
 

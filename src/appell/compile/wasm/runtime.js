@@ -26,7 +26,7 @@ async function bytes_of(source) {
   return response.arrayBuffer();
 }
 
-export class Kernel {
+class Kernel {
   constructor(description, module) {
     Object.assign(this, description); // name, title, inputs, outputs, dtype, scan
     this.modules = { scalar: module };
