@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import appell as ap
+from appell.cli.main import app
 from appell.errors import AppellError, ArgumentError
 from appell.show.page.page_text import page_text
 from appell.simulation.live import live_scene
@@ -246,3 +248,23 @@ def test_bad_arguments_leave_no_file(arguments, message, tmp_path):
 def test_a_dynamics_is_not_a_robot(tmp_path):
     with pytest.raises(ArgumentError, match="the robot of a live page is"):
         ap.live_page(ap.Dynamics(ap.load("pendulum")), tmp_path / "page.html")
+
+
+def test_the_command_writes_the_page_of_python(tmp_path):
+    wall = ap.Contact("all", ap.Plane(normal=(0.0, 1.0, 0.0), offset=-1.2))
+    expected = ap.live_page(ap.load("planar-2r"), tmp_path / "one.html", contacts=wall).read_text(encoding="utf-8")
+    target = tmp_path / "two.html"
+    command = ["view", "planar-2r", "--live", "--wall", "plane:0,1,0,-1.2", "--html", str(target)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert target.read_text(encoding="utf-8") == expected
+
+
+def test_the_command_needs_a_robot_and_a_file(tmp_path):
+    ap.rollout(ap.load("planar-2r"), steps=3)[0].write(tmp_path / "motion.csv")
+    record = [str(tmp_path / "motion.csv"), "--robot", "planar-2r", "--html", str(tmp_path / "page.html")]
+    for arguments in (["planar-2r"], record):
+        result = CliRunner().invoke(app, ["view", *arguments, "--live"])
+        assert result.exit_code == 1
+        assert "--live needs a robot and --html" in result.output
+    assert not (tmp_path / "page.html").exists()

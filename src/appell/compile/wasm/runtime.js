@@ -2,8 +2,8 @@
 //
 // The file is a module without imports. Its section `appell` describes arguments and results; its section `simd128`
 // holds the same function for several numbers per register, with the same bits. It is used for batches as soon as it is
-// compiled, if the engine supports it. Kernels follow NumPy's convention for inner loops: addresses, lengths and strides
-// are tables of 64-bit integers.
+// compiled, if the engine supports it. Kernels follow NumPy's convention for inner loops: addresses, lengths and
+// strides are tables of 64-bit integers.
 
 const ALIGN = 64; // bytes; of arrays in the memory of a module
 const PAGE_BYTES = 65536;

@@ -132,7 +132,8 @@ export class Simulation {
     const passed = this.clock === undefined ? 0 : Math.min(clock - this.clock, 100) / 1000;
     this.clock = clock;
     if (!this.running || !(passed > 0)) return;
-    const wanted = Math.round(this.speed * passed / this.data.dt), end = performance.now() + 1000 * passed * FRAME_SHARE;
+    const wanted = Math.round(this.speed * passed / this.data.dt);
+    const end = performance.now() + 1000 * passed * FRAME_SHARE;
     for (let done = 0; done < wanted && performance.now() < end;) {
       const steps = Math.min(STEPS_PER_FORCE, wanted - done);
       this.advance_state(steps);
