@@ -16,7 +16,7 @@ from pathlib import Path
 
 HIDDEN = re.compile(
     r"(.*-)?(gcc|g\+\+|cc|c\+\+|cpp|clang|clang\+\+|c89|c99)(-[\d.]+|-gcc|-cc)?"  # compilers, including cross compilers
-    r"|(ffmpeg|ffprobe|node|nodejs|npm|npx|chrom.*|google-chrome.*|qemu.*|arm-none-eabi-.*|aarch64-linux-gnu-.*)"
+    r"|(ffmpeg|ffprobe|node|nodejs|npm|npx|tsc|chrom.*|google-chrome.*|qemu.*|arm-none-eabi-.*|aarch64-linux-gnu-.*)"
 )
 
 

@@ -25,8 +25,10 @@ PACKAGES = {
     "g++": "g++",
     "gcc": "gcc",
     "nm": "binutils",
+    "node": "nodejs",
     "qemu-aarch64": "qemu-user",
     "qemu-system-arm": "qemu-system-arm",
+    "tsc": "node-typescript",
 }
 
 

@@ -145,6 +145,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.simulation import Sampled as Sampled
     from appell.simulation import Solver as Solver
     from appell.simulation import Sphere as Sphere
+    from appell.simulation import live_page as live_page
     from appell.simulation import rollout as rollout
     from appell.simulation import simulate as simulate
     from appell.simulation import to_fmu as to_fmu
@@ -195,7 +196,8 @@ _NAMES = {  # module -> the public names that it defines
     "appell.optimal.objective": "square",
     "appell.optimal.optimizer": "Optimizer optimize",
     "appell.show": "draw to_html view",
-    "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere rollout simulate to_fmu",
+    "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere "
+    "live_page rollout simulate to_fmu",
     "appell.sweeps": "grid sweep",
 }
 _MODULES = {  # public name of a module -> the module

@@ -157,7 +157,8 @@ def test_reproduce_shows_printed_values_and_saves_figures(tmp_path):
     assert "18.66" in result.output
     assert "agrees" in result.output
     files = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
-    assert files == ["index.html", "sections/dynamics.json", "tree10.png", "two-body.png"]
+    live = ["live/mata-2002.html", "live/shafei-2018.html"]
+    assert files == ["index.html", *live, "sections/dynamics.json", "tree10.png", "two-body.png"]
 
 
 def test_reproduce_of_an_unknown_section_lists_the_known_ones():

@@ -7,6 +7,7 @@ from importlib.resources import files
 
 import pytest
 
+from appell.compile.wasm.source import runtime
 from appell.errors import AppellError
 from appell.show.page import page_text as writing
 from appell.show.page.page_text import joined_program, page_text
@@ -15,20 +16,26 @@ from page_scenes import scene
 HOSTILE = "</script><script>window.hacked=1</script><!--<script>{{program}}"
 
 
+def module_texts() -> dict[str, str]:
+    """Return the modules of the page, and the one that runs WebAssembly."""
+    folder = files("appell.show.page") / "assets"
+    texts = {entry.name[:-3]: entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".js")}
+    return texts | {"runtime": runtime()}
+
+
 def test_every_module_is_joined_once_after_those_it_imports():
-    program, folder = joined_program(), files("appell.show.page") / "assets"
-    modules = sorted(entry.name[:-3] for entry in folder.iterdir() if entry.name.endswith(".js"))
+    program, texts = joined_program(), module_texts()
+    modules = sorted(texts)
     order = re.findall(r"^const (\w+)_module = ", program, re.MULTILINE)
     assert sorted(order) == modules
     assert not re.search(r"^(import|export) ", program, re.MULTILINE)
     for module in modules:
-        for needed in re.findall(r'from "\./(\w+)\.js"', (folder / f"{module}.js").read_text()):
+        for needed in re.findall(r'from "\./(\w+)\.js"', texts[module]):
             assert order.index(needed) < order.index(module)
 
 
 def test_every_imported_name_is_exported_and_used():
-    folder = files("appell.show.page") / "assets"
-    texts = {entry.name[:-3]: entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".js")}
+    texts = module_texts()
     for module, text in texts.items():
         for names, source in writing.IMPORT.findall(text):
             for name in names.replace(" ", "").split(","):

@@ -36,6 +36,7 @@ def reproduce(
     """Compute the published results of the papers and show them beside the printed values."""
     from appell_lab.papers.closing import end_papers, end_section, measures_of
     from appell_lab.papers.index import write_index
+    from appell_lab.papers.live_robots import write_live_pages
     from appell_lab.papers.page import Page
     from appell_lab.papers.run_files import check_folder, store_run, stored_runs
 
@@ -62,6 +63,8 @@ def reproduce(
             output, stored_runs(output)[0]
         )  # after each section, so that an interrupted run has an index
     if papers := _papers(chosen):
+        write_live_pages(output, papers)
+        index = write_index(output, stored_runs(output)[0])
         page.console.rule("[bold]printed items and verdicts", align="left")
         end_papers(page.console, papers, measures_of(runs))
     _conclude(page.console, runs, output)

@@ -1,7 +1,7 @@
 """The index page of `appell reproduce`: all tables and figures of a folder on one page, by paper and by section.
 
-It is made from the stored content of the sections and from the ledgers. It contains every section that was run into the
-folder, and names the others with the command that adds them. Links are relative.
+It is made from the stored content of the sections and from the ledgers, with one live robot per paper. It contains
+every section that was run into the folder, and names the others with the command that adds them. Links are relative.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from appell.show.page.document import document, html_table
 from appell_lab.papers import PAPERS, SECTIONS
 from appell_lab.papers.closing import COLOURS, measures_of
 from appell_lab.papers.ledger import LEDGERS, Item, Ledger, Ruling
+from appell_lab.papers.live_robots import ROBOTS, page_of
 from appell_lab.papers.shown import Listed, Remark, SectionRun, Shown, ShownFigure, ShownTable
 
 INDEX = "index.html"
@@ -28,6 +29,7 @@ nav li { break-inside: avoid; margin: .12rem 0; }
 nav details ul { columns: 1; font-size: .9rem; padding-left: 1.2rem; }
 nav b { display: block; margin-top: .8rem; }
 summary { cursor: pointer; }
+.live { width: 100%; height: 30rem; border: 1px solid var(--line); }
 .small { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .8rem; margin: 1rem 0; }
 .small figure { margin: 0; }
 .small img { border: 1px solid var(--line); }
@@ -131,12 +133,22 @@ def _paper(book: Ledger, runs: Runs, folder: Path) -> Iterator[str]:
         rows.append((escape(item.name), escape(item.prints) + reason, verdict, ", ".join(links)))
         pictures += [(anchor, one) for anchor, one in targets if isinstance(one, ShownFigure)]
     yield html_table(("item", "content", "verdict", "shown in"), rows, kind="text")
+    yield from _live(book.paper, folder)
     if pictures:
         yield '<div class="small">'
         for anchor, one in dict(pictures).items():
             caption = f"<figcaption>{_title(one)}</figcaption>"
             yield f'<figure><a href="#{anchor}">{_image(one, folder)}</a>{caption}</figure>'
         yield "</div>"
+
+
+def _live(paper: str, folder: Path) -> Iterator[str]:
+    """Show the live page of a paper's robot, if it is in the folder."""
+    if not (folder / (file := page_of(paper))).exists():
+        return
+    shows = escape(ROBOTS[paper].shows)
+    yield f'<iframe class="live" src="{escape(file)}" title="{shows}" loading="lazy"></iframe>'
+    yield f'<p class="note">{shows} Simulated in this page: <a href="{escape(file)}">open it alone</a>.</p>'
 
 
 def _tally(book: Ledger, runs: Runs) -> str:

@@ -24,7 +24,7 @@ from appell.cli.options import (
 )
 from appell.cli.output import Printer
 from appell.errors import ArgumentError, unknown_name
-from appell.files import write_text
+from appell.files import replacing
 from appell.progress import Bar, paused
 
 LANGUAGES = {
@@ -36,8 +36,10 @@ LANGUAGES = {
     "sympy": "a Python module with SymPy expressions",
     "latex": "equations for a paper; for small robots",
     "json": "the list of operations, for other programs",
+    "wasm": "a WebAssembly module, a JavaScript module that loads it, and TypeScript declarations",
 }
-ENDINGS = {"c": ".c", "casadi": ".casadi", "latex": ".tex", "json": ".json"}  # all others: .py
+ENDINGS = {"c": ".c", "casadi": ".casadi", "latex": ".tex", "json": ".json", "wasm": ".wasm"}  # all others: .py
+NOT_PRINTABLE = {"casadi": "a casadi.Function", "wasm": "a WebAssembly module"}
 
 app = new_app()
 
@@ -63,7 +65,7 @@ def export(
     by: Annotated[
         str | None, option("Export the derivatives with respect to these arguments instead, comma-separated: q,v.")
     ] = None,
-    single: Annotated[bool, option("Use single precision; only for C.", "", "--float")] = False,
+    single: Annotated[bool, option("Use single precision; only for C and WebAssembly.", "", "--float")] = False,
     friction: Annotated[bool, option("Include the friction of the joints.", MODEL, "--friction")] = False,
     rotors: Annotated[bool, option("Include the rotor inertias of the actuators.", MODEL, "--rotors")] = False,
     base: options.Base = "fixed",
@@ -83,8 +85,8 @@ def export(
     """Export a function of a robot to another language."""
     if to not in LANGUAGES:
         raise ArgumentError(unknown_name("language", to, LANGUAGES, "appell export"))
-    if single and to != "c":
-        raise ArgumentError(f"--float is only for --to c, not for --to {to}.")
+    if single and to not in ("c", "wasm"):
+        raise ArgumentError(f"--float is only for --to c and --to wasm, not for --to {to}.")
     if json and str(output) == "-":
         raise ArgumentError("--json and --output - both print to stdout.", expected="only one of them")
     system = read_system(robot, base, physical)
@@ -125,37 +127,42 @@ def _write(exported: Any, to: str, stem: str, single: bool, output: Path | None,
     ending = ENDINGS.get(to, ".py")
     printed = str(output) == "-"
     path = output if output is not None else Path(f"{stem}_{to}.py" if ending == ".py" else stem + ending)
-    texts = (
-        {} if to == "casadi" else _texts(exported, to, path.stem if output and not printed else stem, single, ending)
+    if printed and to in NOT_PRINTABLE:
+        raise ArgumentError(
+            f"{NOT_PRINTABLE[to]} cannot be printed.", hint=f"Write it to a file: --output file{ending}."
+        )
+    contents = (
+        {} if to == "casadi" else _contents(exported, to, path.stem if output and not printed else stem, single, ending)
     )
     if printed:
-        if not texts:
-            raise ArgumentError(
-                "a casadi.Function cannot be printed.", hint="Write it to a file: --output file.casadi."
-            )
-        for text in texts.values():
+        for text in contents.values():
             with paused():
                 typer.echo(text, nl=not text.endswith("\n"))
         return []
     check_target(path, force, (ending,))
-    paths = [path, *(path.with_suffix(suffix) for suffix in texts if suffix != ending)]
+    paths = [path, *(path.with_suffix(suffix) for suffix in contents if suffix != ending)]
     for each in paths[1:]:
         check_target(each, force)
     if to == "casadi":
         exported.to_casadi().save(str(path))
-    for suffix, text in texts.items():
-        write_text(path.with_suffix(suffix), text)
+    for suffix, content in contents.items():
+        with replacing(path.with_suffix(suffix)) as part:
+            part.write_bytes(content if isinstance(content, bytes) else content.encode())
     return paths
 
 
-def _texts(exported: Any, to: str, stem: str, single: bool, ending: str) -> dict[str, str]:
-    """Return the texts of an export by the suffix of their files."""
+def _contents(exported: Any, to: str, stem: str, single: bool, ending: str) -> dict[str, Any]:
+    """Return the contents of an export by the suffix of their files."""
     from appell.compile.exchange.python_text import LIBRARIES, python_text
     from appell.compile.exchange.to_sympy import sympy_text
 
+    dtype = np.float32 if single else np.float64
     if to == "c":
-        code = exported.to_c(stem, dtype=np.float32 if single else np.float64)
+        code = exported.to_c(stem, dtype=dtype)
         return {".c": code.source, ".h": code.header}
+    if to == "wasm":
+        files = exported.to_wasm(stem, dtype=dtype)
+        return {".wasm": files.binary, ".mjs": files.javascript, ".d.mts": files.declarations}
     if to in LIBRARIES:
         return {ending: python_text(exported, to)}
     return {

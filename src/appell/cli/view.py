@@ -23,6 +23,7 @@ app = new_app()
 @app.command(
     rich_help_panel=LOOK,
     epilog="Examples: [bold]appell view panda[/]; [bold]appell view arm.urdf --q 0,0.5,0[/]; "
+    "[bold]appell view puma --live --html puma.html[/]; "
     "[bold]appell view fall.npz --html fall.html[/]; [bold]appell view one.csv two.csv --robot puma[/].",
 )
 def view(
@@ -51,6 +52,12 @@ def view(
     wall: options.Walls = None,
     outside: options.Outside = False,
     html: Annotated[Path | None, option("Write a self-contained web page to this .html file instead.", OUTPUT)] = None,
+    live: Annotated[
+        bool,
+        option(
+            "Simulate the robot in the page of --html: drag, push and drop it, change its controller.", OUTPUT, "--live"
+        ),
+    ] = False,
     movie: options.Movie = None,
     port: options.Port = 0,
     no_browser: options.NoBrowser = False,
@@ -73,11 +80,16 @@ def view(
             )
         records, system = [], _robot(shown[0], base, physical, out)
         given = {"walls": walls or (), "q": configuration_if_given(q, system)}
+    if live and (records or html is None):
+        raise ArgumentError("--live needs a robot and --html.", expected="appell view ROBOT --live --html FILE")
     if movie is not None and len(records) != 1:
         subject = f"{len(records)} records" if records else "a robot without a motion"
         raise ArgumentError(f"{subject} cannot be written as a movie.", expected="one record", hint="Use --html FILE.")
     if html is not None:
-        if records:
+        if live:
+            contacts = [ap.Contact("all", each) for each in walls or ()]
+            ap.live_page(system, html, given["q"], contacts=contacts, overwrite=True)
+        elif records:
             records[0].to_html(html, *records[1:], **given, overwrite=True)
         else:
             ap.to_html(system, html, **given, overwrite=True)

@@ -11,7 +11,7 @@
     f.count()                    its operation counts
     f.bind()                     the same function on preallocated arrays, for control loops
     print(f.tape)                its operations
-    f.to_c(), f.to_jax(), ...    the same function in another language: `compile.c`, `compile.exchange`
+    f.to_c(), f.to_jax(), ...    the same function in another language: `compile.c`, `compile.wasm`, `compile.exchange`
 
 The formula of a function is a tape, or a program if loops in `body` stay loops. Derivatives, columns and exports read
 the tape; the tape of a program, with all iterations unrolled, is made on first use. A function pickles by content: the
@@ -65,6 +65,7 @@ from appell.errors import ArgumentError, unknown_name
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
     from appell.compile.exchange.to_sympy import Symbolic
+    from appell.compile.wasm.source import WasmModule
 
 Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: an integer is the size of a vector
 Rule = Callable[[tuple[str, ...]], Any]  # names of arguments -> Function of the derivatives by them, or None
@@ -576,6 +577,37 @@ class Function:
         from appell.compile.c.source import c_source
 
         return c_source(self, name, dtype)
+
+    def to_wasm(self, name: str | None = None, *, dtype: Any = np.float64) -> WasmModule:
+        """Return the function as a WebAssembly module with a JavaScript module and TypeScript declarations.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of the files; by default the names of the robot and of the function.
+        dtype : float64 or float32
+            Number format.
+
+        Returns
+        -------
+        WasmModule
+            `write(folder)` writes name.wasm, name.mjs and name.d.mts.
+
+        Raises
+        ------
+        CompileError
+            If the function exceeds a limit of WebAssembly engines.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> files = ap.Dynamics(ap.load("pendulum")).inverse_dynamics.to_wasm("torque")
+        >>> files.binary[:4]
+        b'\\x00asm'
+        """
+        from appell.compile.wasm.source import wasm_module
+
+        return wasm_module(self, name, dtype)
 
     def to_casadi(self) -> Any:
         """Return a `casadi.Function` of SX symbols with the same names; vectors are columns."""

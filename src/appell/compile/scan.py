@@ -61,6 +61,7 @@ from appell.errors import ArgumentError, CompileError, TraceError
 
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
+    from appell.compile.wasm.source import WasmModule
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,12 @@ class Scan:
         from appell.compile.c.source import c_scan
 
         return c_scan(self, name, start or {}, dtype)
+
+    def to_wasm(self, name: str | None = None, *, dtype: DTypeLike = np.float64) -> WasmModule:
+        """Return the step and the loop that repeats it as a WebAssembly module; see `Function.to_wasm`."""
+        from appell.compile.wasm.source import wasm_module
+
+        return wasm_module(self, name, dtype)
 
     def loop(self, dtype: DTypeLike = np.float64) -> Code:
         """Return the machine code of the loop over a batch that the ufunc calls."""

@@ -4,6 +4,7 @@ from appell.simulation.contact.contact import Contact
 from appell.simulation.contact.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface
 from appell.simulation.fmu.export import to_fmu
 from appell.simulation.inputs import Sampled
+from appell.simulation.live import live_page
 from appell.simulation.options import Feedback, ImpulseContacts, Output, Solver, SpringContacts
 from appell.simulation.rollouts.plan import Rollout, rollout
 from appell.simulation.run import simulate
@@ -26,6 +27,7 @@ __all__ = [
     "SpringContacts",
     "Status",
     "Surface",
+    "live_page",
     "rollout",
     "simulate",
     "to_fmu",

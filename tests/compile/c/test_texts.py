@@ -126,14 +126,14 @@ def test_files_are_never_overwritten_silently(tmp_path):
 
 
 def test_a_full_disk_leaves_neither_file(tmp_path, monkeypatch):
-    code, write = area().to_c("disc"), Path.write_text
+    code, write = area().to_c("disc"), Path.write_bytes
 
-    def fill_up(path, text, **options):
-        write(path, text[:10], **options)
+    def fill_up(path, content):
+        write(path, content[:10])
         if ".disc.h." in path.name:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", fill_up)
+    monkeypatch.setattr(Path, "write_bytes", fill_up)
     with pytest.raises(ArgumentError, match=r"disc\.h: No space left on device"):
         code.write(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -35,6 +35,18 @@ def test_derivatives_and_functions_of_frames_can_be_exported(tmp_path):
     assert "\\cos" in pose.output
 
 
+def test_webassembly_is_that_of_python(tmp_path):
+    target = tmp_path / "arm.wasm"
+    assert run("planar-2r", "mass_matrix", "--to", "wasm", "-o", str(target)).exit_code == 0
+    files = ap.Dynamics(ap.load("planar-2r")).mass_matrix.to_wasm("arm")
+    assert target.read_bytes() == files.binary
+    assert (tmp_path / "arm.mjs").read_text(encoding="utf-8") == files.javascript
+    assert (tmp_path / "arm.d.mts").read_text(encoding="utf-8") == files.declarations
+    printed = run("planar-2r", "mass_matrix", "--to", "wasm", "-o", "-")
+    assert printed.exit_code == 1
+    assert "a WebAssembly module cannot be printed" in printed.output
+
+
 def test_a_casadi_file_can_be_loaded(tmp_path):
     import casadi
 

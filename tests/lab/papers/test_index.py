@@ -17,6 +17,7 @@ from appell.errors import ArgumentError
 from appell_lab.papers import PAPERS, SECTIONS
 from appell_lab.papers.index import index_html, marked
 from appell_lab.papers.ledger import LEDGERS
+from appell_lab.papers.live_robots import ROBOTS, write_live_pages
 from appell_lab.papers.page import Page
 from appell_lab.papers.run_files import check_folder, stored_runs
 from appell_lab.papers.shown import Listed, Remark, SectionRun, ShownFigure, ShownTable, Tally
@@ -38,11 +39,15 @@ def broken(page: Page) -> None:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Replace all sections by fast ones."""
+    """Replace all sections by fast ones, and live pages by empty ones."""
 
     def replaced(run=section):
         monkeypatch.setattr("appell_lab.cli.reproduce.import_module", lambda name: SimpleNamespace(run=run))
 
+    monkeypatch.setattr(
+        "appell_lab.papers.live_robots.ap.live_page",
+        lambda robot, path, **options: path.write_text(f"{robot.name} {options['title']}"),
+    )
     replaced()
     return replaced
 
@@ -88,7 +93,7 @@ def test_links_lead_to_existing_anchors_and_files(quick, tmp_path):
     links, names = anchors(tmp_path)
     assert {link for link in links if link.startswith("#")} <= names
     files = {link for link in links if not link.startswith("#")}
-    assert files == {"mata-figure-2.png"}
+    assert files == {"mata-figure-2.png", "live/mata-2002.html", "live/shafei-2018.html"}
     assert all((tmp_path / file).exists() for file in files)
 
 
@@ -174,3 +179,19 @@ def test_a_real_section_is_on_the_page(tmp_path):
     red = [one.text for one in run.shown if isinstance(one, Remark) and "[red]" in one.text]
     assert red == []  # no figure violates a rule
     assert import_module(SECTIONS[name].module).run
+
+
+def test_the_index_shows_one_live_robot_per_paper(quick, tmp_path):
+    reproduce(tmp_path)
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    frames = re.findall(r'<iframe class="live" src="([^"]*)"', index)
+    assert len(frames) == len(PAPERS)
+    assert all((tmp_path / frame).exists() for frame in frames)
+    (tmp_path / frames[0]).unlink()
+    assert index_html(stored_runs(tmp_path)[0], tmp_path).count("<iframe") == len(PAPERS) - 1
+
+
+def test_every_paper_has_a_live_robot(tmp_path):
+    assert set(ROBOTS) == set(PAPERS)
+    write_live_pages(tmp_path, ["Shafei 2018"])
+    assert "wasm-unsafe-eval" in (tmp_path / "live" / "shafei-2018.html").read_text(encoding="utf-8")

@@ -230,20 +230,22 @@ class CSource:
 
     def write(self, folder: str | Path, overwrite: bool = False) -> tuple[Path, ...]:
         """Write both files to a folder, which is created if necessary; replace existing files only if `overwrite`."""
-        return write_files(folder, {f"{self.name}.c": self.source, f"{self.name}.h": self.header}, overwrite)
+        files: dict[str, str | bytes] = {f"{self.name}.c": self.source, f"{self.name}.h": self.header}
+        return write_files(folder, files, overwrite, "C code")
 
 
-def write_files(folder: str | Path, texts: dict[str, str], overwrite: bool) -> tuple[Path, ...]:
-    """Write texts to files in a folder: all of them, or none if one cannot be written."""
+def write_files(folder: str | Path, files: Mapping[str, str | bytes], overwrite: bool, what: str) -> tuple[Path, ...]:
+    """Write files to a folder: all of them, or none if one cannot be written; `what` names them in messages."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"C code cannot be written to the folder '{folder}': {error.strerror or error}."
+        problem = f"{what} cannot be written to the folder '{folder}': {error.strerror or error}."
         raise ArgumentError(problem, expected="the name of a folder") from None
-    targets = {check_target(Path(folder, name), overwrite=overwrite): text for name, text in texts.items()}
+    targets = {check_target(Path(folder, name), overwrite=overwrite): content for name, content in files.items()}
     with ExitStack() as stack:
-        for target, text in targets.items():
-            stack.enter_context(replacing(target, "C code")).write_text(text, encoding="utf-8")
+        for target, content in targets.items():
+            part = stack.enter_context(replacing(target, what))
+            part.write_bytes(content if isinstance(content, bytes) else content.encode())
     return tuple(targets)
 
 

@@ -356,20 +356,19 @@ class Emitter:
 
 HEAP = "heap"
 GLOBAL = f"@{HEAP} = global [2 x ptr] zeroinitializer, align 8"
-MAX_STACK_BYTES = 64 << 10  # the stacks of threads have 128 KiB and more
 
 
 class Memory:
     """Blocks of memory of one function: on the stack or, if they are large, allocated at its start."""
 
-    def __init__(self, emit: Emitter):
-        self._emit = emit
+    def __init__(self, emit: Emitter, max_stack: int):
+        self._emit, self._max_stack = emit, max_stack
         self._allocated: list[Value] = []
 
     def block(self, registers: int) -> Value:
         """Reserve an aligned block of registers and return its address."""
         emit, size = self._emit, registers * self._emit.lanes.bytes
-        if size <= MAX_STACK_BYTES:
+        if size <= self._max_stack:
             return emit.stack(registers)
         align = emit.lanes.bytes
         allocate = emit.value(f"load ptr, ptr @{HEAP}, align 8")

@@ -56,12 +56,12 @@ def body(formula: Formula, form: Form, prefetch: bool = False) -> BodyCode:
 def loop_kernel(formula: Formula, form: Form) -> str:
     """Return the module of the ufunc's loop, for a fused formula."""
     code = body(formula, form, prefetch=True)
-    return module(formula, code.text, _loop(formula, Emitter(form.lanes, form.fused), code))
+    return module(formula, code.text, loop_function(formula, form, code))
 
 
 def single_kernel(formula: Formula, form: Form) -> str:
     """Return the module of the function for one sample, for a fused formula."""
-    return module(formula, body(formula, form).text, _single(formula, Emitter(form.lanes, form.fused)))
+    return module(formula, body(formula, form).text, single_function(formula, form))
 
 
 def module(formula: Formula, *functions: str) -> str:
@@ -76,8 +76,10 @@ def _table(operand: Operand) -> str:
     return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
 
 
-def _loop(formula: Formula, emit: Emitter, code: BodyCode) -> str:
-    shape, memory = layout(formula), Memory(emit)
+def loop_function(formula: Formula, form: Form, code: BodyCode) -> str:
+    """Return the function @loop, which calls the body `code`."""
+    emit, shape = Emitter(form.lanes, form.fused), layout(formula)
+    memory = Memory(emit, form.max_stack)
     inputs, outputs = operands(formula, shape.result_slots)
     input_block, output_block = shape.reserve(memory, 1)
     destinations = emit.stack(len(outputs) * ENTRY // 8, "i64") if code.prefetches else "null"
@@ -106,8 +108,10 @@ def _loop(formula: Formula, emit: Emitter, code: BodyCode) -> str:
     return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
 
 
-def _single(formula: Formula, emit: Emitter) -> str:
-    lanes, shape, memory = emit.lanes, layout(formula), Memory(emit)
+def single_function(formula: Formula, form: Form) -> str:
+    """Return the function @single."""
+    emit, lanes, shape = Emitter(form.lanes, form.fused), form.lanes, layout(formula)
+    memory = Memory(emit, form.max_stack)
     inputs, outputs = operands(formula, shape.result_slots)
     input_block, output_block = shape.reserve(memory, 1)
     unroll = formula.input_size + len(formula.results) <= _MAX_UNROLLED_NUMBERS

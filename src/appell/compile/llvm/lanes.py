@@ -30,6 +30,7 @@ FLOAT = Format("float", "i32", itemsize=4, fraction=23, underflow_guard=2.0**-12
 
 NARROW_BYTES = 32  # size of the registers of machines without AVX-512, and of steppers on every machine
 CHUNK_STEPS = 300  # steps of one function of a long tape
+MAX_STACK_BYTES = 64 << 10  # the stacks of threads have 128 KiB and more
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Form:
     cache: int = 0  # bytes of the L1 data cache; 0 for kernels of single samples
     format: Format = DOUBLE
     fused: bool = True  # whether the machine has fused multiply-adds
+    max_stack: int = MAX_STACK_BYTES  # bytes of a block of registers on the stack; larger ones are allocated
 
     @property
     def lanes(self) -> Lanes:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from appell.compile.llvm.body import BodyCode
 from appell.compile.llvm.emitter import Emitter, Index, Memory, Value
 from appell.compile.llvm.kernel import BlockLayout, body, layout, module
 from appell.compile.llvm.lanes import Form
@@ -62,9 +63,7 @@ def scan_kernel(formula: Formula, form: Form, carried: int, held: int) -> str:
     carried, held : numbers of carried and held inputs
     """
     code = body(formula, form)
-    blocks = 1 if code.long else interleaved_blocks(formula)
-    loop = _scan(formula, Emitter(form.lanes, form.fused), blocks, not code.long, carried, carried + held)
-    return module(formula, code.text, loop)
+    return module(formula, code.text, scan_function(formula, form, code, carried, held))
 
 
 def interleaved_blocks(formula: Formula) -> int:
@@ -73,8 +72,11 @@ def interleaved_blocks(formula: Formula) -> int:
     return INTERLEAVED_BLOCKS if short else 1
 
 
-def _scan(formula: Formula, emit: Emitter, max_blocks: int, unroll: bool, carried: int, fixed: int) -> str:
-    axes, memory, shape = scan_axes(formula, fixed), Memory(emit), layout(formula)
+def scan_function(formula: Formula, form: Form, code: BodyCode, carried: int, held: int) -> str:
+    """Return the function @scan, which calls the body `code`; the other parameters are those of `scan_kernel`."""
+    emit, shape, fixed = Emitter(form.lanes, form.fused), layout(formula), carried + held
+    axes, memory = scan_axes(formula, fixed), Memory(emit, form.max_stack)
+    max_blocks, unroll = 1 if code.long else interleaved_blocks(formula), not code.long
     inputs, outputs = operands(formula, shape.result_slots, axes)
     size = sum(operand.array.size for operand in inputs[:carried])
     state = _State.reserve(emit, memory, shape, max_blocks, size)
@@ -84,7 +86,7 @@ def _scan(formula: Formula, emit: Emitter, max_blocks: int, unroll: bool, carrie
         for k in (0, axes.dimension(ROWS), axes.dimension(EVERY))
     )
     sources, targets = ([operand_layout(emit, operand) for operand in each] for each in (inputs, outputs))
-    code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets)
+    blocks_code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets)
     steps = emit.value(f"mul i64 {emit.value(f'mul i64 {count}, {rows}')}, {every}")
     emit.branch(emit.value(f"icmp eq i64 {steps}, 0"), "end", "begin")
     emit.enter("begin")
@@ -92,9 +94,9 @@ def _scan(formula: Formula, emit: Emitter, max_blocks: int, unroll: bool, carrie
     def iteration(blocks: Index, samples: Samples) -> None:
         def step(row: Index, k: Index) -> None:
             last = emit.value(f"icmp eq i64 {emit.value(f'add i64 {k}, 1')}, {every}")
-            emit.repeat(blocks, lambda block: code.step(block, samples(block), row, k, last), unroll=True)
+            emit.repeat(blocks, lambda block: blocks_code.step(block, samples(block), row, k, last), unroll=True)
 
-        emit.repeat(blocks, lambda block: code.begin(block, samples(block)), unroll=True)
+        emit.repeat(blocks, lambda block: blocks_code.begin(block, samples(block)), unroll=True)
         emit.repeat(rows, lambda row: emit.repeat(every, lambda k: step(row, k), unroll=False), unroll=False)
 
     over_samples(emit, max_blocks, unroll, count, iteration)

@@ -56,6 +56,7 @@ class Target:
     has_fma: bool  # whether x y + z rounds once in hardware
     register: int = NARROW_BYTES  # bytes of the widest SIMD register
     cache: int = 32 << 10  # bytes of the L1 data cache
+    reloc: str = "pic"  # relocation model
 
     @property
     def identity(self) -> str:
@@ -202,8 +203,13 @@ def compiler_threads() -> int:
 def target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
     """Return the code generator of LLVM for a target and an optimisation level."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=target.features, opt=level, reloc=target.reloc, codemodel="small"
     )
+
+
+def optimisation_level(text: str) -> int:
+    """Return the level at which LLVM generates code for a module: a lower one for long modules."""
+    return 1 if len(text) > _LONG_MODULE_CHARACTERS else 2
 
 
 def compile_objects(text: str, target: Target) -> list[bytes]:
@@ -212,7 +218,7 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
     No optimisation pass runs over the text: it is written as it should be executed. Raise RuntimeError if LLVM rejects
     the text.
     """
-    workers, level = compiler_threads(), 1 if len(text) > _LONG_MODULE_CHARACTERS else 2
+    workers, level = compiler_threads(), optimisation_level(text)
     parts = split_module(text, _PARTS_PER_THREAD * workers if workers > 1 else 1)
     objects: dict[int, bytes] = {}
     waiting, problems = deque(enumerate(parts)), deque[BaseException]()
@@ -221,7 +227,7 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
         try:
             while waiting and not problems:
                 number, part = waiting.popleft()
-                objects[number] = _object(part, target, level)
+                objects[number] = compile_object(part, target, level)
         except IndexError:  # another thread took the last part
             pass
         except BaseException as problem:
@@ -240,7 +246,7 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
     return [objects[number] for number in range(len(parts))]
 
 
-def _object(text: str, target: Target, level: int) -> bytes:
+def compile_object(text: str, target: Target, level: int) -> bytes:
     """Compile one module and return its object file; runs in several threads at once."""
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()

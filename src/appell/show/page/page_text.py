@@ -6,7 +6,7 @@ of the page allows only this program to run and forbids network access, whatever
 
 A scene is encoded as a dictionary for JSON.
 
-    scene = {format, title, up, notes, flat, floor, view, span, meshes, parts, actors}
+    scene = {format, title, up, notes, flat, floor, view, span, meshes, parts, actors, simulation}
     array = {type, shape, data}; vertices stored as integers k also have offset and scale: v = offset + scale k
 
 `data` are the bytes of the numbers, little-endian, compressed with zlib and encoded in base64. All first bytes come
@@ -30,8 +30,20 @@ from typing import Any
 
 import numpy as np
 
+from appell.compile.wasm.source import runtime
 from appell.errors import AppellError, ArgumentError
-from appell.show.scene.scene import Actor, Chart, Mark, Mesh, Scene, SceneMotion, ScenePart, SceneSlider, Strut
+from appell.show.scene.scene import (
+    Actor,
+    Chart,
+    Mark,
+    Mesh,
+    Scene,
+    SceneMotion,
+    ScenePart,
+    SceneSimulation,
+    SceneSlider,
+    Strut,
+)
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -39,13 +51,15 @@ EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re
 
 def page_text(scene: Scene, live: str = "") -> str:
     """Return the complete page; `live` is the address of the server of a live page, empty for a standalone page."""
-    return _page_of(json.dumps(encoded(scene), ensure_ascii=False, allow_nan=False), scene.title, live)
+    text = json.dumps(encoded(scene), ensure_ascii=False, allow_nan=False)
+    return _page_of(text, scene.title, live, scene.simulation is not None)
 
 
-def _page_of(scene: str, title: str, live: str) -> str:
+def _page_of(scene: str, title: str, live: str, simulates: bool) -> str:
     program = joined_program()
     digest = base64.b64encode(sha256(program.encode()).digest()).decode("ascii")
-    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
+    scripts = f"'sha256-{digest}'" + (" 'wasm-unsafe-eval'" if simulates else "")
+    policy = f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:"
     fields = {
         "policy": policy + (f"; connect-src {_source(live)}" if live else ""),
         "title": html.escape(title or "appell"),
@@ -86,6 +100,8 @@ def _join(module: str, above: tuple[str, ...], parts: dict[str, str]) -> None:
 
 
 def _text_of(name: str) -> str:
+    if name == "runtime.js":
+        return runtime()
     return (files("appell.show.page") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -113,6 +129,7 @@ def encoded(scene: Scene) -> dict[str, Any]:
         "meshes": [_mesh(mesh) for mesh in meshes.values()],
         "parts": [_part(part, "the scene", 0, numbers) for part in scene.parts],
         "actors": [_actor(actor, numbers) for actor in scene.actors],
+        "simulation": None if scene.simulation is None else _simulation(scene.simulation),
     }
 
 
@@ -274,6 +291,22 @@ def _slider(slider: SceneSlider) -> dict[str, Any]:
     bounds = [float(bound) if math.isfinite(bound) else None for bound in (slider.lower, slider.upper)]
     value = _numbers(f"the value of slider '{slider.name}'", [slider.value], 1)[0]
     return {"name": str(slider.name), "unit": str(slider.unit), "lower": bounds[0], "upper": bounds[1], "value": value}
+
+
+def _simulation(simulation: SceneSimulation) -> dict[str, Any]:
+    modules = {name: np.frombuffer(getattr(simulation, name), np.uint8) for name in ("step", "energy", "poses")}
+    return {
+        **{name: packed(binary, "uint8") for name, binary in modules.items()},
+        "q": _numbers("the initial configuration of the simulation", simulation.q, len(simulation.q)),
+        "dt": float(simulation.dt),
+        "mass": float(simulation.mass),
+        "controllers": [str(name) for name in simulation.controllers],
+        "settings": [_slider(slider) for slider in simulation.settings],
+        "parameters": _numbers("the parameters of the loaded body", simulation.parameters, 10),
+        "payload": _numbers("the parameters of the payload", simulation.payload, 10),
+        "coordinates": [int(k) for k in simulation.coordinates],
+        "movable": bool(simulation.movable),
+    }
 
 
 def _body(name: str, body: int, bodies: int) -> int:

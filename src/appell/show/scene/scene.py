@@ -115,6 +115,28 @@ class Actor:
 
 
 @dataclass(frozen=True, eq=False)
+class SceneSimulation:
+    """A simulation that the page runs: WebAssembly modules (see `compile.wasm`) and what the user can change.
+
+    `step` repeats a step of the actor's state q, v, with forces at its handles; `energy` is a function of q, v, the
+    parameters of the loaded body and the factor of gravity; `poses` returns rotations R and origins x of all bodies.
+    """
+
+    step: bytes
+    energy: bytes
+    poses: bytes
+    q: np.ndarray  # (nq), initial; the initial velocity is zero
+    dt: float  # length of a step, s
+    mass: float  # of the actor, kg
+    controllers: tuple[str, ...]
+    settings: tuple[SceneSlider, ...]
+    parameters: np.ndarray  # (10), of the loaded body without payload
+    payload: np.ndarray  # (10), parameters of a payload of 1 kg
+    coordinates: tuple[int, ...]  # coordinates that the sliders of the actor set
+    movable: bool  # whether every q is a valid configuration
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """Actors drawn together at the same time, and the walls and floors around them."""
 
@@ -126,6 +148,7 @@ class Scene:
     flat: tuple[float, float, float] | None = None  # normal of the plane of a planar scene
     floor: float | None = None  # height of the ground along `up`, in m; None: below the lowest part
     view: tuple[float, float] | None = field(default=None)  # azimuth and elevation in degrees chosen by the user
+    simulation: SceneSimulation | None = None  # of the only actor
 
     @property
     def span(self) -> tuple[float, float]:

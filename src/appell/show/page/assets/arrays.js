@@ -1,6 +1,8 @@
 // Decoding of arrays: base64 of zlib of bytes, all first bytes first (see appell/show/page/page_text.py).
 
-const KINDS = { uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array };
+const KINDS = {
+  uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array,
+};
 
 async function inflated(text) {
   const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

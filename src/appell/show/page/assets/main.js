@@ -11,6 +11,7 @@ import { Panel, show_rate } from "./panel.js";
 import { Playback } from "./playback.js";
 import { Rate } from "./rate.js";
 import { handle_pose, unpacked_scene } from "./scene.js";
+import { Simulation } from "./simulation.js";
 import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
 
@@ -18,7 +19,7 @@ const SETTLE_MS = 140; // without a change, after which the picture is drawn in 
 const canvas = by_id("stage");
 const rate = new Rate();
 let show = null; // the current scene, stage, playback, timeline, charts, panel, gizmo, handle, still
-let live = null;
+let live = null; // the connection to Python, or a simulation in the page
 let frame_requested = false, moving = false, settling = 0;
 
 function changed() {
@@ -38,6 +39,7 @@ function frame(clock) {
   const { stage, playback, timeline, charts, gizmo } = show;
   const ran = playback.playing;
   playback.advance(clock);
+  live?.advance?.(clock);
   for (const actor_view of stage.actor_views) actor_view.at(playback.time);
   stage.arrows.at(playback.time, playback.speed);
   if (gizmo.thing.shown) place_gizmo();
@@ -47,15 +49,15 @@ function frame(clock) {
   charts.show(ran !== playback.playing || !ran);
   rate.count(clock, moving);
   if (rate.slow(stage)) stage.slow = true;
-  show_rate(rate.now(), playback.playing);
+  show_rate(rate.now(), playback.playing || live?.running);
   window.appell.ready = true;
   clearTimeout(settling);
-  if (playback.playing) changed();
+  if (playback.playing || live?.running) changed();
   else if (moving) settling = setTimeout(settle, SETTLE_MS);
 }
 
 function settle() {
-  if (!frame_requested && !show.playback.playing) {
+  if (!frame_requested && !show.playback.playing && !live?.running) {
     moving = false;
     redraw();
   }
@@ -76,7 +78,7 @@ const act = {
     changed();
   },
   toggle() {
-    if (show.playback.playing) act.pause(); else act.play();
+    if (live?.toggle) live.toggle(); else if (show.playback.playing) act.pause(); else act.play();
   },
   play() {
     unpin_actors();
@@ -120,7 +122,10 @@ const act = {
     live?.drag(handle.actor, handle.number, pose, panel.values(handle.actor));
     changed();
   },
-  dropped: changed,
+  dropped() {
+    live?.release?.();
+    changed();
+  },
 };
 
 // actors with poses set from outside return to their motion when the user changes the time
@@ -187,7 +192,7 @@ function show_scene(scene) {
   show.panel.show_note();
   by_id("sentence").hidden = stage.renderer !== null;
   list_handles();
-  window.appell = page_api(canvas, show, act, rate);
+  window.appell = page_api(canvas, show, act, rate, live);
   moving = false; // the first picture has full quality, also on a slow machine
   redraw();
 }
@@ -225,6 +230,7 @@ async function start() {
     if (!window.DecompressionStream) throw new Error("the browser is too old (it has no DecompressionStream)");
     const scene = await unpacked_scene(by_id("scene").textContent);
     if (base) live = new Live(base, handlers);
+    else if (scene.simulation) live = await Simulation.load(scene, handlers, () => show, changed);
     show_scene(scene);
     listen();
     if (live) live.listen();

@@ -1,6 +1,6 @@
 // The interface of the page for programs and tests, as `window.appell`. Positions are in pixels of the page.
 
-export function page_api(canvas, show, act, rate) {
+export function page_api(canvas, show, act, rate, live) {
   const { scene, stage, playback } = show, box = () => canvas.getBoundingClientRect();
   const pose = (poses, body) => Array.from(poses.subarray(7 * body, 7 * body + 7));
   return {
@@ -41,6 +41,7 @@ export function page_api(canvas, show, act, rate) {
       const [left, top] = stage.camera.project([x, y, z]);
       return [left + box().left, top + box().top];
     },
+    simulation: live?.kernels ? live : null, // of a live page; see simulation.js
     // the pose of the frame that can be dragged, or null
     gizmo: () => (show.gizmo.thing.shown ? [...show.gizmo.pose] : null),
     // mean time in milliseconds to draw a frame of a motion

@@ -101,7 +101,7 @@ function main_color(actor) {
   return [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best), [curve_color(0), 0])[0];
 }
 
-class SliderRow {
+export class SliderRow {
   constructor(slider, changed) {
     const rotates = slider.unit === "rad", full = rotates ? Math.PI : 1;
     this.scale = rotates ? DEGREES : 1;
