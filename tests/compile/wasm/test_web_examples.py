@@ -16,7 +16,7 @@ import pytest
 
 import appell as ap
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "14_in_a_web_page.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "17_in_a_web_page.py"
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 Writes a folder that any web server can publish: python -m http.server --directory web
 
-Run it with: python examples/14_in_a_web_page.py [FOLDER]
+Run it with: python examples/17_in_a_web_page.py [FOLDER]
 """
 
 import shutil
