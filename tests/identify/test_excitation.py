@@ -66,7 +66,7 @@ def test_a_mechanism_stays_in_reach_and_within_the_limits_of_its_actuators(name)
 
 def test_the_torque_limits_of_the_actuators_include_their_current_limits():
     arm = ap.load("planar-2r").with_actuators({"elbow": ap.Actuator(gear=50.0, current=4.0, torque_constant=0.1)})
-    bounds = MotionBounds.of(arm, margin=0.0)
+    bounds = MotionBounds.of(arm, reserve=0.0)
     assert bounds.torque.tolist() == [ap.motion.WorkingLimits.of(arm).torque[0], 20.0]  # until issue 30: no limit
 
 
@@ -113,7 +113,7 @@ def test_the_motion_satisfies_all_limits_between_the_samples_and_rests_at_its_en
 
 
 def test_the_limits_of_the_robot_are_the_default():
-    bounds = MotionBounds.of(ap.load("panda"), margin=0.0)
+    bounds = MotionBounds.of(ap.load("panda"), reserve=0.0)
     assert bounds.velocity[0] == 2.175
     assert bounds.torque[0] == 87.0
     assert bounds.upper[0] == 2.8973
@@ -196,7 +196,7 @@ def rough_ur10(**fields):
 @pytest.mark.parametrize("estimated", [False, True])
 def test_a_motion_of_a_robot_with_strong_friction_never_exceeds_the_limits_of_the_robot_as_it_is_simulated(estimated):
     robot = rough_ur10(no_load_speed=4.0)
-    bounds = MotionBounds.of(robot, margin=0.0)
+    bounds = MotionBounds.of(robot, reserve=0.0)
     options = {"friction": True, "width": 0.05} if estimated else {}
     plan = excite(robot, bounds=bounds, starts=1, iterations=15, samples=100, **options)
     q, v, a = plan.path(plan.path.times(20_001))

@@ -94,8 +94,8 @@ def excite(
         Called as `progress(iteration, total, condition)` after every iteration.
     **options
         `friction`, `rotor` and `width`, as in `select_parameters`, and the limits of `MotionBounds.of`: `lower`,
-        `upper`, `velocity`, `acceleration`, `speed`, `torque`, `workspace`, `clearance`. Torques include the described
-        friction and rotors, whether or not these are estimated.
+        `upper`, `velocity`, `acceleration`, `speed`, `torque`, `workspace`, `clearance`, and `margin`, 0.02 m by
+        default, with `pairs`. Torques include the described friction and rotors, whether or not these are estimated.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def excite(
     >>> bool(plan.condition < 30.0), bool(plan.load["velocity"].max() <= 1.0)
     (True, True)
     """
-    limits = {key: options.pop(key) for key in tuple(options) if key in MotionBounds.__dataclass_fields__}
+    limits = {key: options.pop(key) for key in tuple(options) if key in (*MotionBounds.__dataclass_fields__, "pairs")}
     parameter_set = select_parameters(system, **options)
     if criterion not in CRITERIA:
         raise ArgumentError(f"'{criterion}' is not a criterion.", expected=" or ".join(CRITERIA))
