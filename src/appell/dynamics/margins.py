@@ -1,11 +1,12 @@
 """A margin between collision shapes: the pairs that keep it, and what is left of it in a configuration.
 
-Some shapes, such as those on both sides of a wrist, are never far from each other. Pair i therefore keeps the distance
+Some shapes, such as those on both sides of a wrist, are always close to each other. With the distances dᵢ of pair i in
+random configurations, the pair keeps the distance
 
-    mᵢ = min(margin, ½ max dᵢ)                                                                                     (1)
+    mᵢ = margin if median dᵢ ≥ margin, else 0                                                                      (1)
 
-with the largest distance dᵢ in random configurations. Pairs that overlap in all of them are left out: capsules around
-meshes (`describe.covers`) may overlap where the meshes do not, which only a comparison of the meshes can decide.
+Pairs that overlap in half of these configurations or more are left out: capsules around meshes (`describe.covers`) may
+overlap where the meshes do not, which only a comparison of the meshes can decide.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def margin_of(
     Raises
     ------
     ArgumentError
-        If the robot has no such pairs, all of them overlap everywhere, or the margin is negative.
+        If the robot has no such pairs, all of them are left out, or the margin is negative.
     """
     check_number("margin, in m,", margin, least=0.0)
     dyn = system if isinstance(system, Dynamics) else Dynamics(system)
@@ -101,17 +102,16 @@ def margin_of(
     chosen = checked_pairs(tree, pairs)
     q = np.array([dyn.system.start, *(dyn.system.random_configuration(rng) for _ in range(samples))])
     distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False)(q)).reshape(len(q), len(chosen))
-    smallest, largest = np.nanmin(distance, axis=0), np.nanmax(distance, axis=0)
-    keep = np.flatnonzero(largest > 0.0)
+    smallest, median = np.nanmin(distance, axis=0), np.nanmedian(distance, axis=0)
+    keep, shares = np.flatnonzero(median > 0.0), (distance <= 0.0).mean(axis=0)
     ignored = tuple(
-        IgnoredPair(*pair, f"overlap in all of {len(q)} configurations, by at least {-most:.3g} m")
-        for pair, most in zip(chosen, largest, strict=True)
-        if most <= 0.0
+        IgnoredPair(*chosen[k], f"overlap in {shares[k]:.0%} of {len(q)} configurations")
+        for k in np.flatnonzero(median <= 0.0)
     )
     if not len(keep):
         raise ArgumentError(
-            f"all {len(chosen)} pairs of collision shapes of {tree.owner} overlap in all of {len(q)} configurations.",
+            f"all {len(chosen)} pairs of collision shapes of {tree.owner} overlap in half of {len(q)} configurations or more.",
             hint="Correct the collision shapes, or pass margin=None.",
         )
-    least = np.minimum(margin, 0.5 * largest[keep])
+    least = np.where(median[keep] >= margin, float(margin), 0.0)
     return Margin(dyn, float(margin), tuple(chosen[k] for k in keep), least, smallest[keep], ignored)

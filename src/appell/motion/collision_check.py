@@ -17,7 +17,8 @@ import numpy as np
 from appell.describe.covers import COVERED, mesh_of
 from appell.dynamics.distances import checked_pairs, robot_of, solid_pairs
 from appell.dynamics.dynamics import Dynamics
-from appell.errors import ArgumentError, check_number, needed_package, unknown_name
+from appell.dynamics.margins import margin_of
+from appell.errors import ArgumentError, SimulationError, check_number, needed_package, unknown_name
 from appell.model.collision import Collision, Pair, shapes_named
 from appell.model.frame import Frame
 from appell.model.system import System
@@ -164,6 +165,63 @@ def collisions(
         _compare(dyn, tree, q, [k for k in comparable if touching[:, k].any()], chosen, touching, margins)
         covered = [k for k in covered if k not in comparable]
     return Collisions(t, chosen, touching, distance, tuple(chosen[k] for k in covered))
+
+
+def check_margin(
+    robot: System | Dynamics, motion: Record | Path | Any, margin: float | None, pairs: Iterable[Pair] | None = None
+) -> None:
+    """Raise an error with time and pair if collision shapes come nearer than a margin during a motion.
+
+    Pairs that are nearer than the margin in half of random configurations must only not touch. Those whose capsules
+    overlap in half of them are checked if coal is installed, which compares their meshes.
+
+    Parameters
+    ----------
+    robot : System or Dynamics
+        Robot with collision shapes.
+    motion : Record, Path or array_like (rows, nq)
+        Motion, as in `collisions`.
+    margin : float, optional
+        Distance in m; None: nothing is checked.
+    pairs : iterable of (str, str), optional
+        Names of shapes or links; by default those of `robot.collision_pairs`.
+
+    Raises
+    ------
+    SimulationError
+        If a pair is nearer than its margin.
+    ArgumentError
+        As in `collisions`; also for rows that are not finite.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ball = ap.Collision("lower", "sphere", (0.1,), name="ball")
+    >>> post = ap.Collision(None, "sphere", (0.3,), name="post", pose=[1.0, 0.5, 0.0])
+    >>> robot = ap.load("planar-2r").with_collisions(ball, post)
+    >>> ap.motion.check_margin(robot, [[0.0, 0.0], [-0.5, 0.0]], margin=0.05)
+    """
+    if margin is None:
+        return
+    kept = margin_of(robot, margin, pairs)
+    chosen, least = kept.pairs, kept.least
+    if find_spec("coal") is not None:
+        chosen = (*chosen, *((each.one, each.other) for each in kept.ignored))
+        least = np.concatenate([least, np.zeros(len(kept.ignored))])
+    result = collisions(kept.dyn, motion, pairs=chosen, margin=least)
+    if len(result.not_finite):
+        raise ArgumentError(f"row {result.not_finite[0]} of the motion is not finite.", expected="finite coordinates")
+    if not result.intervals:
+        return
+    first = result.intervals[0]
+    one, other = first.pair
+    more = f", and in {len(result.intervals) - 1} other intervals" if len(result.intervals) > 1 else ""
+    raise SimulationError(
+        f"collision shapes '{one}' and '{other}' of {kept.dyn.system.owner} are too near each other from "
+        f"{first.start:.6g} s to {first.end:.6g} s of the motion{more}.",
+        expected=f"a distance of more than {least[result.pairs.index(first.pair)]:.3g} m",
+        hint="Use another path, ignore the pair, or pass a smaller margin or margin=None.",
+    )
 
 
 def _is_covered(shapes: list[Collision], solids: tuple) -> bool:
