@@ -150,7 +150,8 @@ def collisions(
     t, q = _rows(dyn.system, motion)
     if not len(q):
         raise ArgumentError("the motion has no rows.", expected="at least one configuration")
-    distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False)(q)).reshape(len(q), len(chosen))
+    with np.errstate(invalid="ignore"):  # rows that are not finite
+        distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False)(q)).reshape(len(q), len(chosen))
     touching = distance <= margins
     solids = solid_pairs(tree, chosen, 0.0)
     covered = [

@@ -28,7 +28,7 @@ of its tasks, with z along the gradients of the distances. If this does not suff
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -317,13 +317,22 @@ class NumericalSolver:
             lower, upper = np.maximum(lower, q - reach), np.minimum(upper, q + reach)
         bounds = np.broadcast_to(lower, q.shape), np.broadcast_to(upper, q.shape)
         limit = starts if period is None else 1
-        kept = None if margin is None else _margin(self.robot, margin)
+        kept = None if margin is None else self._margin(margin)
         search = _Search(self, flat, q, bounds, tolerance, limit, np.random.default_rng(seed), kept)
         search.run()
         search.polish()
         if prefer is not None:
             search.settle(self._configurations(prefer, "prefer", batch))
         return search.solution(batch)
+
+    def _margin(self, margin: float) -> Margin:
+        if margin not in self._margins:
+            self._margins[margin] = margin_of(self.robot, margin)
+        return self._margins[margin]
+
+    @cached_property
+    def _margins(self) -> dict[float, Margin]:
+        return {}
 
     def _targets(self, targets: Any) -> list[tuple[np.ndarray, int]]:
         """Return the targets of all tasks, and their numbers of axes."""
@@ -573,11 +582,6 @@ class _Search:
         return Solution(self.solver.tasks, *others, None if self.margin is None else slack)
 
 
-@lru_cache(maxsize=32)
-def _margin(robot: Robot, margin: float) -> Margin:
-    return margin_of(robot, margin)
-
-
 def numerical(
     robot: Robot, tasks: str | Task | Iterable[str | Task] | None = None, *, weight: float = 1.0
 ) -> NumericalSolver:
@@ -621,7 +625,8 @@ def numerical(
             raise ArgumentError(f"weight is {weight:g} m/rad.", expected="a finite number, 0 or more")
         tasks = FrameTask(frame, rotation=float(weight))
     listed: Any = tasks if is_list else [tasks]
-    return _solver(robot, checked_tasks(robot, listed, (FrameTask, ComTask)), is_list)
+    solver = _solver(robot, checked_tasks(robot, listed, (FrameTask, ComTask)), is_list)
+    return solver if solver.robot is robot else replace(solver, robot=robot)  # equal robots may have other shapes
 
 
 @lru_cache(maxsize=32)

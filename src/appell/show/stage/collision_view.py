@@ -11,6 +11,7 @@ from appell.describe.covers import COVERED
 from appell.dynamics import Dynamics
 from appell.dynamics.distances import cached_cover, robot_of
 from appell.dynamics.margins import distance_text
+from appell.model.collision import shapes_named
 from appell.model.robot import Robot
 from appell.motion.collision_check import collisions
 from appell.motion.record import Record
@@ -24,6 +25,8 @@ MAX_PAIRS = 6  # in the chart of distances: those that come nearest
 
 def collision_parts(robot: Robot, index: dict[str, int]) -> list[ScenePart]:
     """Return the collision shapes of a robot except half-spaces; `index` maps bodies to their numbers."""
+    if not robot.collisions:
+        shapes_named(robot, "")  # raises
     shapes = [each for shape in robot.collisions for each in (cached_cover(shape) if shape.shape in COVERED else [shape])]
     return [
         ScenePart(
