@@ -31,7 +31,7 @@ def swing(loop, servo, speed, acceleration=20.0):
     loop.run(25)
     loop.arm()
     first = loop.position
-    path = ap.motion.Ramp(first, first + [2.5, 0.0], speed, acceleration, names=servo.system.coordinate_names)
+    path = ap.motion.Ramp(first, first + np.array([2.5, 0.0]), speed, acceleration, names=servo.system.coordinate_names)
     loop.start(hw.Reference.sampled(path, servo.design.period))
     q, ticks = [], 0
     while loop.state in (State.RUNNING, State.SAFE_STOP) and ticks < 6000:
@@ -72,7 +72,7 @@ def test_without_a_margin_the_same_motion_passes_through_the_post(robot):
     loop = hw.Loop(hw.SimulatedArm(robot, clock, [0.2, 0.0]), servo, clock)
     loop.run(25)
     loop.arm()
-    path = ap.motion.Ramp(loop.position, loop.position + [2.5, 0.0], 2.5, 20.0)
+    path = ap.motion.Ramp(loop.position, loop.position + np.array([2.5, 0.0]), 2.5, 20.0)
     loop.start(hw.Reference.sampled(path, servo.design.period))
     loop.run(800)
     assert loop.fault is Fault.NONE

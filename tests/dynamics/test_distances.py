@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.compile.native.machine import host
 from appell.describe.robot_packages import examples
 from appell.dynamics import distances
-from appell.compile.native.machine import host
 from appell.errors import ArgumentError, ModelWarning
 from c_libraries import address, library
 

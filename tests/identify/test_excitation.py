@@ -242,7 +242,9 @@ def test_a_time_limit_and_ctrl_c_end_a_search_with_the_best_motion_so_far():
 
 def test_motions_keep_a_margin_from_shapes_of_the_robot_and_of_the_world():
     floor = ap.Collision(None, "plane", name="floor", pose=[0.0, 0.0, -0.2])
-    wall = ap.Collision(None, "plane", name="wall", pose=np.array([[0, 0, -1, 0.6], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]]))
+    wall = ap.Collision(
+        None, "plane", name="wall", pose=np.array([[0, 0, -1, 0.6], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
+    )
     hand = ap.Collision("link6", "sphere", (0.05,), name="hand")
     robot = ap.load("puma").with_collisions(floor, wall, hand)
     options = {"starts": 1, "iterations": 15, "velocity": 2.0, "acceleration": 8.0}

@@ -311,7 +311,9 @@ def test_distances_of_collision_shapes_are_observations_rewards_and_ends_of_epis
     ended = np.zeros(4, bool)
     for _ in range(150):
         observations, rewards, terminated, _, _ = env.step(np.zeros((4, 2)))
-        assert np.allclose(observations[~terminated, 4], distance(observations[~terminated, :2].astype(float)), atol=1e-5)
+        assert np.allclose(
+            observations[~terminated, 4], distance(observations[~terminated, :2].astype(float)), atol=1e-5
+        )
         assert rewards.max() <= 0.1
         ended |= terminated
     assert ended.any()
@@ -322,5 +324,7 @@ def test_a_rollout_has_the_cost_of_a_distance():
     post = ap.Collision(None, "sphere", (0.2,), name="post", pose=[1.0, -1.0, 0.0])
     robot = ap.load("planar-2r").with_collisions(ball, post)
     distance = ap.Dynamics(robot).distance("ball", "post", witnesses=False, gradient=False)
-    runs = ap.rollout(robot, np.array([[0.5, 0.2], [0.1, -0.3]]), steps=50, dt=1e-3, cost=lambda t, q, v, tau: distance(q))
+    runs = ap.rollout(
+        robot, np.array([[0.5, 0.2], [0.1, -0.3]]), steps=50, dt=1e-3, cost=lambda t, q, v, tau: distance(q)
+    )
     assert np.allclose(runs.cost, 1e-3 * distance(runs.q)[:, :-1].sum(axis=1), rtol=0.05)

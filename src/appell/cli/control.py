@@ -112,7 +112,9 @@ def run(
     ] = None,
     margin: Annotated[
         str,
-        option("Distance in m between collision shapes at which the arm is stopped at the latest, or 'none'.", CONTROLLER),
+        option(
+            "Distance in m between collision shapes at which the arm is stopped at the latest, or 'none'.", CONTROLLER
+        ),
     ] = "none",
     stop_time: Annotated[
         float | None, option("Longest duration of a safe stop, in s; by default from the torques.", CONTROLLER)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 import appell as ap
 from appell import files
+from appell.algebra.rotation import as_pose
 from appell.errors import ArgumentError, LimitWarning, ModelWarning, check_number, unknown_name
 from appell.progress import paused
 
@@ -224,4 +225,6 @@ def with_floor(system: Any, height: float | None) -> Any:
     if system.tree is not system:
         raise ArgumentError(f"{system.owner} cannot have a floor.", expected="a robot without loops for --floor")
     check_number("--floor, in m,", height)
-    return system.with_collisions(ap.Collision(None, "plane", name="floor", pose=[0.0, 0.0, height]))
+    return system.with_collisions(
+        ap.Collision(None, "plane", name="floor", pose=as_pose([0.0, 0.0, height], "--floor"))
+    )

@@ -110,7 +110,8 @@ def margin_of(
     )
     if not len(keep):
         raise ArgumentError(
-            f"all {len(chosen)} pairs of collision shapes of {tree.owner} overlap in half of {len(q)} configurations or more.",
+            f"all {len(chosen)} pairs of collision shapes of {tree.owner} overlap in half of {len(q)} configurations "
+            "or more.",
             hint="Correct the collision shapes, or pass margin=None.",
         )
     least = np.where(median[keep] >= margin, float(margin), 0.0)

@@ -100,7 +100,7 @@ def collisions(
     motion: Record | Path | Any,
     *,
     pairs: Iterable[Pair] | None = None,
-    margin: float | Sequence[float] = 0.0,
+    margin: float | Sequence[float] | np.ndarray = 0.0,
     exact: bool | None = None,
 ) -> Collisions:
     """Find the rows of a motion in which collision shapes touch, or are nearer than a margin.
@@ -127,7 +127,7 @@ def collisions(
     Raises
     ------
     ArgumentError
-        If the robot has no collision shapes, a pair does not exist, or the motion has no rows or does not contain its coordinates.
+        If the robot has no collision shapes, a pair does not exist, or the motion has no rows or other coordinates.
 
     Examples
     --------
@@ -145,7 +145,9 @@ def collisions(
         check_number("margin", each)
     margins = np.asarray(margin, float)
     if margins.shape not in ((), (len(chosen),)):
-        raise ArgumentError(f"margin has shape {margins.shape}.", expected=f"one number, or one for {len(chosen)} pairs")
+        raise ArgumentError(
+            f"margin has shape {margins.shape}.", expected=f"one number, or one for {len(chosen)} pairs"
+        )
     margins = np.broadcast_to(margins, (len(chosen),))
     t, q = _rows(dyn.system, motion)
     if not len(q):

@@ -32,9 +32,9 @@ LIMITS = (*COORDINATE, *ACTUATOR)
 class MotionBounds:
     """Limits of coordinates, actuators and frames, in rad, m, s, N m and N.
 
-    `margin` holds the pairs of collision shapes that keep a distance, or is None. `workspace` maps the name of a frame to a box in the world that its origin must stay in, ((x, y, z), (x, y, z)) with
+    `workspace` maps the name of a frame to a box in the world that its origin must stay in, ((x, y, z), (x, y, z)) with
     the lower corner first. `clearance` is the distance, as a fraction of half its range, that the length of every leg
-    of a mechanism keeps from both ends of that range.
+    of a mechanism keeps from both ends of that range. `margin` has the pairs of collision shapes that keep a distance.
     """
 
     lower: np.ndarray
@@ -120,8 +120,8 @@ class MotionBounds:
             if value is not None:
                 limits[name] = _each(name, value, system.nu if name in ACTUATOR else system.nv)
         limits.setdefault("acceleration", limits["velocity"] / RISE_TIME_S)
-        checked = margin is not None and (pairs is not None or has_pairs(system))
-        limits["margin"] = margin_of(system, margin, pairs) if checked else None
+        is_checked = pairs is not None or has_pairs(system)
+        limits["margin"] = None if margin is None or not is_checked else margin_of(system, margin, pairs)
         bounds = MotionBounds(**limits, workspace=dict(workspace or {}), clearance=clearance)
         bounds.check(system)
         return bounds

@@ -27,6 +27,7 @@ Each load comes with its pullback: a function from a derivative with respect to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
@@ -261,13 +262,14 @@ class Loads:
 
     def _distances(self, margin: Margin, q: np.ndarray) -> Load:
         load = 1.0 - margin.slack(q).T / DISTANCE_SCALE_M
-        total, weights = (load.max(axis=0), None) if self.simulated else envelope(load)
+        total, weights = envelope(load)
 
         def pullback(w: np.ndarray) -> tuple:
             J = margin.slack_gradient(q)
-            return np.einsum("tk,kt,tkj->tj", w, weights, J / -DISTANCE_SCALE_M), np.zeros_like(q), np.zeros_like(q)
+            rows: Any = np.einsum("tk,kt,tkj->tj", w, weights, J)
+            return rows / -DISTANCE_SCALE_M, np.zeros_like(q), np.zeros_like(q)
 
-        return "margin", total[:, None], pullback
+        return "margin", (load.max(axis=0) if self.simulated else total)[:, None], pullback
 
     def _torques(self, q, v, a, sign: float) -> Iterator[Load]:
         limited = np.isfinite(self.bounds.torque)

@@ -207,12 +207,12 @@ def _unchecked(problem: ExcitationProblem, path: Path) -> tuple[IgnoredPair, ...
     if margin is None or not margin.ignored:
         return ()
     result = collisions(margin.dyn, path, pairs=[(x.one, x.other) for x in margin.ignored])
-    free = ~result.touching.any(axis=0)
-    if touching := [pair for pair, is_free in zip(margin.ignored, free, strict=True) if not is_free]:
+    touching = tuple(pair for pair, rows in zip(margin.ignored, result.touching.T, strict=True) if rows.any())
+    if touching:
         names = ", ".join(f"'{x.one}' and '{x.other}'" for x in touching)
         text = f"collision shapes {names} of {problem.system.owner} touch in the motion, or the capsules around them."
         warnings.warn(f"{text} Check them, and ignore pairs that do not matter.", LimitWarning, stacklevel=4)
-    return tuple(pair for pair, is_free in zip(margin.ignored, free, strict=True) if not is_free)
+    return touching
 
 
 def condition_number(base: BaseParameters, path: Path, samples: int = 400) -> float:

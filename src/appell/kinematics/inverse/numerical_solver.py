@@ -491,7 +491,10 @@ class _Search:
             if (gaps >= 0.0).all():
                 break
             if k < AVOID_STEPS:
-                J, missing = margin.slack_gradient(trial), np.maximum(EXTRA_M - gaps, 0.0) * (gaps.min(1) < 0.0)[:, None]
+                J, missing = (
+                    margin.slack_gradient(trial),
+                    np.maximum(EXTRA_M - gaps, 0.0) * (gaps.min(1) < 0.0)[:, None],
+                )
                 squares = np.maximum((J * J).sum(axis=-1), 1e-12)
                 pull = AVOID_GAIN * np.einsum("tk,tkj->tj", missing / squares, J)
             trial = self._moved(trial, self._step(trial, some, goals, DAMPING, pull)[0], some)
@@ -578,8 +581,8 @@ class _Search:
         if not self.solver.is_list:
             errors = self.position[:, 0], self.rotation[:, 0]
         fields = (self.q, self.reached, *errors, self.starts, self.steps, self.slack(self.q))
-        *others, slack = (shaped(np.asarray(x)) for x in fields)
-        return Solution(self.solver.tasks, *others, None if self.margin is None else slack)
+        solution = Solution(self.solver.tasks, *(shaped(np.asarray(x)) for x in fields))
+        return solution if self.margin is not None else replace(solution, slack=None)
 
 
 def numerical(

@@ -334,8 +334,8 @@ class CartesianLine(Path):
     Raises
     ------
     SimulationError
-        If the line leaves the reach or the joint limits of the robot, or passes through a singularity, or if it does not keep the
-        margin.
+        If the line leaves the reach or the joint limits of the robot, passes through a singularity, or does not keep
+        the margin.
 
     Examples
     --------

@@ -58,7 +58,9 @@ PLANARITY_SAMPLES = 3  # random configurations that decide whether a system is p
 class Appearance:
     """The visible parts of a system, made once and shared by actors at any configuration and in any motion."""
 
-    def __init__(self, robot: System | Dynamics, *, layers: Iterable[str] = STANDARD_LAYERS, color: Color | None = None):
+    def __init__(
+        self, robot: System | Dynamics, *, layers: Iterable[str] = STANDARD_LAYERS, color: Color | None = None
+    ):
         self.dyn = dynamics_of(robot)
         self.system: System = self.dyn.system
         self.shape = Shape(self.dyn)

@@ -26,8 +26,8 @@ from appell.show.scene.poses import rotations
 from appell.show.scene.scene import STANDARD_LAYERS, Scene
 from appell.show.server.live import Reply
 from appell.show.stage.appearance import Appearance
-from appell.show.stage.dragging import Follower, HandleFrame, follower, handle_frames, handles
 from appell.show.stage.collision_view import closest_text
+from appell.show.stage.dragging import Follower, HandleFrame, follower, handle_frames, handles
 from appell.show.stage.scenes import record_scene, robot_scene
 from appell.show.stage.shape import checked_configuration
 from appell.show.stage.sliders import Sliders, follow_sliders
@@ -146,8 +146,10 @@ class ArticulatedScene:
     def shown(self, thing: Any) -> Scene | Reply:
         """Return the scene of a record or a given scene, or move the system to a configuration and show it again."""
         if isinstance(thing, Scene | Record):
-            scene = thing if isinstance(thing, Scene) else record_scene(
-                thing, robot=thing.dynamics or self.dyn, layers=self._appearance.layers
+            scene = (
+                thing
+                if isinstance(thing, Scene)
+                else record_scene(thing, robot=thing.dynamics or self.dyn, layers=self._appearance.layers)
             )
             self.live = False
             return scene

@@ -27,7 +27,9 @@ def collision_parts(robot: Robot, index: dict[str, int]) -> list[ScenePart]:
     """Return the collision shapes of a robot except half-spaces; `index` maps bodies to their numbers."""
     if not robot.collisions:
         shapes_named(robot, "")  # raises
-    shapes = [each for shape in robot.collisions for each in (cached_cover(shape) if shape.shape in COVERED else [shape])]
+    shapes = [
+        each for shape in robot.collisions for each in (cached_cover(shape) if shape.shape in COVERED else [shape])
+    ]
     return [
         ScenePart(
             SOLIDS[shape.shape](*map(float, shape.size)),

@@ -42,7 +42,12 @@ EXTENT_SAMPLES = 60  # of a motion, to determine its extent
 
 
 def robot_scene(
-    robot: System | Dynamics, q=None, *, walls: Iterable[Any] = (), title: str = "", layers: Iterable[str] = STANDARD_LAYERS
+    robot: System | Dynamics,
+    q=None,
+    *,
+    walls: Iterable[Any] = (),
+    title: str = "",
+    layers: Iterable[str] = STANDARD_LAYERS,
 ) -> Scene:
     """Return the scene of a robot at q (nq), by default its start; see `ap.to_html`."""
     appearance = Appearance(robot, layers=layers)
