@@ -183,5 +183,5 @@ def test_collisions_of_an_excitation_without_a_margin_are_those_of_pinocchio_and
     record.write(tmp_path / "motion.csv")
     result = CliRunner().invoke(app, ["check", "example-robot-data:panda", str(tmp_path / "motion.csv"), "--json"])
     assert result.exit_code == 3
-    found = {problem["name"] for problem in json.loads(result.stdout)["problems"] if problem["kind"] == "collision"}
-    assert "panda_link0 and panda_hand" in found
+    touching = {problem["name"] for problem in json.loads(result.stdout)["problems"] if problem["kind"] == "collision"}
+    assert "panda_link0 and panda_hand" in touching

@@ -175,8 +175,8 @@ def check_margin(
 ) -> None:
     """Raise an error with time and pair if collision shapes come nearer than a margin during a motion.
 
-    Pairs that are nearer than the margin in half of random configurations must only not touch. Those whose capsules
-    overlap in half of them are checked if coal is installed, which compares their meshes.
+    Pairs that are always close, nearer than twice the margin in 95 % of random configurations, must only not touch.
+    Those of them that overlap in half of the configurations are checked if coal is installed, which compares meshes.
 
     Parameters
     ----------

@@ -294,7 +294,7 @@ class NumericalSolver:
         starts : maximum number of starts per sample; those after the first are random
         seed : seed of the random starts
         margin : distance in m that the pairs of `robot.collision_pairs` keep in a solution that counts as reached;
-            pairs that are nearer in half of random configurations must only not touch. None: not checked
+            pairs that are always close (see `ap.motion.check_margin`) must only not touch. None: not checked
 
         Raises
         ------
