@@ -77,5 +77,5 @@ def test_paths_that_do_not_keep_the_margin_are_refused_on_the_command_line(arm):
     assert run("trajectory", "ramp", arm, "--from", "0,0", "--to", "0.5,0", "--margin", 0.02).exit_code == 0
     floored = run("trajectory", "ramp", arm, "--from", "0,0", "--to", "0.5,0", "--margin", 0.02, "--floor", -0.3)
     assert "'floor'" in floored.output
-    assert run(*through, "--margin", "-1").exit_code == 2
-    assert run(*through, "--margin", "wide").exit_code == 2
+    assert run(*through, "--margin", "-1").exit_code == 1
+    assert run(*through, "--margin", "wide").exit_code == 1

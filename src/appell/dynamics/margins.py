@@ -1,6 +1,6 @@
 """A margin between collision shapes: the pairs that keep it, and what is left of it in a configuration.
 
-Some shapes, such as those on both sides of a wrist, are always close to each other: 95 % of their distances dᵢ in random
+Some shapes, such as those on both sides of a wrist, are always close to each other: 95 % of their distances in random
 configurations are smaller than twice the margin. Pair i keeps the distance
 
     mᵢ = 0 if its shapes are always close, else margin                                                             (1)
@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from appell.compile.function import Function
 from appell.dynamics.distances import checked_pairs, robot_of
 from appell.dynamics.dynamics import Dynamics
 from appell.errors import ArgumentError, check_number
@@ -46,13 +48,22 @@ class Margin:
         pairs = tuple(self.pairs[k] for k in keep)
         return replace(self, pairs=pairs, least=self.least[keep], smallest=self.smallest[keep])
 
+    @cached_property
+    def distances(self) -> Function:
+        """Function of q: the distances of the pairs, m."""
+        return self.dyn.distances(self.pairs, witnesses=False, gradient=False)
+
+    @cached_property
+    def _with_gradients(self) -> Function:
+        return self.dyn.distances(self.pairs, witnesses=False)
+
     def slack(self, q: np.ndarray) -> np.ndarray:
         """Return dᵢ - mᵢ (..., pairs) in m."""
-        return self.dyn.distances(self.pairs, witnesses=False, gradient=False)(q) - self.least
+        return self.distances(q) - self.least
 
     def slack_gradient(self, q: np.ndarray) -> np.ndarray:
         """Return the derivatives (..., pairs, nv) of the slack along v."""
-        return np.asarray(self.dyn.distances(self.pairs, witnesses=False)(q)[1])
+        return np.asarray(self._with_gradients(q)[1])
 
     def check(self, q: np.ndarray, what: str, hint: str) -> None:
         """Raise an ArgumentError if one configuration q (nq) does not keep the margin."""

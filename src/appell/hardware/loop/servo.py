@@ -273,7 +273,7 @@ class Servo:
     def nearness(self, margin: Margin, q, v, loops: Loops = UNROLLED) -> Scalar:
         """Return the largest amount in m by which collision shapes are too near during a stop from here, by (8)."""
         damping, equations = self.design.stop_damping, self.design.parts.equations
-        zeros, distances = [0.0] * len(q), margin.dyn.distances(margin.pairs, witnesses=False, gradient=False)
+        zeros = [0.0] * len(q)
         hold = equations.tau(q, zeros, zeros, {})
         brake = equations.tau(q, v, [-damping * rate for rate in v], {})
         ratio: Scalar = 0.0
@@ -287,7 +287,7 @@ class Servo:
 
         def body(row, numbers):
             n, (share,) = len(q), numbers
-            distance = distances([x + share * step for x, step in zip(row[:n], row[n:], strict=True)])
+            distance = margin.distances([x + share * step for x, step in zip(row[:n], row[n:], strict=True)])
             return [[reduce(maximum, [least - d for least, d in zip(margin.least.tolist(), distance, strict=True)])]]
 
         every = range(BRAKING_POINTS)

@@ -67,8 +67,8 @@ class MotionBounds:
         system : System
             A tree whose joints have one axis each, or a mechanism in closed form.
         margin : float, optional
-            Distance in m between collision shapes, those of the world included. Pairs that are always close (`check_margin`)
-            must only not touch. None, or a robot without collision shapes: not checked.
+            Distance in m between collision shapes, those of the world included. Pairs that are always close (see
+            `motion.check_margin`) must only not touch. None, or a robot without collision shapes: not checked.
         pairs : iterable of (str, str), optional
             Pairs of shapes or links that keep the margin; by default those of `robot.collision_pairs`.
         reserve : float
