@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.metadata import files
 from pathlib import Path
 from time import sleep as pause
@@ -47,6 +48,9 @@ def main() -> None:
                 shoot(browser, name, time)
         for name, file in {"view-ur10": "ur10_robot.urdf", "view-go2": "go2.urdf"}.items():
             compare(browser, name, ap.load(str(example(file))), Path(folder) / "robot.html")
+        with collision_record().view(collisions=True, open_browser=False, wait=False) as viewer:
+            browser.open(viewer.url, (960, 600))
+            shoot(browser, "view-collisions", 1.3)
         fall, _ = shown["view-tree10"]
         browser.open(fall.to_html(Path(folder) / "fall.html"), (960, 600), dark=True)
         shoot(browser, "view-file", 1.083)
@@ -55,6 +59,14 @@ def main() -> None:
         browser.wait("document.querySelector('iframe').contentWindow !== null")
         keep(browser, "view-site")
         browser.driver.quit()
+
+
+def collision_record() -> ap.Record:
+    """Return a motion in which the hand of a UR5 touches its upper arm."""
+    robot = ap.load("ur5_robot")
+    ends = [0.0, -1.2, 1.0, 0.3, 0.5, 0.0], [0.4, -0.6, 2.75, 1.2, -1.2, 0.0], [0.8, -1.0, 1.4, 0.0, 0.5, 0.0]
+    path = ap.motion.Spline([0.0, 1.3, 2.6], ends, 5, robot.coordinate_names)
+    return replace(path.record(401), dynamics=ap.Dynamics(robot))
 
 
 def shoot(browser: Any, name: str, time: float) -> None:

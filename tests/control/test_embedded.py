@@ -113,9 +113,21 @@ def test_runs_of_a_loop_are_repeated_bit_by_bit(servo, step, case, options):
     assert max(abs(row[1][0]).max() for row in run.rows) > 5.0
 
 
+@pytest.fixture(scope="module")
+def guarded():
+    """A servo that stops before a ball on the second link touches a post on its way."""
+    robot = ap.load("planar-2r")
+    at = ap.Dynamics(robot).pose("lower", robot.start + 0.3) @ [0.5, 0.0, 0.0, 1.0]
+    ball = ap.Collision("lower", "sphere", (0.1,), name="ball", pose=[0.5, 0.0, 0.0])
+    post = ap.Collision(None, "sphere", (0.1,), name="post", pose=at[:3])
+    return hw.standard_servo(robot.with_collisions(ball, post), law="passivity", margin=0.03)
+
+
 @pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add")
-def test_the_supervised_step_in_c_gives_the_bits_of_the_loop(servo, tmp_path):
-    run = Rows(servo, payload=1.0).task(300)
+@pytest.mark.parametrize(("case", "text"), [("CONTACT", "touched something"), ("COLLISION", "'ball' and 'post' are")])
+def test_the_supervised_step_in_c_gives_the_bits_of_the_loop(servo, guarded, tmp_path, case, text):
+    servo, payload = (servo, 1.0) if case == "CONTACT" else (guarded, 0.0)
+    run = Rows(servo, payload=payload).task(300 if payload else 800)
     c, embedded = library(servo.to_c("arm"), tmp_path, "-O0"), Embedded(servo, Policy())
     memory, tau = np.full(servo.memory.size + embedded.blocks.size, np.nan), np.zeros(2)
     mode, fault = np.zeros(1), np.zeros(1)
@@ -125,8 +137,8 @@ def test_the_supervised_step_in_c_gives_the_bits_of_the_loop(servo, tmp_path):
         c.arm_step(address(memory), address(state), address(reference), *numbers, *map(address, (tau, mode, fault)))
         assert np.array_equal(tau, expected[0])
         assert (mode[0], fault[0]) == expected[1:3]
-    assert int(fault[0]) & hw.Fault.CONTACT.value
-    assert "touched something" in run.loop.sentence
+    assert int(fault[0]) & hw.Fault[case]
+    assert text in run.loop.sentence
 
 
 def test_only_servos_in_torque_mode_have_a_step_in_c(servo):

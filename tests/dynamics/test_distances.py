@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.compile.native.machine import host
 from appell.describe.robot_packages import examples
 from appell.dynamics import distances
 from appell.errors import ArgumentError, ModelWarning
+from c_libraries import address, library
+
+BALL = ap.Collision("lower", "sphere", (0.1,), name="ball", pose=[0.5, 0.0, 0.0])
+POST = ap.Collision(None, "capsule", (0.1, 0.3), name="post", pose=[0.9, 0.5, 0.1])
 
 ARM = """
 name = "arm"
@@ -172,6 +177,32 @@ def test_exports_compute_the_same_distances():
     values = function.to_casadi()(q[0])
     for value, other in zip(values, expected, strict=True):
         assert np.allclose(np.array(casadi.DM(value)).reshape(other.shape), other, atol=1e-13)
+
+
+def test_distances_in_c_have_the_same_bits(tmp_path):
+    dyn = ap.Dynamics(ap.load(ARM))
+    function = dyn.distances()
+    q, _ = configurations(dyn.system, 20)
+    c, expected = library(function.to_c("distances"), tmp_path, "-O0"), function(q)
+    for k, row in enumerate(np.ascontiguousarray(q)):
+        values = [np.full(x[k].shape, np.nan) for x in expected]
+        c.distances(address(row), *map(address, values))
+        for value, other in zip(values, expected, strict=True):
+            assert np.array_equal(value, other[k]) if host().has_fma else np.allclose(value, other[k], atol=1e-13)
+
+
+def test_distances_in_jax_agree_and_have_the_gradient_of_the_function():
+    jax = pytest.importorskip("jax")
+    dyn = ap.Dynamics(ap.load("planar-2r").with_collisions(BALL, POST))
+    pairs = dyn.system.collision_pairs.pairs
+    q = np.random.default_rng(0).uniform(-3.0, 3.0, (5, 2))
+    with jax.enable_x64(True):
+        values = dyn.distances(pairs).to_jax()(q)
+        single = dyn.distances(pairs, witnesses=False, gradient=False).to_jax()
+        slopes = jax.vmap(jax.jacobian(single))(q)
+    for value, other in zip(values, dyn.distances(pairs)(q), strict=True):
+        assert np.allclose(value, other, atol=1e-12)
+    assert np.allclose(slopes, values[-1], atol=1e-9)
 
 
 @pytest.mark.parametrize(

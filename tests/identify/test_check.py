@@ -1,6 +1,7 @@
 """`ap.check` and `appell check`: every fault of a motion is found, with its times and names, and nothing else is."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -155,3 +156,32 @@ def test_a_collision_is_reported_with_its_pair_and_time():
     assert collisions[0].times == (rows.intervals[0].start,)
     assert f"touch in {len(rows.rows)} of 101 rows" in collisions[0].text
     assert any("ball and stand" in text and "touch in all rows" in text for text in result.skipped)
+
+
+def test_collisions_of_an_excitation_without_a_margin_are_those_of_pinocchio_and_coal(tmp_path):
+    """The motion that an earlier version planned for a Panda by default, in which the hand passes through the base."""
+    robot = ap.load("example-robot-data:panda")
+    plan = json.loads((Path(__file__).parent / "data" / "panda-excitation.json").read_text())
+    series = plan["cosine"], plan["sine"], plan["offset"]
+    path = ap.motion.Fourier(1.0 / plan["duration"], *series, plan["duration"], names=robot.coordinate_names)
+    record = path.record(2001)
+    urdf = example("panda")
+    model = pin.buildModelFromUrdf(str(urdf), mimic=True)
+    folder = str(urdf).partition("/example-robot-data/")[0]
+    geometry = pin.buildGeomFromUrdf(model, str(urdf), pin.GeometryType.COLLISION, package_dirs=[folder])
+    numbers = {}
+    for shape in robot.collisions:  # Pinocchio counts the shapes of a link from 0
+        numbers[shape.name] = sum(other.link == shape.link for other in list(robot.collisions)[: len(numbers)])
+    link = {shape.name: shape.link for shape in robot.collisions}
+    for pair in robot.collision_pairs.pairs:
+        ids = (geometry.getGeometryId(f"{link[name]}_{numbers[name]}") for name in pair)
+        geometry.addCollisionPair(pin.CollisionPair(*ids))
+    data, results = model.createData(), geometry.createData()
+    expected = [pin.computeCollisions(model, data, geometry, results, row, True) for row in record["q"]]
+    assert sum(expected) > 500
+    assert ap.collisions(robot, record).rows.tolist() == np.flatnonzero(expected).tolist()
+    record.write(tmp_path / "motion.csv")
+    result = CliRunner().invoke(app, ["check", "example-robot-data:panda", str(tmp_path / "motion.csv"), "--json"])
+    assert result.exit_code == 3
+    touching = {problem["name"] for problem in json.loads(result.stdout)["problems"] if problem["kind"] == "collision"}
+    assert "panda_link0 and panda_hand" in touching

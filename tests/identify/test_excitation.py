@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.describe.robot_packages import examples
+from appell.dynamics.margins import margin_of
+from appell.errors import ArgumentError
 from appell.identify import MotionBounds, condition_number, excite, select_parameters
 from appell.identify.excitation.bounds import envelope
 from appell.identify.excitation.problem import ExcitationProblem
@@ -66,7 +69,7 @@ def test_a_mechanism_stays_in_reach_and_within_the_limits_of_its_actuators(name)
 
 def test_the_torque_limits_of_the_actuators_include_their_current_limits():
     arm = ap.load("planar-2r").with_actuators({"elbow": ap.Actuator(gear=50.0, current=4.0, torque_constant=0.1)})
-    bounds = MotionBounds.of(arm, margin=0.0)
+    bounds = MotionBounds.of(arm, reserve=0.0)
     assert bounds.torque.tolist() == [ap.motion.WorkingLimits.of(arm).torque[0], 20.0]  # until issue 30: no limit
 
 
@@ -113,7 +116,7 @@ def test_the_motion_satisfies_all_limits_between_the_samples_and_rests_at_its_en
 
 
 def test_the_limits_of_the_robot_are_the_default():
-    bounds = MotionBounds.of(ap.load("panda"), margin=0.0)
+    bounds = MotionBounds.of(ap.load("panda"), reserve=0.0)
     assert bounds.velocity[0] == 2.175
     assert bounds.torque[0] == 87.0
     assert bounds.upper[0] == 2.8973
@@ -196,7 +199,7 @@ def rough_ur10(**fields):
 @pytest.mark.parametrize("estimated", [False, True])
 def test_a_motion_of_a_robot_with_strong_friction_never_exceeds_the_limits_of_the_robot_as_it_is_simulated(estimated):
     robot = rough_ur10(no_load_speed=4.0)
-    bounds = MotionBounds.of(robot, margin=0.0)
+    bounds = MotionBounds.of(robot, reserve=0.0)
     options = {"friction": True, "width": 0.05} if estimated else {}
     plan = excite(robot, bounds=bounds, starts=1, iterations=15, samples=100, **options)
     q, v, a = plan.path(plan.path.times(20_001))
@@ -235,3 +238,52 @@ def test_a_time_limit_and_ctrl_c_end_a_search_with_the_best_motion_so_far():
     plan = excite(ap.load("planar-2r"), progress=interrupt(12), **options)
     assert plan.interrupted
     assert max(load.max() for load in plan.load.values()) <= 1.0 + 1e-9
+
+
+def test_motions_keep_a_margin_from_shapes_of_the_robot_and_of_the_world():
+    floor = ap.Collision(None, "plane", name="floor", pose=[0.0, 0.0, -0.2])
+    wall = ap.Collision(
+        None, "plane", name="wall", pose=np.array([[0, 0, -1, 0.6], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
+    )
+    hand = ap.Collision("link6", "sphere", (0.05,), name="hand")
+    robot = ap.load("puma").with_collisions(floor, wall, hand)
+    options = {"starts": 1, "iterations": 15, "velocity": 2.0, "acceleration": 8.0}
+    free, kept = excite(robot, **options, margin=None), excite(robot, **options, margin=0.03)
+    assert "margin" not in free.load
+    assert kept.load["margin"].max() <= 1.0
+    assert kept.unchecked == ()
+    assert len(ap.collisions(robot, free.path).rows) > 0
+    assert not len(ap.collisions(robot, kept.path, margin=0.03).rows)
+    one = excite(robot, **options, margin=0.03, pairs=[("hand", "floor")])
+    assert not len(ap.collisions(robot, one.path, pairs=[("hand", "floor")], margin=0.03).rows)
+    with pytest.raises(ArgumentError, match="no collision shape or link 'table'"):
+        excite(robot, **options, pairs=[("hand", "table")])
+    with pytest.raises(ArgumentError, match="margin, in m, is -1"):
+        excite(robot, **options, margin=-1.0)
+
+
+def test_the_gradient_of_the_margin_is_exact():
+    post = ap.Collision(None, "sphere", (0.3,), name="post", pose=[1.0, 0.5, 0.0])
+    balls = [ap.Collision("lower", "sphere", (0.1,), name=f"ball{k}", pose=[0.4 * k, 0.0, 0.0]) for k in range(3)]
+    model = select_parameters(ap.load("planar-2r").with_collisions(post, *balls))
+    bounds = MotionBounds.of(model.system, velocity=3.0, acceleration=12.0, torque=np.inf)
+    problem = ExcitationProblem(model.base, bounds, 10.0, 3, 60)
+    x = 0.3 * np.random.default_rng(0).normal(size=problem.size)
+    rows = problem.slack_gradient(x)[-1]
+    step = 1e-6 * np.eye(problem.size)
+    differences = [(problem.slack(x + each)[-1] - problem.slack(x - each)[-1]) / 2e-6 for each in step]
+    assert np.abs(rows).max() > 0.01
+    assert np.allclose(rows, differences, atol=1e-6)
+
+
+def test_the_motion_of_a_ur3_keeps_the_margin_on_its_meshes_by_coal():
+    path = examples().get("ur3_robot")
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    robot = ap.load(path)
+    margin = margin_of(robot, 0.02)
+    free, kept = (excite(robot, starts=1, iterations=20, margin=each) for each in (None, 0.02))
+    assert len(ap.collisions(robot, free.path).rows) > 0
+    assert not len(ap.collisions(robot, kept.path, pairs=margin.pairs, margin=margin.least).rows)
+    assert not len(ap.collisions(robot, kept.path).rows)
+    assert kept.condition < 10.0 * free.condition

@@ -295,3 +295,36 @@ def test_the_error_without_gymnasium_names_the_package_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "appell.learning.environments", raising=False)
     with pytest.raises(ArgumentError, match=r"pip install 'appell\[gym\]'"):
         ap.gym_env(cart_pole(), balanced)
+
+
+def test_distances_of_collision_shapes_are_observations_rewards_and_ends_of_episodes():
+    ball = ap.Collision("lower", "sphere", (0.1,), name="ball", pose=[0.5, 0.0, 0.0])
+    post = ap.Collision(None, "sphere", (0.2,), name="post", pose=[1.0, -1.0, 0.0])
+    robot = ap.load("planar-2r").with_collisions(ball, post)
+    distance = ap.Dynamics(robot).distance("ball", "post", witnesses=False, gradient=False)
+    env = ap.gym_env(
+        robot, lambda t, q, v, tau: ap.minimum(distance(q), 0.1), members=4, dt=1e-2, horizon=200,
+        actuators=["shoulder", "elbow"], action_limits=(-1.0, 1.0),
+        observation=lambda q, v: [*q, *v, distance(q)], terminated=lambda q, v: 0.02 - distance(q),
+    )  # fmt: skip
+    observations, _ = env.reset(seed=1)
+    ended = np.zeros(4, bool)
+    for _ in range(150):
+        observations, rewards, terminated, _, _ = env.step(np.zeros((4, 2)))
+        assert np.allclose(
+            observations[~terminated, 4], distance(observations[~terminated, :2].astype(float)), atol=1e-5
+        )
+        assert rewards.max() <= 0.1
+        ended |= terminated
+    assert ended.any()
+
+
+def test_a_rollout_has_the_cost_of_a_distance():
+    ball = ap.Collision("lower", "sphere", (0.1,), name="ball", pose=[0.5, 0.0, 0.0])
+    post = ap.Collision(None, "sphere", (0.2,), name="post", pose=[1.0, -1.0, 0.0])
+    robot = ap.load("planar-2r").with_collisions(ball, post)
+    distance = ap.Dynamics(robot).distance("ball", "post", witnesses=False, gradient=False)
+    runs = ap.rollout(
+        robot, np.array([[0.5, 0.2], [0.1, -0.3]]), steps=50, dt=1e-3, cost=lambda t, q, v, tau: distance(q)
+    )
+    assert np.allclose(runs.cost, 1e-3 * distance(runs.q)[:, :-1].sum(axis=1), rtol=0.05)

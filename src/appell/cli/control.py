@@ -14,7 +14,16 @@ from rich.console import Console
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, RECORDS, check_target, pairs, read_record, read_system, warnings_printed
+from appell.cli.input import (
+    PICTURES,
+    RECORDS,
+    check_target,
+    margin_of,
+    pairs,
+    read_record,
+    read_system,
+    warnings_printed,
+)
 from appell.cli.options import CONTROL, OUTPUT, argument, complete_robot, entries_of, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, unknown_name
@@ -101,6 +110,12 @@ def run(
         float | None,
         option("Limit of all following errors, rad or m; by default the distance in 0.05 s.", CONTROLLER),
     ] = None,
+    margin: Annotated[
+        str,
+        option(
+            "Distance in m between collision shapes at which the arm is stopped at the latest, or 'none'.", CONTROLLER
+        ),
+    ] = "none",
     stop_time: Annotated[
         float | None, option("Longest duration of a safe stop, in s; by default from the torques.", CONTROLLER)
     ] = None,
@@ -188,6 +203,7 @@ def run(
         stop_damping=stop_damping,
         velocity=velocity,
         following=following,
+        margin=margin_of(margin),
     )
     with warnings_printed():
         motion = _reference(reference, period, servo)

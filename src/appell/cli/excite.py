@@ -9,15 +9,15 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import RECORDS, check_target, pairs, read_system, warnings_printed
-from appell.cli.options import IDENTIFY, SOLVER, new_app, option
+from appell.cli.input import RECORDS, check_target, margin_of, pairs, read_system, warnings_printed, with_floor
+from appell.cli.options import IDENTIFY, LIMITS, SOLVER, new_app, option
 from appell.cli.output import Printer, table
+from appell.dynamics.margins import MARGIN_M
 from appell.errors import ArgumentError, check_number, unknown_name
 from appell.model.system import System
 from appell.progress import Bar
 
 MAX_ROWS = 1e7  # of a record
-LIMITS = "Limits of the motion"
 
 app = new_app()
 
@@ -47,6 +47,8 @@ def excite(
         list[str] | None,
         option("Box in which a frame must stay, in m: 'tool=-0.5,-0.5,0.1,0.5,0.5,1.2'. May be repeated.", LIMITS),
     ] = None,
+    margin: options.Margin = str(MARGIN_M),
+    floor: options.Floor = None,
     cabinet: Annotated[
         bool, option("Use the limits of the robot's control cabinet; available for puma.", LIMITS, "--cabinet")
     ] = False,
@@ -67,8 +69,8 @@ def excite(
 ) -> None:
     """Optimise a motion that excites the dynamic parameters of a robot, for identification.
 
-    The motion satisfies the limits of position, speed and torque, friction included. Collisions of the robot with
-    itself or with its surroundings are not checked.
+    The motion satisfies the limits of position, speed and torque, friction included. Collision shapes of the robot, and
+    the floor, keep a margin.
     """
     from appell.motion.titles import record_units
 
@@ -80,8 +82,8 @@ def excite(
     if duration * rate > MAX_ROWS:
         problem = f"{duration:g} s at {rate:g} Hz are {duration * rate:g} rows, which is too many."
         raise ArgumentError(problem, expected=f"at most {MAX_ROWS:g} rows")
-    system = read_system(robot, base, physical)
-    working = None
+    system = with_floor(read_system(robot, base, physical), floor)
+    working, distance = None, margin_of(margin)
     limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
     if range_ is not None:
         limits |= {"lower": system.start - range_, "upper": system.start + range_}
@@ -91,8 +93,10 @@ def excite(
             raise ArgumentError(unknown_name("cabinet", system.name, known, "appell excite"))
         working = _limits_of_cabinet(system, known[system.name](system))
     with warnings_printed():
-        bounds = ap.identify.MotionBounds.of(system, working=working, workspace=_boxes(workspace), **limits)
-    with Bar("deriving", 2 * iterations * starts, "iterations", delay=0.0) as bar:
+        bounds = ap.identify.MotionBounds.of(
+            system, margin=distance, working=working, workspace=_boxes(workspace), **limits
+        )
+    with warnings_printed(), Bar("deriving", 2 * iterations * starts, "iterations", delay=0.0) as bar:
 
         def show_progress(step: int, steps: int, condition: float) -> None:
             bar.total, bar.label = steps, f"condition {condition:8.1f}"
@@ -112,7 +116,11 @@ def excite(
         )
     shares: dict[str, Any] = {}
     shown: list[Any] = [f"condition number {plan.condition:.1f}, duration {duration:g} s"]
-    shown.append("Self-collision was not checked: run the motion slowly first, or limit --range or --workspace.")
+    if bounds.margin is None:
+        reason = "" if distance is None else f" because {system.owner} has no pairs of collision shapes"
+        shown.append(f"Collisions were not checked{reason}: run the motion slowly first.")
+    else:
+        shown.append(f"{len(bounds.margin.pairs)} pairs of collision shapes keep a margin of up to {distance:g} m.")
     if plan.interrupted:
         shown.append("The search was interrupted; this is the best motion until then.")
     for kind, names, quantities in (
@@ -124,7 +132,7 @@ def excite(
         if used:
             heads = {"name": kind.removesuffix("s")} | {what: (what, ".0%") for what in used}
             shown.append(table(shares[kind], heads, "Fraction of the limit"))
-    others = {what: x.max() for what, x in plan.load.items() if what == "reach" or what.startswith("place")}
+    others = {what: x.max() for what, x in plan.load.items() if what in ("reach", "margin") or what.startswith("place")}
     units = {"condition": "1", "duration": "s", "all others": "fractions of the limit"}
     data = {"robot": system.name, "condition": plan.condition, "duration": duration, "interrupted": plan.interrupted}
     out = Printer(json)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -17,7 +17,8 @@ from rich.text import Text
 
 import appell as ap
 from appell import files
-from appell.errors import ArgumentError, LimitWarning, ModelWarning, unknown_name
+from appell.algebra.rotation import as_pose
+from appell.errors import ArgumentError, LimitWarning, ModelWarning, check_number, unknown_name
 from appell.progress import paused
 
 if TYPE_CHECKING:
@@ -202,3 +203,24 @@ def _user_agrees(path: Path) -> bool:
         return False
     with paused():
         return typer.confirm(f"{path} already exists. Overwrite it?", err=True)
+
+
+def margin_of(text: str) -> float | None:
+    """Return the number of --margin, or None for "none"."""
+    if text == "none":
+        return None
+    (number,) = numbers(text, "--margin", 1)
+    check_number("--margin, in m,", float(number), least=0.0)
+    return float(number)
+
+
+def with_floor(system: Any, height: float | None) -> Any:
+    """Return a system with the floor of --floor as a collision shape of the world."""
+    if height is None:
+        return system
+    if system.tree is not system:
+        raise ArgumentError(f"{system.owner} cannot have a floor.", expected="a robot without loops for --floor")
+    check_number("--floor, in m,", height)
+    return system.with_collisions(
+        ap.Collision(None, "plane", name="floor", pose=as_pose([0.0, 0.0, height], "--floor"))
+    )

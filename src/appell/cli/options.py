@@ -27,6 +27,7 @@ MODEL = "Robot"
 START = "Initial state and input"
 WALLS = "Walls and stops"
 SOLVER = "Solver"
+LIMITS = "Limits of the motion"
 LOG = "Log and its columns"
 OUTPUT = "Output"
 
@@ -132,6 +133,13 @@ Walls = Annotated[
     ),
 ]
 Outside = Annotated[bool, option("Place the robot outside the spheres, circles and cylinders, not inside them.", WALLS)]
+Margin = Annotated[
+    str,
+    option("Distance in m that collision shapes keep from each other, or 'none' to skip this check.", LIMITS),
+]
+Floor = Annotated[
+    float | None, option("Height in m of a floor that keeps the same distance from the robot; none by default.", LIMITS)
+]
 Output = Annotated[
     Path | None, option("Write the record to this .csv, .npz, .parquet, .mcap or .db3 file.", OUTPUT, "--output", "-o")
 ]

@@ -14,11 +14,13 @@ from appell.cli.input import (
     PICTURES,
     RECORDS,
     check_target,
+    margin_of,
     numbers,
     read_record,
     read_system,
     read_tree,
     warnings_printed,
+    with_floor,
 )
 from appell.cli.options import SIMULATE, argument, complete_frame, new_app, option
 from appell.cli.output import Printer, table
@@ -51,6 +53,8 @@ def line(
         str | None,
         option("Signs of shoulder, elbow and wrist, such as 1,-1,1, or an initial guess of the joint coordinates."),
     ] = None,
+    margin: options.Margin = "none",
+    floor: options.Floor = None,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     samples: Samples = 201,
@@ -64,12 +68,12 @@ def line(
     from appell.motion.titles import record_units
 
     _check(output, plot, force)
-    arm = read_tree(robot, base, physical)
+    arm = with_floor(read_tree(robot, base, physical), floor)
     first, last = numbers(start, "--from", 3), numbers(end, "--to", 3)
     signs = None if configuration is None else numbers(configuration, "--configuration")
     orientation = ap.motion.zyz(*numbers(zyz, "--zyz", 3))
     frame = default_frame(arm) if frame is None else frame
-    path = ap.motion.CartesianLine(arm, frame, first, last, orientation, duration, signs)
+    path = ap.motion.CartesianLine(arm, frame, first, last, orientation, duration, signs, margin_of(margin))
     _show(path, record_units(arm), samples, output, plot, json)
 
 
@@ -83,6 +87,8 @@ def ramp(
     velocity: Annotated[str, option("Velocity limit in rad/s or m/s, one number or one per joint.")] = "1",
     acceleration: Annotated[str, option("Acceleration limit in rad/s² or m/s², one number or one per joint.")] = "2",
     duration: Annotated[float | None, option("Duration in s; by default as short as the limits allow.")] = None,
+    margin: options.Margin = "none",
+    floor: options.Floor = None,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     samples: Samples = 201,
@@ -95,10 +101,11 @@ def ramp(
     from appell.motion.titles import record_names, record_units
 
     _check(output, plot, force)
-    system = read_system(robot, base, physical)
+    system = with_floor(read_system(robot, base, physical), floor)
     first = system.start if start is None else numbers(start, "--from", system.nv)
     limits = numbers(velocity, "--velocity", system.nv), numbers(acceleration, "--acceleration", system.nv)
     path = ap.motion.Ramp(first, numbers(end, "--to", system.nv), *limits, duration, record_names(system)["q"])
+    ap.motion.check_margin(system, path, margin_of(margin))
     _show(path, record_units(system), samples, output, plot, json)
 
 
@@ -138,6 +145,8 @@ def fastest(
         str | None, option("Jerk limit in rad/s³ or m/s³, one number or one per joint; none by default.")
     ] = None,
     intervals: Annotated[int, option("Number of intervals into which the path is divided.", min=10)] = 1000,
+    margin: options.Margin = "none",
+    floor: options.Floor = None,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     samples: Annotated[
@@ -153,7 +162,7 @@ def fastest(
     from appell.motion.titles import record_names, record_units
 
     _check(output, plot, force)
-    system = read_system(robot, base, physical)
+    system = with_floor(read_system(robot, base, physical), floor)
     given = {
         "velocity": (velocity, system.nv),
         "acceleration": (acceleration, system.nv),
@@ -163,7 +172,7 @@ def fastest(
     limits: Any = {key: numbers(text, f"--{key}", size) for key, (text, size) in given.items() if text is not None}
     followed = read_record(path, system).path(record_names(system)["q"])
     with Bar(f"time-optimal motion, {intervals:,} intervals", delay=0.0), warnings_printed():
-        motion = ap.motion.time_optimal(followed, system, intervals=intervals, **limits)
+        motion = ap.motion.time_optimal(followed, system, intervals=intervals, margin=margin_of(margin), **limits)
     samples = max(2, round(motion.duration / SAMPLE_PERIOD_S) + 1) if samples is None else samples
     _show(motion, record_units(system), samples, output, plot, json)
 

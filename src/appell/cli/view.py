@@ -51,6 +51,9 @@ def view(
     physical: options.Physical = True,
     wall: options.Walls = None,
     outside: options.Outside = False,
+    collisions: Annotated[
+        bool, option("Show collision shapes, the closest pair, and where shapes touch.", "", "--collisions")
+    ] = False,
     html: Annotated[Path | None, option("Write a self-contained web page to this .html file instead.", OUTPUT)] = None,
     live: Annotated[
         bool,
@@ -72,16 +75,18 @@ def view(
         if q:
             raise ArgumentError("--q cannot be used with records.", expected="a robot, or records without --q")
         records, system = _records(shown, robot, base, physical)
-        given: dict[str, Any] = {"robot": system, "walls": walls}
+        given: dict[str, Any] = {"robot": system, "walls": walls, "collisions": collisions}
     else:
         if len(shown) > 1 or robot:
             raise ArgumentError(
                 f"'{shown[0]}' is a robot, followed by other arguments.", expected="one robot, or records"
             )
         records, system = [], _robot(shown[0], base, physical, out)
-        given = {"walls": walls or (), "q": configuration_if_given(q, system)}
+        given = {"walls": walls or (), "q": configuration_if_given(q, system), "collisions": collisions}
     if live and (records or html is None):
         raise ArgumentError("--live needs a robot and --html.", expected="appell view ROBOT --live --html FILE")
+    if collisions and (live or movie is not None):
+        raise ArgumentError("--collisions cannot be used with --live or --movie.", expected="a page or the viewer")
     if movie is not None and len(records) != 1:
         subject = f"{len(records)} records" if records else "a robot without a motion"
         raise ArgumentError(f"{subject} cannot be written as a movie.", expected="one record", hint="Use --html FILE.")
@@ -95,6 +100,7 @@ def view(
             ap.to_html(system, html, **given, overwrite=True)
         out.say(f"wrote {html}")
     if movie is not None:
+        del given["collisions"]
         records[0].movie(movie, **given, overwrite=True)
         out.say(f"wrote {movie}")
     if html is None and movie is None:

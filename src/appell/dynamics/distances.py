@@ -22,14 +22,13 @@ from appell.describe import covers
 from appell.errors import ArgumentError, ModelWarning, check_number, value_text
 from appell.formulate.distance.closest import Solid, has_closed_form
 from appell.formulate.distance.distances import Side, SolidPair, distances
-from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, shapes_named
+from appell.model.collision import Collision, CollisionPairs, IgnoredPair, Pair, collision_pairs, shapes_named
 
 if TYPE_CHECKING:
     from appell.dynamics.dynamics import Dynamics
 
 MANY_PAIRS = 1000  # from which on the time to compile is worth a warning
 COMPILE_TIME_PER_PAIR_S = 0.01
-Pair = tuple[str, str]
 
 
 def distance_function(

@@ -21,6 +21,7 @@ COLLISION_SIZES: dict[str, tuple[str, ...]] = {
     "plane": (),  # the half-space z <= 0
     "arc": ("radius", "angle", "thickness"),  # a capsule bent about z; half its angle on either side of x, in rad
 }
+Pair = tuple[str, str]  # names of shapes or links
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class IgnoredPair(NamedTuple):
 class CollisionPairs(NamedTuple):
     """Pairs of shapes to check, and those that are left out, with the reason."""
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: tuple[Pair, ...]
     ignored: tuple[IgnoredPair, ...]
 
 

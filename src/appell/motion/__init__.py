@@ -7,7 +7,7 @@ lift(robot, path)                              path of the independent joints ->
 """
 
 from appell.motion.clock import ClockReport
-from appell.motion.collision_check import collisions
+from appell.motion.collision_check import check_margin, collisions
 from appell.motion.event import Event
 from appell.motion.journal import JournalWriter, open_journal
 from appell.motion.measurement import measured
@@ -36,6 +36,7 @@ __all__ = [
     "Scaled",
     "Spline",
     "WorkingLimits",
+    "check_margin",
     "collisions",
     "lift",
     "measured",

@@ -395,6 +395,7 @@ class Record(Titled):
         *others: Record,
         robot: System | Dynamics | None = None,
         walls: Iterable[Any] | None = None,
+        collisions: bool = False,
         port: int = 0,
         open_browser: bool = True,
         wait: bool | None = None,
@@ -404,10 +405,10 @@ class Record(Titled):
             record.view()
             Record.read("swing.csv").view(robot=ap.load("puma"))
 
-        `robot` and `walls` are those of `movie`; `port`, `open_browser` and `wait` are those of `ap.view`.
+        `robot` and `walls` are those of `movie`; `collisions`, `port`, `open_browser` and `wait` those of `ap.view`.
         """
-        options = {"robot": robot, "walls": walls, "port": port, "open_browser": open_browser, "wait": wait}
-        return show_module("stage.output").view(self, *others, **options)
+        options = {"robot": robot, "walls": walls, "collisions": collisions, "port": port}
+        return show_module("stage.output").view(self, *others, **options, open_browser=open_browser, wait=wait)
 
     def to_html(
         self,
@@ -416,6 +417,7 @@ class Record(Titled):
         robot: System | Dynamics | None = None,
         walls: Iterable[Any] | None = None,
         title: str = "",
+        collisions: bool = False,
         overwrite: bool = False,
     ) -> FilePath:
         """Write one HTML file that plays the motion in any browser without a server or network; return its path.
@@ -437,10 +439,14 @@ class Record(Titled):
             Robot and walls of the scene. None: those of the record, if it comes from `simulate`.
         title
             Title of the page.
+        collisions
+            Whether to show the collision shapes, the closest pair, and where shapes touch on the time line.
         overwrite
             Whether to replace an existing file.
         """
-        return show_module("stage.output").write_record_page((self, *others), path, robot, walls, title, overwrite)
+        return show_module("stage.output").write_record_page(
+            (self, *others), path, robot, walls, title, collisions, overwrite
+        )
 
     # ---- files
 

@@ -145,6 +145,9 @@ class Loop:
             )
         q = self._set_position(self._state.q, self.servo.system.start)
         self.servo.guard.check_start(self.servo.system, q)
+        if self.servo.margin is not None:
+            hint = "Move the arm by hand, or pass a smaller margin."
+            self.servo.margin.check(q, f"where {self.device.info.name} stands", hint)
         self._reading = ""
         self.supervisor.execute(Trigger.ARM)
 
@@ -319,6 +322,8 @@ class Loop:
                 faults |= bit
         if self.servo.observes_contacts and tick.alarms[4] > 0.0:
             faults |= Fault.CONTACT.value
+        if self.servo.margin is not None and tick.alarms[-1] > 0.0:
+            faults |= Fault.COLLISION.value
         if tick.alarms[3] > 0.0:
             at = self.servo.layout.at
             words = [*tick.state[at["status"]], *tick.state[at["faults"]]]
@@ -367,6 +372,7 @@ class Loop:
                 self._late,
                 self._reading,
                 axis_word(system, "coordinate"),
+                self.servo.nearest(memory[:n]) if Fault.COLLISION in fault else "",
             ),
         )
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def standard_servo(
     stop_damping: float | None = None,
     velocity: PerAxis = None,
     following: PerAxis = None,
+    margin: float | None = None,
     start: Any = None,
 ) -> Servo:
     """Return a servo with default gains and limits, by the rules (1) to (6).
@@ -77,9 +79,10 @@ def standard_servo(
     period : in s
     model : the model of the controller; by default the system itself
     mode : mode of the device: torque, position, velocity or impedance
-    stop_damping : ks of a safe stop, in 1/s; by default (6)
+    stop_damping : Ks of a safe stop, in 1/s; by default (6)
     velocity, following : float or sequence, optional
         Limits in rad/s or m/s, and rad or m; by default (2) and (3).
+    margin : distance in m between collision shapes at which the arm stands after a stop at the latest; None: not monitored
     start : configuration whose inertia scales the gains of laws that command torques; by default `system.start`
 
     Examples
@@ -100,7 +103,7 @@ def standard_servo(
             )
     limits = WorkingLimits.of(system)
     info = arm_info(system, limits) if info is None else info
-    guard = standard_guard(system, info, velocity=velocity, following=following)
+    guard = replace(standard_guard(system, info, velocity=velocity, following=following), margin=margin)
     torque, integral = np.array(guard.torque), getattr(known, "integral", False)
     dyn = Design(modelled, Gains(1.0, 1.0), "tracking", period, torque_limit=torque).parts.smooth
     start = np.clip(system.start, limits.lower, limits.upper) if start is None else np.asarray(start, float)

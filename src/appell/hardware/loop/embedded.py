@@ -11,7 +11,8 @@
                   measure. For a measurement that is not a number pass the last state and fresh = 0
     reference     q_d, v_d and a_d of this period; its start and its limits are the caller's responsibility
     trigger       a command of `Trigger` (ARM 1, DISARM 2, START 3, STOP 4, CLEAR 5) or 0; ignored in states that do not
-                  allow it, before enough states have been read, and for ARM outside the limits of position
+                  allow it, before enough states have been read, and for ARM outside the limits of position. ARM where
+                  collision shapes are nearer than the margin leads to a fault in the same step
     lateness      time from the scheduled start of the last step to its end, in s
     mode, fault   `State` and the bits of `Fault`
 
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, floor, maximum, minimum, select
 from appell.compile.c.signature import identifier
 from appell.compile.c.source import CSource, StepMemory, c_step
@@ -133,9 +135,11 @@ class Embedded:
         inputs = {"state": servo.layout.size, "reference": (3, servo.system.nq), "fresh": (), "trigger": ()}
         inputs |= {"lateness": (), "memory": servo.memory.size, "supervisor": self.blocks.size}
         doc = f"One step of the law '{servo.design.law.name}' with its guard and supervisor."
-        return Function.of("supervised_step", inputs, self.step, doc, servo.system.owner)
+        return Function.of("supervised_step", inputs, self.step, doc, servo.system.owner, loops=servo.looped)
 
-    def step(self, state, reference, fresh, trigger, lateness, memory, supervisor) -> dict[str, Any]:
+    def step(
+        self, state, reference, fresh, trigger, lateness, memory, supervisor, loops: Loops = UNROLLED
+    ) -> dict[str, Any]:
         """Compute one step: deadline, command, alarms, reading, law, stop."""
         servo, policy, period = self.servo, self.policy, self.servo.design.period
         carried, n = self.blocks.named(supervisor), self.servo.system.nq
@@ -175,7 +179,7 @@ class Embedded:
         usable = both(good, placed)
         q1, v1 = servo.observe(q, v, seen, wanted, usable, dt, stopping)
 
-        now = now.latch(now.relevant(self._alarms(seen, q1, v1, wanted, remembered)))
+        now = now.latch(now.relevant(self._alarms(seen, q1, v1, wanted, remembered, loops)))
         lost = select(good, 0.0, lost + 1.0)
         now = now.latch({Fault.STALE: positive(lost - policy.lost)})
         begun = both(running, now.is_in(State.SAFE_STOP))
@@ -186,7 +190,7 @@ class Embedded:
         ]
         stopping = maximum(stopping, begun)
         q, v = servo.observe(q, v, seen, wanted, usable, dt, stopping)
-        step = servo.law(q, v, seen, wanted, remembered, stopping)
+        step = servo.law(q, v, seen, wanted, remembered, stopping, loops)
 
         slow = positive(policy.rest_speed - reduce(maximum, [abs(rate) for rate in v]) + 1e-300)
         in_stop = now.is_in(State.SAFE_STOP)
@@ -251,12 +255,14 @@ class Embedded:
                 values.append(select(reset, initial, old))
         return values
 
-    def _alarms(self, state, q, v, reference, remembered) -> dict[Fault, Scalar]:
+    def _alarms(self, state, q, v, reference, remembered, loops: Loops) -> dict[Fault, Scalar]:
         servo, at = self.servo, self.servo.layout.at
         position, velocity, following, _ = servo.alarms(state, q, v, reference)
         exceeded = {Fault.POSITION: position, Fault.VELOCITY: velocity, Fault.FOLLOWING: following}
         if servo.observes_contacts:
-            exceeded[Fault.CONTACT] = servo.law(q, v, state, reference, remembered, 0.0).contact
+            exceeded[Fault.CONTACT] = servo.law(q, v, state, reference, remembered, 0.0, loops).contact
+        if servo.margin is not None:
+            exceeded[Fault.COLLISION] = servo.nearness(servo.margin, q, v, loops)
         faults = {fault: positive(amount) for fault, amount in exceeded.items()}
         words = [*state[at["status"]], *state[at["faults"]]]
         for status, fault in DEVICE_FAULTS.items():

@@ -30,6 +30,7 @@ class Snapshot:
     late: float = 0.0  # s from the scheduled time of the tick to its end
     reading: str = ""  # what was wrong with the last state
     kind: str = field(default="joint")
+    nearest: str = ""  # clause on the nearest pair of collision shapes
 
 
 def explain(fault: Fault, at: Snapshot) -> str:
@@ -118,6 +119,11 @@ def _stop_timeout(bit: Fault, at: Snapshot) -> str:
     )
 
 
+def _collision(bit: Fault, at: Snapshot) -> str:
+    near = f" ({at.nearest})" if at.nearest else ""
+    return f"{SENTENCE[bit]} of {at.guard.margin:g} m{near}: use another reference, or pass a smaller margin"
+
+
 EXPLANATIONS: dict[Fault, Callable[[Fault, Snapshot], str]] = {
     Fault.POSITION: _position,
     Fault.VELOCITY: _velocity,
@@ -131,4 +137,5 @@ EXPLANATIONS: dict[Fault, Callable[[Fault, Snapshot], str]] = {
     Fault.STALE: _stale,
     Fault.NOT_A_NUMBER: _not_a_number,
     Fault.STOP_TIMEOUT: _stop_timeout,
+    Fault.COLLISION: _collision,
 }

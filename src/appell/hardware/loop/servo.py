@@ -15,6 +15,14 @@ velocities, q̂ and v̂ are the measurements, and (1) only predicts over missing
     velocity    θ̇_c = J (v_d - Kp/Kd (q̂ - q_d))                                                                (6)
     impedance   θ_c, θ̇_c = J v_d, τ_c = inverse dynamics of the reference, kp and kd = Kp and Kd times inertia   (7)
 
+With a margin, collision shapes are monitored at some points between the present position and the one at which a stop
+would end, with the damping Ks and the duration t₀ until the stop begins:
+
+    q + s v (t₀ + β/Ks),  0 ≤ s ≤ 1           β = ½ (ρ + 1/ρ) for ρ > 1, else 1                                 (8)
+
+ρ is the largest torque that braking demands, relative to the torque that gravity leaves: with ρ > 1 the deceleration is
+limited until the speed has fallen to v/ρ, and the stop is longer by β.
+
 An alarm is the amount by which a coordinate exceeds a limit, or a positive number if the device reports a fault; it is
 positive if something is wrong. A measurement that is not a number makes all results NaN, and torques that are not
 numbers make the largest alarm NaN, so that a single comparison detects every problem.
@@ -28,12 +36,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.algebra.loops import UNROLLED, Loops
+from appell.algebra.loops import UNROLLED, Loops, Rows
 from appell.algebra.scalar import Scalar, clamp, maximum, nearest, select
 from appell.compile.function import Function
 from appell.control.axes import axis_word, check_wirable
 from appell.control.blocks import Blocks
 from appell.control.design import ControlStep, Design
+from appell.dynamics.margins import Margin, distance_text, margin_of
 from appell.errors import ArgumentError
 from appell.hardware.device import DeviceInfo
 from appell.hardware.loop.supervisor import Guard, Policy
@@ -46,6 +55,9 @@ FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of
 BELOW_ALL_ALARMS = 1e300  # subtracted from a finite sum, which then never is the largest alarm
 STOP_RESERVE = 1.5  # longest duration of a stop over its expected duration
 DETECTION_TIME_S = 0.05  # added to it, for the ticks at rest
+BRAKING_POINTS = 5  # of (8)
+REACTION_PERIODS = 2  # from a measurement to the torque that answers it, (8)
+MIN_BRAKING_TORQUE = 0.1  # of the limit, that counts as left by gravity, (8)
 
 
 class Servo:
@@ -66,6 +78,7 @@ class Servo:
         check_actuators(info, system.actuator_names)
         self.info, self.guard, self.observer, self.mode = info, guard.of(system), observer, mode
         self.design = replace(design, torque_limit=self.guard.torque)
+        self.margin = None if self.guard.margin is None else margin_of(system, self.guard.margin)
         self.layout = state_blocks(info)
         n = system.nq
         of_law = design.memory.named(design.memory.start)
@@ -136,8 +149,12 @@ class Servo:
             "memory": self.memory.size,
             "switches": 3,
         }
-        looped = self.design.looped
-        return Function.of("servo_step", inputs, self._body, "One control step.", self.system.owner, loops=looped)
+        return Function.of("servo_step", inputs, self._body, "One control step.", self.system.owner, loops=self.looped)
+
+    @property
+    def looped(self) -> bool:
+        """Whether loops of the step stay loops in the compiled code."""
+        return self.design.looped or self.margin is not None
 
     def _body(self, state, reference, memory, switches, loops: Loops = UNROLLED) -> dict[str, Any]:
         q, v, remembered = self.parts_of(memory)
@@ -152,6 +169,8 @@ class Servo:
         alarms = self.alarms(state, q, v, reference)
         if self.observes_contacts:
             alarms.append(step.contact)
+        if self.margin is not None:
+            alarms.append(self.nearness(self.margin, q, v, loops))
         finite = sum(demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
         return {
             "memory_next": [*q, *v, *after],
@@ -246,6 +265,39 @@ class Servo:
             following = reduce(maximum, [abs(x - target) - most for x, target, most in rows])
         device = reduce(maximum, [*state[at["status"]], *state[at["faults"]]]) - 0.5
         return [position, velocity, following, device]
+
+    def nearness(self, margin: Margin, q, v, loops: Loops = UNROLLED) -> Scalar:
+        """Return the largest amount in m by which collision shapes are too near during a stop from here, by (8)."""
+        damping, equations = self.design.stop_damping, self.design.parts.equations
+        zeros = [0.0] * len(q)
+        hold = equations.tau(q, zeros, zeros, {})
+        brake = equations.tau(q, v, [-damping * rate for rate in v], {})
+        ratio: Scalar = 0.0
+        for held, demand, limit in zip(hold, brake, self.guard.torque, strict=True):
+            ratio = maximum(ratio, abs(demand - held) / maximum(limit - abs(held), MIN_BRAKING_TORQUE * limit))
+        ratio = maximum(ratio, 1.0)
+        until = REACTION_PERIODS * self.design.period + self.info.latency + 0.5 * (ratio + 1.0 / ratio) / damping
+        shares = [k / (BRAKING_POINTS - 1) for k in range(BRAKING_POINTS)]
+        points = loops.given([[*q, *(until * rate for rate in v)]])
+        excess = loops.table(BRAKING_POINTS, 1)
+
+        def body(row, numbers):
+            n, (share,) = len(q), numbers
+            distance = margin.distances([x + share * step for x, step in zip(row[:n], row[n:], strict=True)])
+            return [[reduce(maximum, [least - d for least, d in zip(margin.least.tolist(), distance, strict=True)])]]
+
+        every = range(BRAKING_POINTS)
+        loops.each([body], [0] * BRAKING_POINTS, [Rows(points, [0] * BRAKING_POINTS)], [Rows(excess, every)],
+                   [[share] for share in shares])  # fmt: skip
+        return reduce(maximum, [row[0] for row in loops.values(excess)])
+
+    def nearest(self, q: np.ndarray) -> str:
+        """Return a clause on the pair of collision shapes that is nearest to its margin at q (nq)."""
+        if self.margin is None:
+            return ""
+        slack = np.atleast_1d(self.margin.slack(q))
+        k = int(np.argmin(slack))
+        return distance_text(self.margin.pairs[k], float(slack[k] + self.margin.least[k]))
 
 
 def state_blocks(info: DeviceInfo) -> Blocks:

@@ -56,6 +56,7 @@ class Fault(IntFlag):
     DRIVE = 2048
     EMERGENCY_STOP = 4096
     CONTACT = 8192
+    COLLISION = 16384
 
 
 class Trigger(IntEnum):
@@ -99,6 +100,7 @@ SENTENCE = {
     Fault.DRIVE: "a drive reports a fault",
     Fault.EMERGENCY_STOP: "the emergency stop was pressed",
     Fault.CONTACT: "the arm touched something: clear its path, or pass higher thresholds of the contact observer",
+    Fault.COLLISION: "collision shapes would have come nearer than the margin",
 }
 DEVICE_FAULTS = {  # bit of a device's status -> fault of the loop
     DeviceStatus.NO_POWER: Fault.POWER,
@@ -147,8 +149,8 @@ def sentences(fault: Fault) -> str:
 class Guard:
     """Limits of a control loop.
 
-    The arm is stopped if a position, velocity or following error of a coordinate exceeds its limit; torques of
-    actuators are limited to `torque`.
+    The arm is stopped if a position, velocity or following error of a coordinate exceeds its limit, or if otherwise it
+    could not stop before collision shapes are nearer than `margin`; torques of actuators are limited to `torque`.
     """
 
     lower: PerAxis
@@ -156,6 +158,7 @@ class Guard:
     velocity: PerAxis = 3.0  # rad/s or m/s
     following: PerAxis = 0.05  # rad or m between reference and arm
     torque: PerAxis = 100.0  # N m or N
+    margin: float | None = None  # m between collision shapes; None: they are not monitored
 
     def of(self, system: System) -> Guard:
         """Return the limits with one number per coordinate or actuator, or raise an ArgumentError."""
@@ -172,7 +175,7 @@ class Guard:
                     f"the limits of {axis_word(system, 'coordinate')} '{name}' are {low:g} and {high:g}.",
                     expected="lower < upper",
                 )
-        return Guard(lower, upper, **limits)
+        return Guard(lower, upper, **limits, margin=self.margin)
 
     def check_start(self, system: System, q: np.ndarray) -> None:
         """Raise an ArgumentError if the configuration q is outside the limits."""

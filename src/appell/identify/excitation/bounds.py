@@ -10,12 +10,14 @@ of the samples. The optimiser then has few constraints per joint, with exact gra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from appell.dynamics.margins import MARGIN_M, Margin, has_pairs, margin_of
 from appell.errors import ArgumentError
+from appell.model.collision import Pair
 from appell.model.system import System
 from appell.motion.working_limits import PLANNING_MARGIN, WorkingLimits
 
@@ -32,7 +34,7 @@ class MotionBounds:
 
     `workspace` maps the name of a frame to a box in the world that its origin must stay in, ((x, y, z), (x, y, z)) with
     the lower corner first. `clearance` is the distance, as a fraction of half its range, that the length of every leg
-    of a mechanism keeps from both ends of that range.
+    of a mechanism keeps from both ends of that range. `margin` has the pairs of collision shapes that keep a distance.
     """
 
     lower: np.ndarray
@@ -44,12 +46,15 @@ class MotionBounds:
     no_load_speed: np.ndarray  # of the actuators, at which no torque is left in the direction of motion
     workspace: Mapping[str, tuple] = field(default_factory=dict)
     clearance: float = 0.1
+    margin: Margin | None = None
 
     @staticmethod
     def of(
         system: System,
         *,
-        margin: float = PLANNING_MARGIN,
+        margin: float | None = MARGIN_M,
+        pairs: Iterable[Pair] | None = None,
+        reserve: float = PLANNING_MARGIN,
         working: WorkingLimits | None = None,
         workspace=None,
         clearance: float = 0.1,
@@ -60,7 +65,12 @@ class MotionBounds:
         Parameters
         ----------
         system : a tree whose joints have one axis each, or a mechanism in closed form
-        margin : fraction of a range that is kept free at both ends, and by which limits of speed and torque are reduced
+        margin : float, optional
+            Distance in m between collision shapes, those of the world included. Pairs that are always close (see
+            `motion.check_margin`) must only not touch. None, or a robot without collision shapes: not checked.
+        pairs : iterable of (str, str), optional
+            Pairs of shapes or links that keep the margin; by default those of `robot.collision_pairs`.
+        reserve : fraction of a range that is kept free at both ends, and by which limits of speed and torque are reduced
         working : limits of the system; by default those of its description, and assumed ones with a `LimitWarning`
         workspace, clearance
             As described for the class.
@@ -92,13 +102,13 @@ class MotionBounds:
             working, missing = WorkingLimits.of(system), [name for name in LIMITS if given.get(name) is None]
             used = {"range": ("lower", "upper"), "speed": ("velocity",) if at_joints else (), "torque": ("torque",)}
             working.warn([kind for kind, names in used.items() if any(name in missing for name in names)])
-        free = margin * (working.upper - working.lower)
+        free = reserve * (working.upper - working.lower)
         limits = {
             "lower": working.lower + free,
             "upper": working.upper - free,
-            "velocity": working.velocity * (1.0 - margin) if at_joints else working.velocity,
-            "speed": (1.0 - margin) * np.where(system.limits.speed > 0.0, system.limits.speed, working.speed),
-            "torque": (1.0 - margin) * (working.torque if given.get("torque") is None else np.inf),
+            "velocity": working.velocity * (1.0 - reserve) if at_joints else working.velocity,
+            "speed": (1.0 - reserve) * np.where(system.limits.speed > 0.0, system.limits.speed, working.speed),
+            "torque": (1.0 - reserve) * (working.torque if given.get("torque") is None else np.inf),
             "no_load_speed": np.array([x.no_load_speed or np.inf for x in system.actuators]),
         }
         for name, value in given.items():
@@ -107,6 +117,8 @@ class MotionBounds:
             if value is not None:
                 limits[name] = _each(name, value, system.nu if name in ACTUATOR else system.nv)
         limits.setdefault("acceleration", limits["velocity"] / RISE_TIME_S)
+        is_checked = pairs is not None or has_pairs(system)
+        limits["margin"] = None if margin is None or not is_checked else margin_of(system, margin, pairs)
         bounds = MotionBounds(**limits, workspace=dict(workspace or {}), clearance=clearance)
         bounds.check(system)
         return bounds

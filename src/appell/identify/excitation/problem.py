@@ -18,6 +18,8 @@ Loads are quantities of the motion divided by their limits, so that values up to
                                          speed is the load τ/τ_max + w/w₀ in the direction of motion
     reach                                of the legs of a mechanism: 1 at their clearance, more beyond it
     place of <frame>                     position of a frame in its box
+    margin                               1 at the margin of the nearest pair of collision shapes, 0 at 0.1 m more; while
+                                         the optimiser runs, the envelope of the pairs that come near each other
 
 Each load comes with its pullback: a function from a derivative with respect to it to those with respect to q, v and a.
 """
@@ -25,11 +27,13 @@ Each load comes with its pullback: a function from a derivative with respect to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
 
 from appell.compile.function import Function
+from appell.dynamics.margins import Margin
 from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError
 from appell.formulate.equations import SYMBOLS
@@ -43,6 +47,8 @@ from appell.motion.titles import path_units
 INFEASIBLE_OBJECTIVE = 100.0  # objective of a motion out of reach; the log of a condition number
 INFEASIBLE_LOAD = 1e3  # load of a torque or speed that is not finite
 CHECKED_LOAD = 0.999  # in the final check: dry friction jumps between its instants
+DISTANCE_SCALE_M = 0.1  # by which distances beyond their margin are divided
+CENTRES = 200  # random ones, of which those that keep the largest distances are tried
 BISECTION_STEPS = 30  # for the largest feasible amplitude
 Pullback = Callable[[np.ndarray], tuple]
 Load = tuple[str, np.ndarray, Pullback]  # name, values of shape (instants, n), pullback to q, v and a
@@ -152,7 +158,7 @@ class ExcitationProblem:
         X[0] = np.clip(X[0], middle - reach, middle + reach)
         if self._worst(X)[0] <= self.most:
             return X.ravel()
-        for centre in (X[0].copy(), middle, self.system.start):
+        for centre in (X[0].copy(), middle, self.system.start, *self._distant_centres(middle, reach)):
             rest = np.vstack([centre[None], np.zeros_like(X[1:])])
             if self._worst(rest)[0] <= self.most:
                 break
@@ -161,7 +167,7 @@ class ExcitationProblem:
             raise ArgumentError(
                 f"{self.system.owner} exceeds its limits even at rest in the middle of its range: "
                 f"{self._worst(rest)[1]}.",
-                hint="Relax the limits on torque or workspace.",
+                hint="Relax the limits on torque, workspace or margin.",
             )
         X[0] = centre
         low, high = 0.0, 1.0
@@ -169,6 +175,15 @@ class ExcitationProblem:
             size = 0.5 * (low + high)
             low, high = (size, high) if self._worst(rest + size * (X - rest))[0] <= self.most else (low, size)
         return (rest + low * (X - rest)).ravel()
+
+    def _distant_centres(self, middle: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        """Return random configurations in which collision shapes keep their margins, the most distant ones first."""
+        if self.bounds.margin is None:
+            return np.empty((0, len(middle)))
+        q = middle + reach * np.random.default_rng(0).uniform(-1.0, 1.0, (CENTRES, len(middle)))
+        slack = self.bounds.margin.slack(q).min(axis=1)
+        order = np.argsort(-slack)
+        return q[order[slack[order] > 0.0]][:10]
 
     def _worst(self, X: np.ndarray) -> tuple[float, str]:
         """Return the largest load and its name."""
@@ -217,6 +232,8 @@ class Loads:
             self.half = 0.5 * (values[:, 2] - values[:, 1])  # half the range of every leg's length, at home
             self.margins = dynamics.function("margins", lambda e, q: _margins(system, q), inertial=False)
             self.margins_back = self.margins.pullback("q")
+        self.simulated = simulated
+        self.margin = bounds.margin if bounds.margin is None or simulated else bounds.margin.near
         poses = {name: dynamics.pose(name) for name in bounds.workspace}
         self.frames = {name: (pose, pose.jacobian("q")) for name, pose in poses.items()}
 
@@ -238,6 +255,19 @@ class Loads:
             yield "reach", load, _scaled(lambda w: (self.margins_back(q, w), zero, zero), -scale)
         for name in self.frames:
             yield from self._frame_positions(name, q)
+        if self.margin is not None:
+            yield self._distances(self.margin, q)
+
+    def _distances(self, margin: Margin, q: np.ndarray) -> Load:
+        load = 1.0 - margin.slack(q).T / DISTANCE_SCALE_M
+        total, weights = envelope(load)
+
+        def pullback(w: np.ndarray) -> tuple:
+            J = margin.slack_gradient(q)
+            rows: Any = np.einsum("tk,kt,tkj->tj", w, weights, J)
+            return rows / -DISTANCE_SCALE_M, np.zeros_like(q), np.zeros_like(q)
+
+        return "margin", (load.max(axis=0) if self.simulated else total)[:, None], pullback
 
     def _torques(self, q, v, a, sign: float) -> Iterator[Load]:
         limited = np.isfinite(self.bounds.torque)

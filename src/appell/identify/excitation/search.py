@@ -8,19 +8,22 @@ less than `MIN_IMPROVEMENT`. At the end, the amplitudes are reduced until the li
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 
-from appell.errors import ArgumentError, value_text
+from appell.errors import ArgumentError, LimitWarning, value_text
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.problem import ExcitationProblem
 from appell.identify.parameter_set import ParameterSet, select_parameters
+from appell.model.collision import IgnoredPair
 from appell.model.system import System
+from appell.motion.collision_check import collisions
 from appell.motion.path import Path
 
 CRITERIA = ("condition", "logdet")
@@ -39,6 +42,7 @@ class Excitation:
     path: Path
     condition: float  # condition number of the base regressor along the path
     load: dict[str, np.ndarray]  # limit -> largest fraction of it that each coordinate, actuator or leg reaches
+    unchecked: tuple[IgnoredPair, ...] = ()  # pairs of collision shapes that do not keep the margin, with the reason
     interrupted: bool = False  # whether Ctrl-C or `time_limit` ended the search; the motion is the best one until then
 
 
@@ -85,13 +89,14 @@ def excite(
     progress : called as `progress(iteration, total, condition)` after every iteration
     **options
         `friction`, `rotor` and `width`, as in `select_parameters`, and the limits of `MotionBounds.of`: `lower`,
-        `upper`, `velocity`, `acceleration`, `speed`, `torque`, `workspace`, `clearance`. Torques include the described
-        friction and rotors, whether or not these are estimated.
+        `upper`, `velocity`, `acceleration`, `speed`, `torque`, `workspace`, `clearance`, and `margin`, 0.02 m by
+        default, with `pairs`. Torques include the described friction and rotors, whether or not these are estimated.
 
     Returns
     -------
     Excitation
         `path`, the motion; `condition`, its condition number; `load`, the fraction of every limit that it uses;
+        `unchecked`, pairs of collision shapes that touch, because capsules around them overlap in most configurations;
         `interrupted`, whether the search was ended by `time_limit` or Ctrl-C.
 
     Raises
@@ -108,7 +113,7 @@ def excite(
     >>> bool(plan.condition < 30.0), bool(plan.load["velocity"].max() <= 1.0)
     (True, True)
     """
-    limits = {key: options.pop(key) for key in tuple(options) if key in MotionBounds.__dataclass_fields__}
+    limits = {key: options.pop(key) for key in tuple(options) if key in (*MotionBounds.__dataclass_fields__, "pairs")}
     parameter_set = select_parameters(system, **options)
     if criterion not in CRITERIA:
         raise ArgumentError(f"'{criterion}' is not a criterion.", expected=" or ".join(CRITERIA))
@@ -184,7 +189,21 @@ def _result(problem: ExcitationProblem, x: np.ndarray, interrupted: bool) -> Exc
     loads: dict[str, np.ndarray] = {}
     for what, load, _ in problem.loads(path(path.times(1000))):
         loads[what] = np.maximum(loads.get(what, -np.inf), load.max(axis=0))
-    return Excitation(path, condition_number(problem.base, path), loads, interrupted)
+    return Excitation(path, condition_number(problem.base, path), loads, _unchecked(problem, path), interrupted)
+
+
+def _unchecked(problem: ExcitationProblem, path: Path) -> tuple[IgnoredPair, ...]:
+    """Return the pairs that keep no margin; those whose meshes do not touch along the path are left out."""
+    margin = problem.bounds.margin
+    if margin is None or not margin.ignored:
+        return ()
+    result = collisions(margin.dyn, path, pairs=[(x.one, x.other) for x in margin.ignored])
+    touching = tuple(pair for pair, rows in zip(margin.ignored, result.touching.T, strict=True) if rows.any())
+    if touching:
+        names = ", ".join(f"'{x.one}' and '{x.other}'" for x in touching)
+        text = f"collision shapes {names} of {problem.system.owner} touch in the motion, or the capsules around them."
+        warnings.warn(f"{text} Check them, and ignore pairs that do not matter.", LimitWarning, stacklevel=4)
+    return touching
 
 
 def condition_number(base: BaseParameters, path: Path, samples: int = 400) -> float:

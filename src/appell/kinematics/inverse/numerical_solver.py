@@ -20,12 +20,15 @@ space. Near the goal λ is of second order, so that convergence is quadratic whe
 λ is diagonal, with one damping per priority. Priorities matter only if not all tasks can be reached. Then their levels
 are refined one after the other, with λ → 0 for higher levels, which makes them constraints, and λ = ∞ for lower ones.
 What a level has reached replaces its target: later levels can neither improve nor impair it.
+
+With a margin, a sample that has converged where collision shapes are too near moves away from them in the null space
+of its tasks, with z along the gradients of the distances. If this does not suffice, it restarts as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -38,6 +41,7 @@ from appell.algebra.vector import Vec3
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
+from appell.dynamics.margins import Margin, margin_of
 from appell.errors import ArgumentError, ModelError, check_number, unknown_name
 from appell.formulate.kinematics import frame_jacobian, frame_pose
 from appell.formulate.tree import Tree
@@ -95,6 +99,7 @@ class Solution:
     rotation_error: np.ndarray  # (...) or (..., tasks), rad; 0 for a centre of mass
     starts: np.ndarray  # (...) number of starts that were tried
     steps: np.ndarray  # (...) number of steps over all starts
+    slack: np.ndarray | None = None  # (...) smallest distance of collision shapes beyond its margin, m
 
     def __repr__(self) -> str:
         return f"<Solution {self}>"
@@ -105,7 +110,7 @@ class Solution:
         names = " and ".join(map(_title, self.tasks))
         if self.reached.all():
             return f"{names} reach{'es' * (len(self.tasks) == 1)} all {self.reached.size} targets"
-        error = self.position_error.reshape(*self.reached.shape, -1).max(axis=-1)
+        error = np.where(self.reached, -1.0, self.position_error.reshape(*self.reached.shape, -1).max(axis=-1))
         worst = tuple(int(k) for k in np.unravel_index(np.argmax(error), self.reached.shape))
         count = f"{int((~self.reached).sum())} of {self.reached.size} targets"
         verb = "does" if len(self.tasks) == 1 else "do"
@@ -115,15 +120,18 @@ class Solution:
         """Return a sentence about the result for one sample, with the error of every task."""
         position = self.position_error[index].reshape(-1)
         rotation = np.degrees(self.rotation_error[index].reshape(-1))
+        near = self.slack is not None and self.slack[index] < 0.0
         errors = []
         for task, metres, degrees in zip(self.tasks, position, rotation, strict=True):
             counts = [True, False] if isinstance(task, ComTask) else [task.position, task.rotation]
             amounts = [
                 text for text, count in zip((f"{metres:.6g} m", f"{degrees:.6g}°"), counts, strict=True) if count
             ]
-            verb = "reaches its target to" if self.reached[index] else "misses its target by"
+            verb = "reaches its target to" if self.reached[index] or near else "misses its target by"
             errors.append(f"{_title(task)} {verb} {' and '.join(amounts)}")
         starts = f" after {int(self.starts[index])} starts; q is the closest configuration"
+        if near and self.slack is not None:
+            errors.append(f"collision shapes are {-self.slack[index]:.3g} m nearer than their margin")
         return ", ".join(errors) + ("" if self.reached[index] else starts)
 
 
@@ -246,6 +254,7 @@ POLISH_STEPS = 200  # number of steps towards the closest configuration for a po
 CORRECTIONS = 3  # number of Newton steps that return tasks of higher priorities to their targets
 MAX_DAMPING = 1e12  # no smaller step improves the error
 SETTLE_STEPS = 60  # number of steps towards a preferred posture
+AVOID_STEPS, AVOID_GAIN, EXTRA_M = 20, 0.5, 0.002  # steps away from shapes; part of the distance per step; beyond it
 
 
 @dataclass(frozen=True)
@@ -269,6 +278,7 @@ class NumericalSolver:
         tolerance: float = 1e-10,
         starts: int = 40,
         seed: int = 0,
+        margin: float | None = None,
     ) -> Solution:
         """Solve for configurations that bring all tasks to their targets.
 
@@ -283,6 +293,8 @@ class NumericalSolver:
         tolerance : largest position error (m) and rotation error (rad) of a target that counts as reached
         starts : maximum number of starts per sample; those after the first are random
         seed : seed of the random starts
+        margin : distance in m that the pairs of `robot.collision_pairs` keep in a solution that counts as reached;
+            pairs that are always close (see `ap.motion.check_margin`) must only not touch. None: not checked
 
         Raises
         ------
@@ -305,12 +317,22 @@ class NumericalSolver:
             lower, upper = np.maximum(lower, q - reach), np.minimum(upper, q + reach)
         bounds = np.broadcast_to(lower, q.shape), np.broadcast_to(upper, q.shape)
         limit = starts if period is None else 1
-        search = _Search(self, flat, q, bounds, tolerance, limit, np.random.default_rng(seed))
+        kept = None if margin is None else self._margin(margin)
+        search = _Search(self, flat, q, bounds, tolerance, limit, np.random.default_rng(seed), kept)
         search.run()
         search.polish()
         if prefer is not None:
             search.settle(self._configurations(prefer, "prefer", batch))
         return search.solution(batch)
+
+    def _margin(self, margin: float) -> Margin:
+        if margin not in self._margins:
+            self._margins[margin] = margin_of(self.robot, margin)
+        return self._margins[margin]
+
+    @cached_property
+    def _margins(self) -> dict[float, Margin]:
+        return {}
 
     def _targets(self, targets: Any) -> list[tuple[np.ndarray, int]]:
         """Return the targets of all tasks, and their numbers of axes."""
@@ -380,9 +402,11 @@ class NumericalSolver:
 class _Search:
     """The state of one call: the best configuration of every sample, and the samples still being solved."""
 
-    def __init__(self, solver: NumericalSolver, targets, q, bounds, tolerance: float, starts: int, rng):
+    def __init__(
+        self, solver: NumericalSolver, targets, q, bounds, tolerance: float, starts: int, rng, margin: Margin | None
+    ):
         self.solver, self.targets, self.bounds, self.tolerance = solver, targets, bounds, tolerance
-        self.limit, self.rng = starts, rng
+        self.limit, self.rng, self.margin = starts, rng, margin
         n, count = len(q), len(solver.tasks)
         self.q, self.first = q.copy(), q
         self.position, self.rotation = np.full((n, count), np.inf), np.full((n, count), np.inf)
@@ -405,7 +429,11 @@ class _Search:
 
     @property
     def reached(self) -> np.ndarray:
-        return self._converged(self.position, self.rotation)
+        return self._converged(self.position, self.rotation) & (self.slack(self.q) >= 0.0)
+
+    def slack(self, q: np.ndarray) -> np.ndarray:
+        """Return the smallest distance beyond its margin of every sample; 0 without a margin."""
+        return np.zeros(len(q)) if self.margin is None else self.margin.slack(q).min(axis=-1)
 
     def _converged(self, position, rotation) -> np.ndarray:
         position_reached = (position <= self.tolerance) | (self.weights[:, 0] == 0.0)
@@ -426,25 +454,55 @@ class _Search:
     def run(self) -> None:
         """Iterate until every sample has converged or used all its starts."""
         at = np.arange(len(self.q))
-        q, targets, age = self.first, self.targets, np.zeros(len(at), int)
+        q, targets, age = self.first.copy(), self.targets, np.zeros(len(at), int)
         reference_error = np.full(len(at), np.inf)
         while len(at):
             step, position, rotation = self._step(q, at, targets, DAMPING)[:3]
             self.steps[at] += 1
-            error = self._keep_better(at, q, position, rotation)
+            converged = free = self._converged(position, rotation)
+            shortfall = 0.0
+            if self.margin is not None and converged.any():
+                position[converged], rotation[converged], slack = self._avoid(self.margin, q, at, targets, converged)
+                shortfall, free = np.maximum(-slack, 0.0), converged & (slack >= 0.0)
+            error = self._keep_better(at, q, position, rotation, shortfall)
             stuck = (age == STALL_STEPS) & ~(error < 0.5 * reference_error)
             reference_error = np.where((age == 0) | (age == STALL_STEPS), error, reference_error)
             age = np.where(age == STALL_STEPS, 1, age + 1)
             q = self._moved(q, step, at)
-            converged = self._converged(position, rotation)
-            failed = stuck & ~converged
+            failed = (stuck | converged) & ~free
             restart = failed & (self.starts[at] < self.limit)
             q[restart], age[restart] = self._restarted(at[restart]), 0
             self.starts[at[restart]] += 1
-            stay = ~converged & (~failed | restart)
+            stay = ~free & (~failed | restart)
             if not stay.all():
                 at, q, age, reference_error = at[stay], q[stay], age[stay], reference_error[stay]
                 targets = [x[stay] for x in targets]
+
+    def _avoid(self, margin: Margin, q, at, targets, converged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Move samples that have converged away from shapes that are too near, where their tasks allow it.
+
+        q is changed in place. Returns the errors of the converged samples, and the slack of all samples.
+        """
+        chosen = np.flatnonzero(converged)
+        some, goals = at[chosen], [x[chosen] for x in targets]
+        trial, slack = q[chosen], np.zeros(len(q))
+        for k in range(AVOID_STEPS + CORRECTIONS):
+            gaps, pull = margin.slack(trial), 0.0
+            if (gaps >= 0.0).all():
+                break
+            if k < AVOID_STEPS:
+                J, missing = (
+                    margin.slack_gradient(trial),
+                    np.maximum(EXTRA_M - gaps, 0.0) * (gaps.min(1) < 0.0)[:, None],
+                )
+                squares = np.maximum((J * J).sum(axis=-1), 1e-12)
+                pull = AVOID_GAIN * np.einsum("tk,tkj->tj", missing / squares, J)
+            trial = self._moved(trial, self._step(trial, some, goals, DAMPING, pull)[0], some)
+        after = self._step(trial, some, goals, DAMPING)[1:3]
+        better = self._converged(*after) & (self.slack(trial) > self.slack(q[chosen]))
+        q[chosen] = np.where(better[:, None], trial, q[chosen])
+        slack[chosen] = self.slack(q[chosen])
+        return *self._step(q[chosen], some, goals, DAMPING)[1:3], slack
 
     def _restarted(self, at) -> np.ndarray:
         """Return random configurations; a floating base stays where the first start has it."""
@@ -454,9 +512,9 @@ class _Search:
             q[:, :7] = self.first[at, :7]
         return q
 
-    def _keep_better(self, at, q, position, rotation) -> np.ndarray:
+    def _keep_better(self, at, q, position, rotation, shortfall) -> np.ndarray:
         """Store configurations that are better than the best so far, and return the error of every sample."""
-        error = self.error(position, rotation)
+        error = self.error(position, rotation) + shortfall
         better = error < self.best[at]
         self.best[at[better]] = error[better]
         self._store(at[better], q[better], position[better], rotation[better])
@@ -512,7 +570,7 @@ class _Search:
             q = self._moved(q, self._step(q, at, targets, DAMPING, pull)[0], at)
             self.steps[at] += 1
         _, position, rotation = self._step(q, at, targets, DAMPING)[:3]
-        good = self._converged(position, rotation)
+        good = self._converged(position, rotation) & (self.slack(q) >= 0.0)
         self._store(at[good], q[good], position[good], rotation[good])
 
     def solution(self, batch: tuple[int, ...]) -> Solution:
@@ -522,8 +580,9 @@ class _Search:
         errors = self.position, self.rotation
         if not self.solver.is_list:
             errors = self.position[:, 0], self.rotation[:, 0]
-        fields = (self.q, self.reached, *errors, self.starts, self.steps)
-        return Solution(self.solver.tasks, *(shaped(np.asarray(x)) for x in fields))
+        fields = (self.q, self.reached, *errors, self.starts, self.steps, self.slack(self.q))
+        solution = Solution(self.solver.tasks, *(shaped(np.asarray(x)) for x in fields))
+        return solution if self.margin is not None else replace(solution, slack=None)
 
 
 def numerical(
@@ -569,7 +628,8 @@ def numerical(
             raise ArgumentError(f"weight is {weight:g} m/rad.", expected="a finite number, 0 or more")
         tasks = FrameTask(frame, rotation=float(weight))
     listed: Any = tasks if is_list else [tasks]
-    return _solver(robot, checked_tasks(robot, listed, (FrameTask, ComTask)), is_list)
+    solver = _solver(robot, checked_tasks(robot, listed, (FrameTask, ComTask)), is_list)
+    return solver if solver.robot is robot else replace(solver, robot=robot)  # equal robots may have other shapes
 
 
 @lru_cache(maxsize=32)

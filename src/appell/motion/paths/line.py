@@ -39,6 +39,7 @@ from appell.errors import ArgumentError, ModelError, SimulationError
 from appell.kinematics.inverse.numerical_solver import checked_poses, numerical
 from appell.kinematics.inverse.wrist_solver import SphericalWrist, row_of, spherical_wrist
 from appell.model.robot import Robot
+from appell.motion.collision_check import check_margin
 from appell.motion.path import QVA, Numbers, Path, checked_duration
 from appell.motion.titles import path_units
 
@@ -136,6 +137,7 @@ def first_failure(works: Callable[[float], bool], t: np.ndarray, failed: np.ndar
 
 MAX_TURN_RAD = 0.3  # between knots: far below π, at which the direction of a turn is ambiguous
 MIN_INTERVAL = 2.0**-40  # relative to the duration
+OTHER_STARTS = 12  # configurations at the start of a line, of which one may keep a margin
 
 
 class Branch:
@@ -324,12 +326,16 @@ class CartesianLine(Path):
     configuration
         (shoulder, elbow, wrist), each 1 or -1, for an arm with a closed-form inverse
         (`ap.kinematics.inverse.spherical_wrist`); or coordinates (nq,) near which the motion starts, for any robot or
-        to select the number of turns. None: (1, 1, 1), or the start of the robot.
+        to select the number of turns. None: (1, 1, 1), or the start of the robot; with a margin, also others until one
+        keeps it.
+    margin
+        Distance in m that the collision shapes of the robot keep, as in `check_margin`. None: not checked.
 
     Raises
     ------
     SimulationError
-        If the line leaves the reach or the joint limits of the robot, or passes through a singularity.
+        If the line leaves the reach or the joint limits of the robot, passes through a singularity, or does not keep
+        the margin.
 
     Examples
     --------
@@ -350,6 +356,7 @@ class CartesianLine(Path):
         orientation,
         duration: float,
         configuration: Numbers | None = None,
+        margin: float | None = None,
     ):
         self.robot, self.frame, self.duration = robot, frame, checked_duration(duration)
         robot.frame(frame)
@@ -366,6 +373,8 @@ class CartesianLine(Path):
         self._jacobian = dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED")
         self._rate = dyn.jacobian_rate(frame, "LOCAL_WORLD_ALIGNED")
         self._follower = self._choose(configuration)
+        if margin is not None:
+            self._keep(margin, configuration is None)
 
     def _choose(self, configuration) -> Branch | Continuation:
         given = None if configuration is None else np.asarray(configuration, float)
@@ -385,6 +394,24 @@ class CartesianLine(Path):
                 return Continuation(self.robot, self.frame, self.path, self.robot.start, self._jacobian)
             return Branch(solver, self.path, (1, 1, 1), self._jacobian)
         return Continuation(self.robot, self.frame, self.path, given, self._jacobian)
+
+    def _keep(self, margin: float, may_change: bool) -> None:
+        """Raise SimulationError unless the line keeps a margin, if necessary from another start."""
+        try:
+            return check_margin(self.robot, self, margin)
+        except SimulationError:
+            if not may_change:
+                raise
+            solver, rng = numerical(self.robot, self.frame), np.random.default_rng(0)
+            poses = np.broadcast_to(self.pose(0.0), (OTHER_STARTS, 4, 4))
+            solution = solver(poses, solver.random(rng, OTHER_STARTS), margin=margin)
+            for start in solution.q[solution.reached]:
+                try:
+                    self._follower = Continuation(self.robot, self.frame, self.path, start, self._jacobian)
+                    return check_margin(self.robot, self, margin)
+                except SimulationError:
+                    continue
+            raise
 
     def _at(self, t: np.ndarray) -> QVA:
         q = self._follower(t)

@@ -18,6 +18,7 @@ from appell.dynamics import Dynamics
 from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, SimulationError
 from appell.model.system import System
+from appell.motion.collision_check import check_margin
 from appell.motion.path import QVA, Path
 from appell.motion.paths.jerk import JerkLimited, jerk_limited
 from appell.motion.paths.limit_rows import PathLimits, path_limits, peaks
@@ -78,6 +79,7 @@ def time_optimal(
     friction: bool | None = None,
     rotors: bool | None = None,
     intervals: int = 1000,
+    margin: float | None = None,
 ) -> Scaled | JerkLimited:
     """Return the fastest motion from rest to rest along a path.
 
@@ -102,6 +104,9 @@ def time_optimal(
         False: ignore the actuators' friction or rotor inertia. None: the settings of `system`.
     intervals
         Number of intervals of the grid, at least 10. With a jerk limit, a smooth time law needs only a quarter of them.
+    margin
+        Distance in m that the collision shapes of the robot keep along the path, as in `check_margin`. None: not
+        checked.
 
     Returns
     -------
@@ -113,7 +118,7 @@ def time_optimal(
     ArgumentError
         If all limits are infinite, or if an argument is not valid.
     SimulationError
-        If the limits exclude the path.
+        If the limits or the margin exclude the path.
 
     Examples
     --------
@@ -127,6 +132,7 @@ def time_optimal(
     if intervals < 10:
         raise ArgumentError(f"intervals is {intervals}.", expected="10 or more")
     dyn = moving_dynamics(system, "time_optimal", friction=friction, rotors=rotors)
+    check_margin(dyn, path, margin)
     limits = path_limits(path, dyn, velocity, acceleration, torque, jerk)
     s = _grid(path, intervals)
     limits.check_rest(s)

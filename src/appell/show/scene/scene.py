@@ -18,7 +18,8 @@ from appell.algebra.mesh import Mesh as Mesh
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 WORLD = -1  # body index of parts that are fixed to the world
 
-LAYERS = ("links", "walls", "loops", "frames", "centers", "inertia")  # groups of parts that can be shown or hidden
+STANDARD_LAYERS = ("links", "walls", "loops", "frames", "centers", "inertia")  # that scenes contain by default
+LAYERS = (*STANDARD_LAYERS, "collisions")  # groups of parts that can be shown or hidden
 DEFAULT_LAYERS = ("links", "walls", "loops")  # layers that are visible initially
 
 

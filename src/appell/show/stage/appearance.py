@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.dynamics.distances import robot_of
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.constraint import AXES, Closure, Distance, Rolling, find_frame
 from appell.model.frame import Frame
@@ -28,6 +29,7 @@ from appell.show.scene.scene import (
     LAYERS,
     LIGHT_METAL,
     METAL,
+    STANDARD_LAYERS,
     WORLD,
     Actor,
     Color,
@@ -37,6 +39,7 @@ from appell.show.scene.scene import (
     paint,
     palette_color,
 )
+from appell.show.stage.collision_view import collision_parts
 from appell.show.stage.links import MechanismLinks, TreeLinks, pose_numbers, principal_pose, visual_parts
 from appell.show.stage.shape import (
     Proportions,
@@ -55,7 +58,9 @@ PLANARITY_SAMPLES = 3  # random configurations that decide whether a system is p
 class Appearance:
     """The visible parts of a system, made once and shared by actors at any configuration and in any motion."""
 
-    def __init__(self, robot: System | Dynamics, *, layers: Iterable[str] = LAYERS, color: Color | None = None):
+    def __init__(
+        self, robot: System | Dynamics, *, layers: Iterable[str] = STANDARD_LAYERS, color: Color | None = None
+    ):
         self.dyn = dynamics_of(robot)
         self.system: System = self.dyn.system
         self.shape = Shape(self.dyn)
@@ -107,6 +112,8 @@ class Appearance:
         parts, struts, notes = self._links()
         closing, rods = loop_parts(self.system, self.shape.index, proportions)
         parts = [*parts, *closing, *frame_parts(shape, proportions), *center_parts(shape, proportions)]
+        if "collisions" in self.layers:
+            parts += collision_parts(robot_of(self.dyn), self.shape.index)
         return [*parts, *inertia_parts(shape, proportions)], [*struts, *rods], notes
 
     def _links(self) -> tuple[list[ScenePart], list[Strut], list[str]]:

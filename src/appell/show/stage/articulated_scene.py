@@ -23,9 +23,10 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.motion.record import Record
 from appell.show.scene.poses import rotations
-from appell.show.scene.scene import Scene
+from appell.show.scene.scene import STANDARD_LAYERS, Scene
 from appell.show.server.live import Reply
 from appell.show.stage.appearance import Appearance
+from appell.show.stage.collision_view import closest_text
 from appell.show.stage.dragging import Follower, HandleFrame, follower, handle_frames, handles
 from appell.show.stage.scenes import record_scene, robot_scene
 from appell.show.stage.shape import checked_configuration
@@ -48,14 +49,23 @@ class ArticulatedScene:
         Surfaces of a simulation that are shown around the system.
     live : bool
         Whether the page shows this scene initially, and not a record.
+    layers : iterable of str
+        Layers of parts to include; with "collisions", replies state the closest pair of collision shapes.
     """
 
-    def __init__(self, dyn: Dynamics, q=None, walls: Iterable[Any] = (), live: bool = True):
+    def __init__(
+        self,
+        dyn: Dynamics,
+        q=None,
+        walls: Iterable[Any] = (),
+        live: bool = True,
+        layers: Iterable[str] = STANDARD_LAYERS,
+    ):
         self.dyn, self.system, self.walls = dyn, dyn.system, tuple(walls)
         self.sliders = Sliders(self.system)
         self.q = checked_configuration(dyn, q)
         self.live = live  # whether pages show this scene, and not a record or another scene
-        self._appearance = Appearance(dyn)
+        self._appearance = Appearance(dyn, layers=layers)
         self._followers: dict[int, Follower] = {}
 
     # ---- the scene
@@ -66,7 +76,7 @@ class ArticulatedScene:
 
     @cached_property
     def _initial_scene(self) -> Scene:
-        scene = robot_scene(self.dyn, self.q, walls=self.walls)
+        scene = robot_scene(self.dyn, self.q, walls=self.walls, layers=self._appearance.layers)
         (actor,) = scene.actors
         return replace(scene, actors=(replace(actor, handles=handles(self._handle_frames, actor.bodies)),))
 
@@ -106,7 +116,7 @@ class ArticulatedScene:
     def posed(self, actor: int, values: Sequence[float]) -> Reply:
         """Move to slider values, as far as constraints allow."""
         note = self._slide(values)
-        return Reply(self.sliders.values(self.q, values), self._poses(), note)
+        return Reply(self.sliders.values(self.q, values), self._poses(), self._note(note))
 
     def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Reply:
         """Drag a handle to a pose (7), starting from slider values."""
@@ -116,7 +126,11 @@ class ArticulatedScene:
         target[:3, :3], target[:3, 3] = rotations(np.array(pose)), pose[:3]
         result = self._follower(handle).follow(target, self.q)
         self.q = result.q
-        return Reply(self.sliders.values(self.q), self._poses(), result.note)
+        return Reply(self.sliders.values(self.q), self._poses(), self._note(result.note))
+
+    def _note(self, note: str) -> str:
+        """Return a note, or with collision shapes the closest pair if there is none."""
+        return note or (closest_text(self.dyn, self.q) if "collisions" in self._appearance.layers else "")
 
     def _slide(self, values: Sequence[float]) -> str:
         self.q, note = follow_sliders(self.dyn, self.q, self.sliders.put(values, self.q))
@@ -132,7 +146,11 @@ class ArticulatedScene:
     def shown(self, thing: Any) -> Scene | Reply:
         """Return the scene of a record or a given scene, or move the system to a configuration and show it again."""
         if isinstance(thing, Scene | Record):
-            scene = thing if isinstance(thing, Scene) else record_scene(thing, robot=thing.dynamics or self.dyn)
+            scene = (
+                thing
+                if isinstance(thing, Scene)
+                else record_scene(thing, robot=thing.dynamics or self.dyn, layers=self._appearance.layers)
+            )
             self.live = False
             return scene
         self.q = checked_configuration(self.dyn, thing)

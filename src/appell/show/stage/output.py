@@ -14,7 +14,7 @@ from appell.errors import ArgumentError
 from appell.files import check_target, write_text
 from appell.model.system import System
 from appell.motion.record import Record
-from appell.show.scene.scene import DEFAULT_LAYERS, Scene
+from appell.show.scene.scene import DEFAULT_LAYERS, STANDARD_LAYERS, Scene
 from appell.show.stage.scenes import record_scene, robot_of
 from appell.show.stage.shape import dynamics_of
 
@@ -32,6 +32,7 @@ def to_html(
     *,
     walls: Iterable[Any] = (),
     title: str = "",
+    collisions: bool = False,
     overwrite: bool = False,
 ) -> FilePath:
     """Write a robot or a mechanism at one configuration as a standalone HTML page.
@@ -51,6 +52,8 @@ def to_html(
         Surfaces of a simulation, such as ``ap.Plane()``.
     title : str
         Title of the page; the name of the robot by default.
+    collisions : bool
+        Show the collision shapes.
     overwrite : bool
         Replace an existing file.
 
@@ -79,7 +82,7 @@ def to_html(
         raise ArgumentError(
             "to_html received a record instead of a robot.", hint="Use record.to_html(path) to write a record."
         )
-    return _write(lambda: robot_scene(robot, q, walls=walls, title=title), path, overwrite)
+    return _write(lambda: robot_scene(robot, q, walls=walls, title=title, layers=_layers(collisions)), path, overwrite)
 
 
 def write_record_page(
@@ -88,12 +91,18 @@ def write_record_page(
     robot: System | Dynamics | None,
     walls: Iterable[Any] | None,
     title: str,
+    collisions: bool,
     overwrite: bool,
 ) -> FilePath:
     """Write records as a standalone HTML page; see `Record.to_html`."""
     if not records:
         raise ArgumentError("no records to show.", expected="at least one")
-    return _write(lambda: record_scene(*records, robot=robot, walls=walls, title=title), path, overwrite)
+    layers = _layers(collisions)
+    return _write(lambda: record_scene(*records, robot=robot, walls=walls, title=title, layers=layers), path, overwrite)
+
+
+def _layers(collisions: bool) -> tuple[str, ...]:
+    return (*STANDARD_LAYERS, "collisions") if collisions else STANDARD_LAYERS
 
 
 def _write(scene: Callable[[], Scene], path: str | FilePath, overwrite: bool) -> FilePath:
@@ -135,6 +144,7 @@ def view(
     q=None,
     robot: System | Dynamics | None = None,
     walls: Iterable[Any] | None = None,
+    collisions: bool = False,
     port: int = 0,
     open_browser: bool = True,
     wait: bool | None = None,
@@ -156,6 +166,8 @@ def view(
         The robot of a record. Records of `simulate` contain it.
     walls : iterable, optional
         Surfaces to show, such as ``ap.Plane()``. Records of `simulate` contain theirs.
+    collisions : bool
+        Show the collision shapes, the closest pair with its distance, and where shapes touch on the time line.
     port : int
         Port of the server, or 0 for any free port.
     open_browser : bool
@@ -179,6 +191,7 @@ def view(
     from appell.show.server.server import serve
     from appell.show.stage.articulated_scene import ArticulatedScene
 
+    layers = _layers(collisions)
     if isinstance(shown, Record):
         if q is not None:
             raise ArgumentError(
@@ -186,14 +199,14 @@ def view(
                 hint="Pass q with a robot only, or select rows with record.part(rows).",
             )
         dyn = robot_of(shown, robot)
-        articulated = ArticulatedScene(dyn, live=False)
-        scene = record_scene(shown, *records, robot=robot, walls=walls)
+        articulated = ArticulatedScene(dyn, live=False, layers=layers)
+        scene = record_scene(shown, *records, robot=robot, walls=walls, layers=layers)
     else:
         if records or robot is not None:
             raise ArgumentError(
                 "a robot cannot be combined with records or robot=.", expected="ap.view(robot), or ap.view(record, ...)"
             )
-        articulated = ArticulatedScene(dynamics_of(shown), q, walls or ())
+        articulated = ArticulatedScene(dynamics_of(shown), q, walls or (), layers=layers)
         _prepare(articulated)
         scene = articulated.scene
     viewer = serve(scene, articulated, port=port, open_browser=open_browser)

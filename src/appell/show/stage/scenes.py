@@ -31,8 +31,9 @@ from appell.show.plot.plot import Panel, arranged, samples_between
 from appell.show.plot.sampling import Samples
 from appell.show.scene.camera import parallel_camera, upwards
 from appell.show.scene.poses import rotations
-from appell.show.scene.scene import LAYERS, Actor, Chart, Mark, Scene, SceneMotion, palette_color
+from appell.show.scene.scene import STANDARD_LAYERS, Actor, Chart, Mark, Scene, SceneMotion, palette_color
 from appell.show.stage.appearance import Appearance
+from appell.show.stage.collision_view import collision_marks
 from appell.show.stage.keyframes import keyframes
 from appell.show.stage.shape import checked_configuration, dynamics_of, proportions_of
 from appell.show.stage.walls import floor_heights, gap_of, rolling_surfaces, wall_parts
@@ -41,7 +42,12 @@ EXTENT_SAMPLES = 60  # of a motion, to determine its extent
 
 
 def robot_scene(
-    robot: System | Dynamics, q=None, *, walls: Iterable[Any] = (), title: str = "", layers: Iterable[str] = LAYERS
+    robot: System | Dynamics,
+    q=None,
+    *,
+    walls: Iterable[Any] = (),
+    title: str = "",
+    layers: Iterable[str] = STANDARD_LAYERS,
 ) -> Scene:
     """Return the scene of a robot at q (nq), by default its start; see `ap.to_html`."""
     appearance = Appearance(robot, layers=layers)
@@ -55,7 +61,7 @@ def record_scene(
     robot: System | Dynamics | None = None,
     walls: Iterable[Any] | None = None,
     title: str = "",
-    layers: Iterable[str] = LAYERS,
+    layers: Iterable[str] = STANDARD_LAYERS,
 ) -> Scene:
     """Return the scene of one or several motions.
 
@@ -117,7 +123,12 @@ def _motion(
         appearance.levers,
         size,
     )
-    motion = SceneMotion(t, poses, tuple(marks), tuple(charts(record, appearance.dyn)))
+    drawn = charts(record, appearance.dyn)
+    if "collisions" in appearance.layers:
+        more, chart = collision_marks(record, appearance.dyn)
+        t_rows, values = reduced_rows(chart.t, chart.values)
+        marks, drawn = [*marks, *more], [replace(chart, t=t_rows, values=values), *drawn]
+    motion = SceneMotion(t, poses, tuple(marks), tuple(drawn))
     return motion, [*mark_notes, *frame_notes]
 
 

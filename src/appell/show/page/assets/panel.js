@@ -5,7 +5,7 @@ import { curve_color } from "./palette.js";
 
 const LAYERS = {
   links: "Links", walls: "Walls", loops: "Loops", frames: "Frames", centers: "Centres of mass",
-  inertia: "Inertia ellipsoids", events: "Impulse arrows", grid: "Grid", shadow: "Shadow",
+  inertia: "Inertia ellipsoids", collisions: "Collision shapes", events: "Impulse arrows", grid: "Grid", shadow: "Shadow",
 };
 const DEGREES = 180 / Math.PI;
 
