@@ -27,6 +27,7 @@ from appell.errors import ArgumentError, unknown_name
 from appell.model.robot import refuse_immobile
 from appell.model.system import System
 from appell.motion.records import Records
+from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
 from appell.simulation.contact.contact import Contact
 from appell.simulation.inputs import wrench_frames
@@ -144,6 +145,21 @@ class Rollout:
 
         inputs = {"q": system.nq, "v": system.nv} | shapes
         return Function.of("final_cost", inputs, body, "The final cost.", system.owner)
+
+    @cached_property
+    def titles(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns of the records, by quantity."""
+        names = dict(record_names(self.dyn.system))
+        if self.law is not None:
+            names["memory"] = tuple(f"{k + 1}" for k in range(self.law.memory))
+        if isinstance(self.formula.contact, Impulses):
+            names["impulse"] = self.formula.contact.walls.names
+        return names
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """Units of the columns of the records, by title."""
+        return record_units(self.dyn.system)
 
     def final_arguments(self, task: RolloutTask) -> list[np.ndarray]:
         """Return the arguments of the final cost after q and v, (1 or members, ...) each."""
