@@ -16,7 +16,7 @@ from appell.motion.curve import Curve
 from appell.motion.record import Record
 from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
-from appell.simulation.contact.contact import Contact, Contacts
+from appell.simulation.contact.contact import BodyContact, Contact, Contacts
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.conditions import Conditions, Endings, LegRanges, Singularities
 from appell.simulation.events.hybrid import History, Run
@@ -34,7 +34,7 @@ def simulate(
     v0=None,
     until: float = 1.0,
     torque: Iterable[float] | Callable | Sampled | None = None,
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
     *,
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
@@ -75,7 +75,8 @@ def simulate(
         Actuator forces, N m or N: an array (nu,), a function of (t, q, v), or a `Sampled` function that is held between
         its ticks. None: zero.
     contacts
-        One `Contact` or several: which points meet which walls, and when.
+        One `Contact` (points against a wall) or `BodyContact` (shapes against each other and walls), or several, or
+        "all": all pairs of collision shapes, with default coefficients.
     impact_law
         Meaning of the restitution of walls with friction: "energetic" (Stronge: e² is the returned part of the work of
         the normal impulse), "poisson" (e is the ratio of the normal impulses of restitution and compression),
@@ -178,7 +179,7 @@ def _record(run: Run) -> Record:
         flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential},
         record_names(flow.system) | {group: tuple(units) for group, units in groups.items()},
         dynamics=flow.dyn,
-        walls=tuple(contact.surface for contact in contacts.contacts),
+        walls=contacts.walls,
         units=record_units(flow.system)
         | {f"{group}_{name}": unit for group, units in groups.items() for name, unit in units.items()},
         about=made_by(flow.dyn)
@@ -239,25 +240,24 @@ def initial_configuration(dyn: Dynamics, q0, start: float, until: float) -> tupl
 
 def initial_geometry(
     flow: FreeMotion,
-    contacts: Contact | Iterable[Contact] | None,
+    contacts: Any,
     stops: float | Mapping[str, float] | None,
     t: float,
     y: np.ndarray,
     tolerance: float,
 ) -> Geometry:
     """Return the compiled contacts; raise `ArgumentError` if a point is inside its wall or a joint beyond its stop."""
-    if not isinstance(contacts, Contact | Iterable | None):
-        raise ArgumentError(f"contacts is {contacts!r}.", expected="Contact(points, surface, ...), or several")
-    listed_contacts = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
-    geometry = Geometry(flow.states, Contacts(flow.states.moving, listed_contacts, stops), flow.drives).at(y)
-    if not len(geometry.contacts):
-        return geometry
+    geometry = Geometry(flow.states, Contacts(flow.states.moving, contacts, stops), flow.drives).at(y)
     geometry.active = geometry.contacts.active(t)
+    check_shapes(geometry, y, tolerance)
+    if not geometry.contacts.fixed:
+        return geometry
+    active = geometry.active[: geometry.contacts.fixed]
     describe, gap, system = geometry.contacts.describe, geometry.motion.gap, flow.system
-    if (bad := np.flatnonzero(geometry.active & ~np.isfinite(gap))).size:
+    if (bad := np.flatnonzero(active & ~np.isfinite(gap))).size:
         raise ArgumentError(f"the gap between {describe(int(bad[0]))} is not a number at the start.")
     with np.errstate(all="ignore"):
-        depth = np.where(geometry.active & (gap < 0.0), -gap / geometry.motion.slope, 0.0)
+        depth = np.where(active & (gap < 0.0), -gap / geometry.motion.slope, 0.0)
     deep = np.flatnonzero(~(depth <= tolerance))
     if (beyond := [k for k in deep if geometry.contacts.wall[k] < 0]) and len(beyond) == len(deep):
         listed = "; ".join(f"{describe(int(k))} ({depth[k]:.3g} beyond it)" for k in beyond)
@@ -274,6 +274,23 @@ def initial_geometry(
             hint="Choose another q0, or the other side of the surface (inside=..., the opposite normal).",
         )
     return geometry
+
+
+def check_shapes(geometry: Geometry, y: np.ndarray, tolerance: float) -> None:
+    """Raise `ArgumentError` if collision shapes that can touch overlap at the start."""
+    contacts = geometry.contacts
+    if not len(contacts.shapes):
+        return
+    depth = contacts.shapes.depths(y[: geometry.nq])
+    depth[np.setdiff1d(np.arange(len(depth)), contacts.shapes.pair[geometry.active[contacts.fixed :]])] = 0.0
+    if (deep := np.flatnonzero(~(depth <= tolerance))).size:
+        pairs = contacts.shapes.pairs
+        listed = ", ".join(f"'{pairs[k][0].name}' and '{pairs[k][1].name}' ({depth[k]:.3g} m)" for k in deep)
+        raise ArgumentError(
+            f"{contacts.pairs.system.owner} starts with shapes that overlap: {listed}.",
+            expected=f"all shapes apart, or within {tolerance:g} m of each other",
+            hint="Choose another q0, or leave out the pair.",
+        )
 
 
 def initial_phase(flow: FreeMotion, geometry: Geometry, y: np.ndarray) -> Phase:

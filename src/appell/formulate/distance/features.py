@@ -33,6 +33,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector, maximum, select, sqrt
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.formulate.distance.closest import Solid
+from appell.formulate.kinematics import contact_axes
 
 OUTSIDE_M = 1e-6  # a corner touches a face up to this distance beyond its edge
 INSIDE_M = 5e-7  # the crossing of two edges touches from this distance before their ends on, so that none is missed
@@ -209,15 +210,6 @@ class TouchMotion(NamedTuple):
     axes: tuple[Vec3, Vec3, Vec3]
     speed: list[Scalar]
     drift: list[Scalar]  # rates of `speed` at a = 0
-
-
-def contact_axes(normal: Vec3) -> tuple[Vec3, Vec3, Vec3]:
-    """Normal and two tangents, right-handed; the first tangent is in the x-y plane unless the normal is near z."""
-    level = 0.81 - normal.z * normal.z
-    helper = Vec3(0.0, select(level, 0.0, 1.0), select(level, 1.0, 0.0))
-    first = helper.cross(normal)
-    first = (1.0 / sqrt(first.dot(first))) * first
-    return normal, first, normal.cross(first)
 
 
 def touch_motion(kind: str, data: Vector, one: BodyMotion, other: BodyMotion) -> TouchMotion:

@@ -217,6 +217,7 @@ class Run:
     def _integrate(self, until: float, bar: Bar) -> None:
         """Take steps until an event is handled, a step has to be repeated, or `until` is reached."""
         bounded, start = np.isfinite(self.max_step), self.t
+        self.phase.geometry.keep(self.phase.members)
         if self.levels is None:
             self.levels = crossing_levels(self.phase, self.y)
         for piece in self._pieces(until):
