@@ -58,9 +58,11 @@ def contact_points(one: Solid, other: Solid) -> list[ContactPoint]:
     return [point._replace(normal=-point.normal) for point in contact_points(other, one)]
 
 
-def has_manifold(one: str, other: str) -> bool:
-    """Return whether two cores have contact points."""
-    return (one, other) in MANIFOLDS or (other, one) in MANIFOLDS
+def point_count(one: str, other: str) -> int:
+    """Return the number of contact points of two cores; 0 if they have none."""
+    if (one, other) not in MANIFOLDS and (other, one) not in MANIFOLDS:
+        return 0
+    return COUNTS.get((one, other), COUNTS.get((other, one), 1))
 
 
 def _nearest(one: Solid, other: Solid) -> list[ContactPoint]:
@@ -346,4 +348,12 @@ MANIFOLDS: dict[tuple[str, str], Callable[[Solid, Solid], list[ContactPoint]]] =
     ("box", "box"): _boxes,
     ("box", "plane"): _box_on_plane,
     ("cylinder", "plane"): _cylinder_on_plane,
+}
+COUNTS = {  # of pairs with more than one point
+    ("segment", "plane"): 2,
+    ("segment", "segment"): 3,
+    ("segment", "box"): 3,
+    ("box", "plane"): 4,
+    ("cylinder", "plane"): 4,
+    ("box", "box"): 4,
 }

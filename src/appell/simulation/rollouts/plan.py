@@ -305,7 +305,7 @@ class Rollout:
             period = self.law.period if self.law else None
             names = self.dyn.system.velocity_names
             stable = check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, names)
-            if stable and list(task.held) == ["dt"] and not (contact and contact.walls.pairs):
+            if stable and list(task.held) == ["dt"] and not (contact and len(contact.walls)):
                 self._stable_steps.add(task.dt)
 
 

@@ -25,7 +25,7 @@ from appell.algebra.scalar import Scalar, Vector, clamp, dot, is_number, maximum
 from appell.algebra.solve import Cholesky
 from appell.formulate.equations import Equations
 from appell.simulation.contact.contact import JointStop
-from appell.simulation.rollouts.contacts.point_wall import PointWall, is_zero
+from appell.simulation.rollouts.contacts.contact_pairs import ContactState, is_zero
 
 REGULARISATION = 1e-10  # of the trace
 MIN_DIVISOR = 1e-30  # added to divisors and radicands that may be zero; representable in single precision
@@ -260,7 +260,7 @@ class LawRows:
 
 
 def wall_rows(
-    pairs: Iterable[PointWall], restitutions: Iterable[float], frictions: Iterable[float], step: FreeStep
+    pairs: Iterable[ContactState], restitutions: Iterable[float], frictions: Iterable[float], step: FreeStep
 ) -> list[LawRows | None]:
     """Return the rows and laws of every pair; None for a pair whose normal row is zero."""
     all_rows: list[LawRows | None] = []

@@ -24,14 +24,14 @@ Points that are still inside a wall are moved back, without a change of speed, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from appell.algebra.scalar import Scalar, Vector, dot, maximum, select, sqrt
 from appell.algebra.solve import LDL
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
-from appell.simulation.contact.contact import Contact
 from appell.simulation.options import ImpulseContacts
 from appell.simulation.rollouts.contacts.impulse_laws import (
     MIN_DIVISOR,
@@ -43,7 +43,7 @@ from appell.simulation.rollouts.contacts.impulse_laws import (
     stop_rows,
     wall_rows,
 )
-from appell.simulation.rollouts.contacts.point_wall import PointWallPairs
+from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs
 
 CORRECTION_SWEEPS = 5  # of (3); what remains is corrected in later steps
 Projection = Callable[[Vector], list[Scalar]]  # configuration -> nearest valid configuration
@@ -71,12 +71,12 @@ class Impulses:
     def __init__(
         self,
         dyn: Dynamics,
-        contacts: Contact | Iterable[Contact] | None = None,
+        contacts: Any = None,
         stops: float | Mapping[str, float] | None = None,
         model: ImpulseContacts = ImpulseContacts(),  # noqa: B008 - frozen
     ):
-        self.walls, self.sweeps = PointWallPairs(dyn, contacts, stops), model.sweeps
-        self.bounces = bool(self.walls.contacts.restitution.any())
+        self.walls, self.sweeps = ContactPairs(dyn, contacts, stops), model.sweeps
+        self.bounces = any(self.walls.restitution + self.walls.stop_restitution)
 
     def directions(self, equations: Equations) -> list[float]:
         """Return zero directions of the dry drives for the free motion: their friction is among the impulses."""
@@ -136,13 +136,12 @@ class Impulses:
             computed without bounces and with half of the sweeps.
         """
         pairs, span = self.walls, dt if span is None else span
-        at_state = pairs.at(equations, q, v, t) if pairs.pairs else []
-        of_stops = pairs.contacts.restitution.tolist()[len(at_state) :]
+        at_state = pairs.at(equations, q, v, t) if len(pairs) else []
 
         def laws(free: Vector) -> tuple[list[LawRows | None], list[LawRows], list[LawRows]]:
             step = FreeStep(v, free, dt, span)
             walls = wall_rows(at_state, pairs.restitution, pairs.friction, step)
-            return walls, stop_rows(pairs.contacts.stops, of_stops, q, step), drive_rows(equations, q, step)
+            return walls, stop_rows(pairs.contacts.stops, pairs.stop_restitution, q, step), drive_rows(equations, q, step)
 
         walls, stops, dry = laws(free)
         law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
