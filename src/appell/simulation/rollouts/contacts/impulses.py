@@ -133,7 +133,7 @@ class Impulses:
             Whether to compute the position correction (3).
         refined
             Function that returns a better `free` from the velocities after the impulses for the given one, which are
-            computed without bounces and with half of the sweeps.
+            computed without bounces and with half of the sweeps; the other half starts from these impulses.
         """
         pairs, span = self.walls, dt if span is None else span
         at_state = pairs.at(equations, q, v, t) if len(pairs) else []
@@ -150,7 +150,8 @@ class Impulses:
             return ImpulseResponse(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
         solver, start = _Solver(equations, q, law_rows, self.sweeps), None
         if refined is not None:
-            start = solver.impulses_without_bounces(free, max(1, self.sweeps // 2))
+            half = max(1, self.sweeps // 2)
+            start, solver.sweeps = solver.impulses_without_bounces(free, half), max(1, self.sweeps - half)
             free = refined([x + y for x, y in zip(free, solver.velocity_change(start), strict=True)])
             walls, stops, dry = laws(free)  # the rows are the same, the speeds of bounces are not
             solver.law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
@@ -177,6 +178,8 @@ class _Solver:
         self.raised = [self.factor.solve_upper(row) for row in self.rows]
         weighted = [[x * y for x, y in zip(self.factor.inverse_pivots, row, strict=True)] for row in self.raised]
         self.A: Matrix = [[dot(x, y) for y in self.raised] for x in weighted]
+        roots = [sqrt(x) for x in self.factor.inverse_pivots]
+        self.Y: Matrix = [[x * y for x, y in zip(roots, row, strict=True)] for row in self.raised]  # A = Y Yᵀ
 
     def velocity_change(self, f: Vector, raised: Sequence[Vector] | None = None) -> list[Scalar]:
         """Return M⁻¹Bᵀf; `raised` are the rows L⁻ᵀBᵀ of (2), all rows by default."""
@@ -191,7 +194,7 @@ class _Solver:
     def impulses_without_bounces(self, free: Vector, sweeps: int, start: Vector | None = None) -> list[Scalar]:
         """Return f of (1) after sweeps from initial impulses."""
         b = [dot(row, free) for row in self.rows]
-        return gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], sweeps, start)
+        return gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], sweeps, start, self.Y)
 
     def impulses(self, before: Vector, free: Vector, bounces: bool, start: Vector | None = None) -> list[Scalar]:
         """Return f of (1), with the largest part of the bounces that creates no energy."""
@@ -201,7 +204,7 @@ class _Solver:
             return f0
         b = [dot(row, free) for row in self.rows]
         remaining = max(1, self.sweeps - first)
-        f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0)
+        f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0, self.Y)
         change = [x - y for x, y in zip(f, f0, strict=True)]
         u = [dot(row, f0) + x for row, x in zip(self.A, b, strict=True)]
         gain = 0.5 * (dot(f0, u) + dot(f0, b)) - maximum(self._kinetic_difference(before, free), 0.0)
