@@ -36,6 +36,7 @@ which dissipates energy like every projection (impact without collision; Génot 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -309,7 +310,9 @@ def restituted_impulses(
         low, high = (0.0, 1.0) if first > 0.0 else (1.0, 2.0)
         while high <= MAX_SCALE and first < 0.0 and excess(high) < 0.0:
             low, high = high, 2.0 * high
-        scale = brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE) if high <= MAX_SCALE else 1.0
+        if high <= MAX_SCALE:
+            with suppress(ValueError):  # redundant contacts: the solutions at both ends are on different branches
+                scale = brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE)
 
     def is_valid(solution: ContactForces, tolerance: float) -> bool:
         f = c + solution.f

@@ -53,6 +53,12 @@ class PointWallPairs:
         stops: float | Mapping[str, float] | None = None,
     ):
         self.contacts = Contacts(dyn, () if contacts is None else contacts, stops)
+        if len(self.contacts.shapes):
+            raise ArgumentError(
+                "rollouts have no contacts of shapes.",
+                expected="ap.Contact(points, surface)",
+                hint="Use ap.simulate, or describe the shapes by points.",
+            )
         self.pairs = self.contacts.pairs.pairs
         of_walls = slice(len(self.pairs))
         self.restitution: list[float] = self.contacts.restitution.tolist()[of_walls]
