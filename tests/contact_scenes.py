@@ -14,10 +14,17 @@ GRAVITY = 9.81
 IDENTITY = [0.0, 0.0, 0.0, 1.0]
 
 
+MOTIONS = json.loads((Path(__file__).parent / "simulation" / "data" / "contact_motions.json").read_text())
+
+
 def reference(name: str) -> dict:
-    """Return the reference motion whose name starts with a text."""
-    path = Path(__file__).parent / "simulation" / "data" / "contact_motions.json"
-    return next(m for m in json.loads(path.read_text())["simulations"] if m["name"].startswith(name))
+    """Return the first reference motion whose name starts with a text."""
+    return next(motion for motion in MOTIONS["simulations"] if motion["name"].startswith(name))
+
+
+def reference_names(start: str) -> list[str]:
+    """Return the names of all reference motions that start with a text."""
+    return [motion["name"] for motion in MOTIONS["simulations"] if motion["name"].startswith(start)]
 
 
 def ball_inertia(mass: float, radius: float) -> tuple[float, float, float]:

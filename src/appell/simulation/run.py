@@ -23,7 +23,7 @@ from appell.simulation.events.hybrid import History, Run
 from appell.simulation.events.phase import Phase
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs, Sampled, wrench_frames
-from appell.simulation.options import Solver, check_impact_law
+from appell.simulation.options import Solver, check_impact_law, check_impact_order
 from appell.simulation.states import numbers
 from appell.simulation.status import Interrupted, Status
 
@@ -40,6 +40,7 @@ def simulate(
     prescribed: Mapping[str, Any] | None = None,
     project: bool = False,
     impact_law: str = "energetic",
+    impact_order: str = "together",
     stops: float | Mapping[str, float] | None = None,
     saturate: bool = False,
     stop: Callable | Mapping[str, Callable] | None = None,
@@ -84,6 +85,9 @@ def simulate(
         after the impact instead of the slip during the impact). Without friction all laws agree. None adds energy: the
         restitution is reduced if necessary, which the note of the event states. See `appell.simulation.contact.impact`.
         Time stepping uses "newton".
+    impact_order
+        How contacts that are hit at the same instant are solved: "together", which preserves symmetry, or "in_turn",
+        the fastest first, until none approaches. There is no unique physical answer; see `docs/simulate.md`.
     wrenches
         For each frame of `Dynamics(wrenches=...)`, or of a robot, six numbers (force in N, moment in N m) or a function
         of (t, q, v) that returns them, in the reference axes of the `Dynamics`.
@@ -143,6 +147,7 @@ def simulate(
     """
     solver_options = Solver.of(solver)
     check_impact_law(impact_law)
+    check_impact_order(impact_order)
     dyn = moving_dynamics(dyn, "simulate", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches))
     t, q = initial_configuration(dyn, q0, start, until)
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t, prescribed))
@@ -151,7 +156,7 @@ def simulate(
     endings = Endings(Conditions(stop, flow, t, y), LegRanges(dyn, flow), Singularities(flow.states))
     history = History(flow, requested_times(t_eval, t, until))
     phase = initial_phase(flow, geometry, y)
-    run = Run(flow, phase, t, y, float(until), solver_options, history, endings, impact_law)
+    run = Run(flow, phase, t, y, float(until), solver_options, history, endings, impact_law, impact_order)
     try:
         with Bar("simulate", until, "s", start=t, enabled=progress) as bar:
             run.run(bar)
@@ -191,7 +196,7 @@ def _record(run: Run) -> Record:
             "message": message,
         }
         | contacts.about()
-        | ({"impact_law": run.impact_law} if len(contacts) else {}),
+        | ({"impact_law": run.impact_law, "impact_order": run.impact_order} if len(contacts) else {}),
         events=tuple(history.events),
         between=Curve.of(
             [flow.states.public_piece(piece) for piece in history.pieces],

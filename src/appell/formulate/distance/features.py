@@ -39,6 +39,7 @@ OUTSIDE_M = 1e-6  # a corner touches a face up to this distance beyond its edge
 INSIDE_M = 5e-7  # the crossing of two edges touches from this distance before their ends on, so that none is missed
 CONE_TOLERANCE = 1e-6  # sine: tolerance of normals
 PARALLEL = 1e-6  # sine of an angle below which lines do not cross, and below which a circle is parallel to a face
+MIN_SIDE = 1.5  # of n·(sum of the normals of faces): at least 2 where sharp edges touch, which determines the sign of n
 UNBOUNDED_M = 1e6
 PLAUSIBLE_DEPTH = 0.2  # of the smallest half side: a point that is deeper touches another face
 RIM_POINTS = 8  # on which a cylinder stands
@@ -128,7 +129,8 @@ def _lines(data: Vector, one: Pose, other: Pose) -> Touch:
     outward = data[16] * w + (1.0 - data[16]) * (faces2[0] + faces2[1] - faces1[0] - faces1[1])
     sine2 = c.dot(c)
     divisor = maximum(sine2, MIN_SQUARED_M2)
-    n = select(c.dot(outward), 1.0, -1.0) / sqrt(divisor) * c
+    side = c.dot(outward)
+    n = select(side, 1.0, -1.0) / sqrt(divisor) * c
     s = c.dot(v.cross(w)) / divisor
     t = c.dot(u.cross(w)) / divisor
     gap = n.dot(w) - data[14] - data[15]  # (3)
@@ -136,6 +138,7 @@ def _lines(data: Vector, one: Pose, other: Pose) -> Touch:
         _within(s, data[6], -INSIDE_M),
         _within(t, data[13], -INSIDE_M),
         sine2 - PARALLEL**2,
+        data[16] + (1.0 - data[16]) * (side * side - MIN_SIDE**2 * sine2),
         *(CONE_TOLERANCE - n.dot(face) for face in faces1),
         *(CONE_TOLERANCE + n.dot(face) for face in faces2),
         gap + data[29],
@@ -178,7 +181,7 @@ class Kind(NamedTuple):
 KINDS = {
     "point-face": Kind(_point_face, 22, 6),
     "ball": Kind(_ball, 17, 2),
-    "lines": Kind(_lines, 30, 8),
+    "lines": Kind(_lines, 30, 9),
     "circle-face": Kind(_circle_face, 16, 2),
     "ball-circle": Kind(_ball_circle, 16, 1),
 }

@@ -178,6 +178,7 @@ class ShapePairs:
         close = ~(apart.min(axis=0) > margin + steps)
         return np.flatnonzero(close[self.pair])
 
+    @np.errstate(all="ignore")  # trial states of a step may be extreme
     def gaps(self, q: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the gaps (n, K) of features at configurations (n, nq), and their conditions (n, K, C)."""
         pose = self.poses(q)
@@ -222,6 +223,7 @@ class ShapePairs:
 
     # ---- motion
 
+    @np.errstate(all="ignore")
     def motion(self, state: np.ndarray, J: np.ndarray, ids: np.ndarray) -> FeatureMotion:
         """Return the motion at features from that of the shapes, the results of `bodies`."""
         K = len(ids)

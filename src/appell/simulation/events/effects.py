@@ -50,14 +50,14 @@ def closed_contacts(phase: Phase, y: np.ndarray, detected: DetectedEvent, tolera
     return indices
 
 
-def impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, law: str) -> Impact | None:
-    """Return the impact at the closed contacts by a law if a point approaches its wall, else None."""
+def impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, law: str, order: str) -> Impact | None:
+    """Return the impact at the closed contacts by a law and an order if a point approaches its wall, else None."""
     speeds = phase.geometry.normal_speed(closed)
     if not (speeds < -MIN_APPROACH_SPEED * max(1.0, np.abs(speeds).max(initial=0.0))).any():
         return None
     points, v = _impact_points(phase, y, closed), y[phase.flow.nq :]
     _check_movable(phase, t, closed, points, v)
-    collision = collide(phase.geometry.M, v, points, law)
+    collision = collide(phase.geometry.M, v, points, law, order)
     if not collision.residual <= MAX_RESIDUAL:
         names = ", ".join(phase.geometry.contacts.names[k] for k in closed)
         raise Stop(Status.UNSOLVED, f"The contacts are those of the impact of {names} at t = {t:.9g}.")

@@ -97,6 +97,7 @@ class Run:
     history: History
     endings: Endings
     impact_law: str
+    impact_order: str
     step: float | None = None  # length of the last step that was not shortened; first step of the next integration
     max_step: float = np.inf  # bound on the next steps, so that one ends at an event or is accurate enough
     levels: np.ndarray | None = None  # crossing levels of gaps and speeds, constant between events
@@ -305,7 +306,7 @@ class Run:
         """
         before, old = self.phase, self.y
         closed = closed_contacts(before, old, detected, self.solver.tolerance)
-        self._apply(impact(before, self.t, self.y, closed, self.impact_law))
+        self._apply(impact(before, self.t, self.y, closed, self.impact_law, self.impact_order))
         try:
             self.phase, self.y, end = following_phase(before, self.t, self.y, closed, self.solver, detected.check)
         except Stop as stop:

@@ -79,7 +79,7 @@ def _search(
     candidates = np.flatnonzero(~(series[0] - variation > 0.0))  # (2)
     if conditions is not None and len(candidates):
         times = low + (high - low) * 0.5 * (1.0 + nodes(DEGREE))
-        allowed = np.tensordot(fit_matrix(DEGREE), conditions(times, candidates), 1)
+        allowed = np.einsum("ij,jkc->ikc", fit_matrix(DEGREE), conditions(times, candidates))
         candidates = candidates[(allowed[0] + np.abs(allowed[1:]).sum(axis=0) > 0.0).all(axis=-1)]
     if not len(candidates):
         return None
