@@ -29,7 +29,7 @@ from appell.model.system import System
 from appell.motion.records import Records
 from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
-from appell.simulation.contact.contact import Contact
+from appell.simulation.contact.contact import BodyContact, Contact
 from appell.simulation.inputs import wrench_frames
 from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
 from appell.simulation.rollouts.contacts.impulses import Impulses
@@ -81,7 +81,7 @@ class Rollout:
         cost: Callable | None = None,
         final_cost: Callable | None = None,
         saturate: bool = False,
-        contacts: Contact | Iterable[Contact] | None = None,
+        contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
         stops: float | Mapping[str, float] | None = None,
         contact_model: SpringContacts | ImpulseContacts | None = None,
         wrenches: Mapping[str, Any] | None = None,
@@ -397,7 +397,7 @@ def rollout(
     cost: Callable | None = None,
     final_cost: Callable | None = None,
     saturate: bool = False,
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
     stops: float | Mapping[str, float] | None = None,
     contact_model: SpringContacts | ImpulseContacts | None = None,
     parameters: Any = None,
@@ -448,7 +448,8 @@ def rollout(
     saturate
         Whether to clip torques to the limits of the actuators.
     contacts, stops
-        Walls and joint stops, as in `simulate`.
+        Walls, shapes that touch and joint stops, as in `simulate`. Spheres, capsules and boxes touch each other; these
+        and cylinders touch planes (see `appell.formulate.distance.manifold`).
     contact_model
         `SpringContacts` for rk4, euler and midpoint: springs, with dry friction smoothed near rest. `ImpulseContacts`
         for moreau: impulses computed with a fixed number of sweeps, by Newton's law of restitution. None: the default

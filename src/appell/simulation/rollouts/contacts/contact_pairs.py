@@ -22,6 +22,7 @@ from appell.algebra.vector import UNITS, Vec3
 from appell.compile.tape.tape import Tape
 from appell.compile.tape.trace import inline
 from appell.dynamics import Dynamics
+from appell.dynamics.distances import CORES
 from appell.errors import ArgumentError
 from appell.formulate.distance.distances import joint_lines, relative_row
 from appell.formulate.distance.manifold import ABSENT_DISTANCE_M, contact_points, point_count
@@ -148,11 +149,11 @@ class ContactPairs:
 
 def _checked_count(one: Shape, other: Shape) -> int:
     """Return the number of contact points of two shapes; raise `ArgumentError` if they have none."""
-    cores = one.solid.core, other.solid.core
-    if not (count := point_count(*cores)):
+    if not (count := point_count(one.solid.core, other.solid.core)):
+        kinds = [{core: kind for kind, core in CORES.items()}.get(x.solid.core, x.solid.core) for x in (one, other)]
         raise ArgumentError(
-            f"'{one.name}' and '{other.name}' cannot touch in rollouts: a {cores[0]} and a {cores[1]} have no contact "
-            "points.",
+            f"'{one.name}' and '{other.name}' cannot touch in rollouts: there are no contact points for {kinds[0]} and "
+            f"{kinds[1]}.",
             expected="spheres, capsules and boxes against each other; these and cylinders against planes",
             hint="Leave the pair out, or use simulate.",
         )
