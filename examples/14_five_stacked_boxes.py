@@ -14,7 +14,9 @@ SIDE = 0.2  # m
 
 scene = ap.Builder("stack", root=None).collision(None, "plane", name="floor")
 for k in range(5):
-    scene.free_body(f"box{k}", "box", (SIDE, SIDE, SIDE), mass=1.0, xyz=(0.01 * k, 0, SIDE * (k + 0.5)), rpy=(0, 0, 0.1 * k))
+    scene.free_body(
+        f"box{k}", "box", (SIDE, SIDE, SIDE), mass=1.0, xyz=(0.01 * k, 0, SIDE * (k + 0.5)), rpy=(0, 0, 0.1 * k)
+    )
 stack = scene.build()
 rest = ap.simulate(stack, until=10.0, contacts="all")
 print(f"at rest for 10 s: moved by {np.abs(rest.q[-1] - rest.q[0]).max():.0e} m in {len(rest.t)} rows")

@@ -13,7 +13,9 @@ import appell as ap
 scene = ap.Builder("gripper", root=None).collision(None, "plane", name="floor")
 scene.link("hand", ap.Prismatic(axis=(0, 0, 1)), xyz=(0, 0, 0.3), mass=0.5, inertia=(1e-3, 1e-3, 1e-3))
 for side, name in ((1, "left"), (-1, "right")):
-    scene.link(name, ap.Prismatic(axis=(-side, 0, 0)), parent="hand", xyz=(0.07 * side, 0, 0), mass=0.1, inertia=(1e-4,) * 3)
+    scene.link(
+        name, ap.Prismatic(axis=(-side, 0, 0)), parent="hand", xyz=(0.07 * side, 0, 0), mass=0.1, inertia=(1e-4,) * 3
+    )
     scene.collision(name, "box", (0.02, 0.04, 0.1), xyz=(0, 0, -0.2))
 scene.free_body("box", "box", (0.08, 0.06, 0.2), mass=0.4, xyz=(0, 0, 0.1))
 robot = scene.build()

@@ -17,7 +17,7 @@ import numpy as np
 from appell.algebra.rotation import Pose
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
-from appell.dynamics.distances import CORES, robot_of, solid
+from appell.dynamics.distances import CORES, solid
 from appell.errors import ArgumentError
 from appell.formulate.distance.closest import Solid, closest, has_closed_form
 from appell.formulate.distance.features import (
@@ -184,20 +184,20 @@ class ShapePairs:
         pose = self.poses(q)
         gap = np.empty((len(q), len(ids)))
         conditions = np.ones((len(q), len(ids), MAX_CONDITIONS))
-        for kind, here, own in self._by_kind(ids):
+        for kind, here, local in self._by_kind(ids):
             group = self.groups[kind]
             gap[:, here], conditions[:, here, : KINDS[kind].conditions] = gap_kernel(kind)(
-                pose[:, group.one[own]], pose[:, group.two[own]], group.data[own]
+                pose[:, group.one[local]], pose[:, group.two[local]], group.data[local]
             )
         return gap, conditions
 
     def _by_kind(self, ids: np.ndarray):
         """Yield each kind with the positions in `ids` of its features and their indices within the kind."""
         for kind, group in self.groups.items():
-            own = ids - group.first
-            here = np.flatnonzero((own >= 0) & (own < len(group.data)))
+            local = ids - group.first
+            here = np.flatnonzero((local >= 0) & (local < len(group.data)))
             if len(here):
-                yield kind, here, own[here]
+                yield kind, here, local[here]
 
     def distance(self, q: np.ndarray) -> np.ndarray:
         """Return the gap of every feature at one configuration; infinite if it is far away or cannot touch."""
@@ -229,12 +229,12 @@ class ShapePairs:
         K = len(ids)
         gap, axes, point = np.empty(K), np.empty((K, 3, 3)), np.empty((K, 3))
         speed, drift, rows = np.empty((K, 3)), np.empty((K, 3)), np.empty((K, 3, J.shape[-1]))
-        for kind, here, own in self._by_kind(ids):
+        for kind, here, local in self._by_kind(ids):
             group = self.groups[kind]
-            one, two = group.one[own], group.two[own]
+            one, two = group.one[local], group.two[local]
             kernel = motion_kernel(kind)
             gap[here], axes[here], point[here], speed[here], drift[here], wrench1, wrench2 = kernel(
-                state[one], state[two], group.data[own]
+                state[one], state[two], group.data[local]
             )
             rows[here] = wrench1 @ J[one] - wrench2 @ J[two]
         return FeatureMotion(gap, axes, point, rows, speed, drift)
