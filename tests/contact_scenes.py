@@ -9,7 +9,7 @@ import numpy as np
 
 import appell as ap
 
-FINE = ap.Solver(rtol=1e-13, atol=1e-14)
+FINE_SOLVER = ap.Solver(rtol=1e-13, atol=1e-14)
 GRAVITY = 9.81
 IDENTITY = [0.0, 0.0, 0.0, 1.0]
 

@@ -169,7 +169,8 @@ def shape_pairs(dyn: Dynamics, contacts: Sequence[AnyContact]) -> dict[tuple[Sha
         if not isinstance(contact, BodyContact):
             continue
         robot = robot_of(dyn)
-        for one, other in checked_pairs(robot, None) if contact.pairs == "all" else contact.pairs:
+        pairs: Any = checked_pairs(robot, None) if contact.pairs == "all" else contact.pairs
+        for one, other in pairs:
             others = shapes_named(robot, other) if isinstance(other, str) else [other]
             for a, b in product(shapes_named(robot, one), others):
                 pair = shape_of(a), shape_of(b)
@@ -325,7 +326,8 @@ class Pairs:
         pairs = [(frame, k) for k, wall in enumerate(walls) if wall for frame in chosen_frames(dyn, wall[0])]
         if any(walls) and not pairs:
             raise ArgumentError(f"no point of {dyn.system.owner} can meet a wall.")
-        self.system, self.stops, self.surfaces = dyn.system, stops, [wall and wall[1] for wall in walls]
+        self.system, self.stops = dyn.system, stops
+        self.surfaces: list[Any] = [wall and wall[1] for wall in walls]  # None: a contact of shapes
         self.frames = list({frame.name: frame for frame, _ in pairs}.values())
         index = {frame.name: k for k, frame in enumerate(self.frames)}
         self.names = [frame.name for frame, _ in pairs] + [stop.joint for stop in stops]

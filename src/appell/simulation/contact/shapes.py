@@ -17,7 +17,7 @@ import numpy as np
 from appell.algebra.rotation import Pose
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
-from appell.dynamics.distances import CORES, robot_of, solid
+from appell.dynamics.distances import CORES, solid
 from appell.errors import ArgumentError
 from appell.formulate.distance.closest import Solid, closest, has_closed_form
 from appell.formulate.distance.features import (
@@ -184,20 +184,20 @@ class ShapePairs:
         pose = self.poses(q)
         gap = np.empty((len(q), len(ids)))
         conditions = np.ones((len(q), len(ids), MAX_CONDITIONS))
-        for kind, here, own in self._by_kind(ids):
+        for kind, here, local in self._by_kind(ids):
             group = self.groups[kind]
             gap[:, here], conditions[:, here, : KINDS[kind].conditions] = gap_kernel(kind)(
-                pose[:, group.one[own]], pose[:, group.two[own]], group.data[own]
+                pose[:, group.one[local]], pose[:, group.two[local]], group.data[local]
             )
         return gap, conditions
 
     def _by_kind(self, ids: np.ndarray):
         """Yield each kind with the positions in `ids` of its features and their indices within the kind."""
         for kind, group in self.groups.items():
-            own = ids - group.first
-            here = np.flatnonzero((own >= 0) & (own < len(group.data)))
+            local = ids - group.first
+            here = np.flatnonzero((local >= 0) & (local < len(group.data)))
             if len(here):
-                yield kind, here, own[here]
+                yield kind, here, local[here]
 
     def distance(self, q: np.ndarray) -> np.ndarray:
         """Return the gap of every feature at one configuration; infinite if it is far away or cannot touch."""
@@ -227,20 +227,17 @@ class ShapePairs:
     def motion(self, state: np.ndarray, J: np.ndarray, ids: np.ndarray) -> FeatureMotion:
         """Return the motion at features from that of the shapes, the results of `bodies`."""
         K = len(ids)
-        gap, axes, points = np.empty(K), np.empty((K, 3, 3)), np.empty((2, K, 3))
-        speed, drift, sides = np.empty((K, 3)), np.empty((K, 3)), np.empty((2, K), int)
-        for kind, here, own in self._by_kind(ids):
+        gap, axes, point = np.empty(K), np.empty((K, 3, 3)), np.empty((K, 3))
+        speed, drift, rows = np.empty((K, 3)), np.empty((K, 3)), np.empty((K, 3, J.shape[-1]))
+        for kind, here, local in self._by_kind(ids):
             group = self.groups[kind]
-            one, two = group.one[own], group.two[own]
-            gap[here], axes[here], points[0, here], points[1, here], speed[here], drift[here] = motion_kernel(kind)(
-                state[one], state[two], group.data[own]
+            one, two = group.one[local], group.two[local]
+            kernel = motion_kernel(kind)
+            gap[here], axes[here], point[here], speed[here], drift[here], wrench1, wrench2 = kernel(
+                state[one], state[two], group.data[local]
             )
-            sides[0, here], sides[1, here] = one, two
-        rows = np.zeros((K, 3, J.shape[-1]))
-        for point, side, sign in zip(points, sides, (1.0, -1.0), strict=True):
-            arm = point - state[side, 9:12]
-            rows += sign * (np.concatenate([axes, np.cross(arm[:, None], axes)], axis=2) @ J[side])
-        return FeatureMotion(gap, axes, points[1], rows, speed, drift)
+            rows[here] = wrench1 @ J[one] - wrench2 @ J[two]
+        return FeatureMotion(gap, axes, point, rows, speed, drift)
 
     def distinct(self, ids: np.ndarray, motion: FeatureMotion) -> np.ndarray:
         """Return which features differ from all earlier ones of the same pair in their points or normals."""
@@ -273,15 +270,21 @@ def motion_kernel(kind: str) -> Function:
     """Return the function of the motion of two bodies and the data of a pair of features: the motion at the contact."""
 
     def body(one, two, data):
-        motion = touch_motion(kind, data, BodyMotion.of(one), BodyMotion.of(two))
+        first, second = BodyMotion.of(one), BodyMotion.of(two)
+        motion = touch_motion(kind, data, first, second)
         at = motion.touch
+
+        def wrenches(arm):
+            return [[*axis, *arm.cross(axis)] for axis in motion.axes]
+
         return {
             "gap": at.gap,
             "axes": [list(axis) for axis in motion.axes],
-            "point1": list(at.point1),
-            "point2": list(at.point2),
+            "point": list(at.point2),
             "speed": motion.speed,
             "drift": motion.drift,
+            "wrench1": wrenches(at.point1 - first.pose.translation),  # unit forces along the axes, at both origins
+            "wrench2": wrenches(at.point2 - second.pose.translation),
         }
 
     return Function.of(f"touch_{kind.replace('-', '_')}", {"one": 24, "two": 24, "data": KINDS[kind].size}, body)

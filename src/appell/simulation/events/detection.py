@@ -167,7 +167,9 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     crossing = first_crossing(lambda *span: values(piece.over(*span)), value, piece.start, high)
     if crossing is None:
         return None
-    return DetectedEvent(crossing[0], None, PhaseCheck(leaving=frozenset([int(phase.touching[crossing[1] // MAX_CONDITIONS])])))
+    return DetectedEvent(
+        crossing[0], None, PhaseCheck(leaving=frozenset([int(phase.touching[crossing[1] // MAX_CONDITIONS])]))
+    )
 
 
 def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float) -> DetectedEvent | None:
