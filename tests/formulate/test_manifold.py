@@ -97,8 +97,8 @@ def test_boxes_on_each_other_touch_at_the_corners_of_their_common_polygon():
     np.testing.assert_allclose(distance, -0.001, atol=FLAT)
     middle, half = 0.1 * np.tan(np.radians(30.0)), 0.02 / np.cos(np.radians(30.0))
     expected = [(s * 0.1, s * middle + w * half) for s in (1, -1) for w in (1, -1)]
-    found = sorted(map(tuple, np.round(point[:, :2], 4)))
-    np.testing.assert_allclose(found, sorted(map(tuple, np.round(expected, 4))), atol=1e-9)
+    corners_of_bar = sorted(map(tuple, np.round(point[:, :2], 4)))
+    np.testing.assert_allclose(corners_of_bar, sorted(map(tuple, np.round(expected, 4))), atol=1e-9)
 
     turned = points_of(box((0.1, 0.1, 0.1), 0.2, np.radians(45.0)), cube)[2]  # an octagon: four of its corners
     assert len({tuple(np.round(p, 6)) for p in turned}) == 4

@@ -2,24 +2,24 @@
 
 A kernel that moves many robots does not branch, so every pair of shapes has a fixed number of points, at all states:
 
-    sphere and another shape       1    the closest points
-    capsule, half-space            2    the balls at both ends
-    capsule, capsule or box        3    balls of the capsule: the nearest one, and the ends of the stretch in front of the
-                                        other capsule, or of the nearest face of the box                              (1)
-    box, half-space                4    the corners of the face that is turned most towards the plane
-    cylinder, half-space           4    the lowest point of each rim, and two points of the lower rim at ±120° from it
-    box, box                       4    of the common polygon of two faces, or 1 crossing of two edges                (2)
+    sphere and another shape    1    the closest points
+    capsule, half-space         2    the balls at both ends
+    capsule, capsule or box     3    balls of the capsule: the nearest one, and both ends of the stretch in front of the
+                                     other capsule, or of the nearest face of the box                                (1)
+    box, half-space             4    the corners of the face that is turned most towards the plane
+    cylinder, half-space        4    the lowest point of each rim, and two points of the lower rim at ±120° from it
+    box, box                    4    of the common polygon of two faces, or 1 crossing of two edges                  (2)
 
 All points except those of (2) state a condition that the bodies satisfy exactly: a ball or a corner of one body is
 outside of the other body. Distances are positive where the bodies are apart, so a point that will touch soon is known
 before it does.
 
 (2) Two boxes are separated most along one of 15 axes: normals of faces, and products of edges. Along the normal of a
-face, the polygon that this face has in common with the opposite face of the other box has at most 8 corners: the edges of
-the opposite face, clipped, and corners of the face inside of the other one. Four of them are used: the farthest in a
-direction, the farthest from it, and the farthest on both sides of the line through both. SLOPE metres of height count as
-one metre of distance, so that the deepest corner is not left out where it matters. Along a product of edges, the edges
-cross at one point. Points that do not exist have the distance ABSENT_DISTANCE_M.
+face, the polygon that it has in common with the opposite face of the other box has at most 8 corners: the edges of the
+opposite face, clipped, and corners of the face inside of the other one. Four of them are used: the farthest in a
+direction, the farthest from it, and the farthest on both sides of the line through both. SLOPE metres of height count
+as one metre of distance, so that the deepest corner is not left out where it matters. Along a product of edges, the
+edges cross at one point. Points that do not exist have the distance ABSENT_DISTANCE_M.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def _capsule_on_plane(one: Solid, plane: Solid) -> list[ContactPoint]:
 def _capsules(one: Solid, other: Solid) -> list[ContactPoint]:
     u, w = one.axis, other.pose.translation - one.pose.translation
     along, reach = u.dot(w), other.size[0] * u.dot(other.axis)
-    return _nearest(one, other) + _balls(one, other, [_limit(along + side * reach, one.size[0]) for side in (1.0, -1.0)])
+    return _nearest(one, other) + _balls(
+        one, other, [_limit(along + side * reach, one.size[0]) for side in (1.0, -1.0)]
+    )
 
 
 def _capsule_on_box(one: Solid, box: Solid) -> list[ContactPoint]:
@@ -223,20 +225,12 @@ def _boxes(one: Solid, other: Solid) -> list[ContactPoint]:
         crossing = crossing.or_edges(c, edges, one.size, other.size, i, j)
     margin = EDGE_PREFERENCE * min(*one.size, *other.size)
     is_edge = minimum(crossing.apart - apart - margin, crossing.within)
-    absent = ContactPoint(ABSENT_DISTANCE_M, normal, origin)
-    edge_points = [ContactPoint(crossing.apart, crossing.normal, crossing.point), *([absent] * 3)]
-    points = []
-    for distance, point in polygon:
-        edge = edge_points[len(points)]
-        chosen = ContactPoint(
-            select(is_edge, edge.distance, distance),
-            _choose(is_edge, edge.normal, normal),
-            _choose(is_edge, edge.point, point),
-        )
-        points.append(
-            chosen._replace(normal=other.pose.rotation @ chosen.normal, point=other.pose.apply(chosen.point))
-        )
-    return points
+    crossings = [(crossing.apart, crossing.point), *([(ABSENT_DISTANCE_M, origin)] * 3)]
+    n = other.pose.rotation @ _choose(is_edge, crossing.normal, normal)
+    return [
+        ContactPoint(select(is_edge, apart, distance), n, other.pose.apply(_choose(is_edge, crossing_point, point)))
+        for (distance, point), (apart, crossing_point) in zip(polygon, crossings, strict=True)
+    ]
 
 
 def _extent(axis: Vec3, edges: Sequence[Vec3], half: Sequence[Scalar]) -> Scalar:
@@ -264,20 +258,21 @@ def _common_polygon(face: _Face, center: Vec3, corners: Sequence[Vec3]) -> list[
     middle = 0.5 * (local[0] + local[2])
     p, q = 0.5 * (local[0] - local[1]), 0.5 * (local[0] - local[3])
     inverse = 1.0 / _away_from_zero(p.x * q.y - p.y * q.x)
-    for sides in product((1.0, -1.0), repeat=2):
-        x, y = (side * bound for side, bound in zip(sides, bounds, strict=True))
+    for side_x, side_y in product((1.0, -1.0), repeat=2):
+        x, y = side_x * bounds[0], side_y * bounds[1]
         a = inverse * ((x - middle.x) * q.y - (y - middle.y) * q.x)
         b = inverse * ((y - middle.y) * p.x - (x - middle.x) * p.y)
         candidates.append((1.0 - maximum(abs(a), abs(b)), Vec3(x, y, middle.z + a * p.z + b * q.z)))
     first = _farthest(candidates, lambda x: COSINE * x.x + SINE * x.y)
     second = _farthest(candidates, lambda x: _level(x - first))
     along = (1.0 / maximum(_level(second - first), MIN_DIVISOR)) * (second - first)
-    sides = [
-        _farthest(candidates, lambda x, side=side: side * (along.x * (x.y - first.y) - along.y * (x.x - first.x)))
-        for side in (1.0, -1.0)
-    ]
+
+    def left(x: Vec3) -> Scalar:
+        return along.x * (x.y - first.y) - along.y * (x.x - first.x)
+
+    third, fourth = _farthest(candidates, left), _farthest(candidates, lambda x: -left(x))
     chosen = []
-    for corner in (first, second, *sides):
+    for corner in (first, second, third, fourth):
         height = face.height + select(0.5 * ABSENT_DISTANCE_M - corner.z, 0.5 * corner.z, 0.0)
         point = center + total(x * axis for x, axis in zip((corner.x, corner.y), face.axes, strict=True))
         chosen.append((corner.z, point + height * face.normal))

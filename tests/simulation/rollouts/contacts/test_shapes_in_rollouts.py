@@ -17,9 +17,19 @@ DOWNHILL = np.array([-np.cos(SLOPE_RAD), 0.0, -np.sin(SLOPE_RAD)])
 TILT = Rotation.from_euler("y", -SLOPE_RAD)
 ACROSS = Rotation.from_euler("x", np.pi / 2)  # the axis of a shape along y
 
+SLIDING = np.sin(SLOPE_RAD) - 0.2 * np.cos(SLOPE_RAD)
+
 # shape, size, moments of inertia of 1 kg, height of the centre, orientation on the slope, friction, acceleration / g
 BODIES = {
-    "box that slides": ("box", (0.2,) * 3, (0.04 / 6,) * 3, 0.1, None, 0.2, np.sin(SLOPE_RAD) - 0.2 * np.cos(SLOPE_RAD)),
+    "box that slides": (
+        "box",
+        (0.2,) * 3,
+        (0.04 / 6,) * 3,
+        0.1,
+        None,
+        0.2,
+        np.sin(SLOPE_RAD) - 0.2 * np.cos(SLOPE_RAD),
+    ),
     "box that sticks": ("box", (0.2,) * 3, (0.04 / 6,) * 3, 0.1, None, 0.6, 0.0),
     "ball": ("sphere", (0.1,), (0.004,) * 3, 0.1, None, 0.6, np.sin(SLOPE_RAD) / 1.4),
     "capsule": ("capsule", (0.1, 0.3), (0.02, 0.02, 0.005), 0.1, ACROSS, 0.6, np.sin(SLOPE_RAD) / 1.5),
@@ -220,7 +230,11 @@ def test_springs_that_are_too_stiff_for_the_step_are_announced():
 @pytest.mark.parametrize(
     ("shape", "partner", "message"),
     [
-        (("sphere", (0.1,)), ap.Sphere(2.0), "'body' and 'sphere' cannot touch in rollouts: .* for sphere and hollow sphere"),
+        (
+            ("sphere", (0.1,)),
+            ap.Sphere(2.0),
+            "'body' and 'sphere' cannot touch in rollouts: .* sphere and hollow sphere",
+        ),
         (("arc", (0.2, 1.0, 0.01)), ap.Plane(), "'body' and 'plane' cannot touch in rollouts: .* for arc and plane"),
     ],
 )
@@ -230,7 +244,7 @@ def test_shapes_without_contact_points_are_named(shape, partner, message):
 
 
 def test_shapes_of_unknown_names_and_mechanisms_are_named():
-    with pytest.raises(ArgumentError, match="no collision shape or link 'ball'. It has: body"):
+    with pytest.raises(ArgumentError, match=r"no collision shape or link 'ball'\. It has: body"):
         ap.rollout(scene(body=BODIES["ball"][:3]), contacts=ap.BodyContact([("ball", ap.Plane())]))
     with pytest.raises(ArgumentError, match="mechanism in closed form and has no collision shapes"):
         ap.rollout(ap.load("delta"), contacts=ap.BodyContact())

@@ -68,7 +68,9 @@ class ContactPairs:
         self.pairs = compiled.pairs.pairs
         self.shapes = [(pair, k) for pair, k in shape_pairs(dyn, compiled.contacts).items()]
         of_walls, first_stop = slice(len(self.pairs)), len(self.pairs)
-        self.stop_restitution: list[float] = compiled.restitution.tolist()[first_stop : first_stop + len(compiled.stops)]
+        self.stop_restitution: list[float] = compiled.restitution.tolist()[
+            first_stop : first_stop + len(compiled.stops)
+        ]
         self.restitution: list[float] = compiled.restitution.tolist()[of_walls]
         self.friction: list[float] = compiled.friction.tolist()[of_walls]
         self.spans: list[Spans] = compiled.spans[of_walls]
@@ -132,7 +134,7 @@ class ContactPairs:
     def _at_shapes(self, equations: Equations, q: Vector, v: Vector) -> list[ContactState]:
         if not self.shapes:
             return []
-        tree, w = equations.bodies.tree, equations.map.velocity(q, v)
+        tree, w = equations.bodies.tree, equations.map.velocity(q, v)  # type: ignore[union-attr]
         poses = world_poses(tree, link_transforms(tree, q))
         lines, states = joint_lines(tree, poses), []
         shapes = {shape for pair, _ in self.shapes for shape in pair}

@@ -33,6 +33,7 @@ from appell.algebra.solve import LDL
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
 from appell.simulation.options import ImpulseContacts
+from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs
 from appell.simulation.rollouts.contacts.impulse_laws import (
     MIN_DIVISOR,
     FreeStep,
@@ -43,7 +44,6 @@ from appell.simulation.rollouts.contacts.impulse_laws import (
     stop_rows,
     wall_rows,
 )
-from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs
 
 CORRECTION_SWEEPS = 5  # of (3); what remains is corrected in later steps
 Projection = Callable[[Vector], list[Scalar]]  # configuration -> nearest valid configuration
@@ -141,7 +141,11 @@ class Impulses:
         def laws(free: Vector) -> tuple[list[LawRows | None], list[LawRows], list[LawRows]]:
             step = FreeStep(v, free, dt, span)
             walls = wall_rows(at_state, pairs.restitution, pairs.friction, step)
-            return walls, stop_rows(pairs.contacts.stops, pairs.stop_restitution, q, step), drive_rows(equations, q, step)
+            return (
+                walls,
+                stop_rows(pairs.contacts.stops, pairs.stop_restitution, q, step),
+                drive_rows(equations, q, step),
+            )
 
         walls, stops, dry = laws(free)
         law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]

@@ -30,8 +30,8 @@ from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations, Wrenches
 from appell.model.frame import Frame
 from appell.simulation.options import SpringContacts
-from appell.simulation.rollouts.contacts.impulse_laws import MIN_DIVISOR
 from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs, ContactState
+from appell.simulation.rollouts.contacts.impulse_laws import MIN_DIVISOR
 
 STANDARD_GRAVITY = 9.81  # m/s²
 MIN_RESTITUTION = math.exp(-2.0)  # at critical damping
@@ -96,8 +96,7 @@ class Penalty:
             for k, pair in enumerate(self.walls.at(equations, q, v, t)):
                 force = self._point_force(k, pair)
                 total = [
-                    x + Vec3.of(column).dot(force)
-                    for x, column in zip(total, zip(*pair.J, strict=True), strict=True)
+                    x + Vec3.of(column).dot(force) for x, column in zip(total, zip(*pair.J, strict=True), strict=True)
                 ]
         for stop, inertia, ratio in zip(self.walls.contacts.stops, self.joints, self.stop_ratios, strict=True):
             row = stop.row(len(v))
