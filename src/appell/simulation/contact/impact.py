@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its packages are imported when they are first used
 
 from appell.errors import ArgumentError
 from appell.simulation.contact.blocks import PUSH, Block, ContactForces, solve_blocks
@@ -312,7 +312,7 @@ def restituted_impulses(
             low, high = high, 2.0 * high
         if high <= MAX_SCALE:
             with suppress(ValueError):  # redundant contacts: the solutions at both ends are on different branches
-                scale = brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE)
+                scale = scipy.optimize.brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE)
 
     def is_valid(solution: ContactForces, tolerance: float) -> bool:
         f = c + solution.f

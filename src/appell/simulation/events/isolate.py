@@ -29,8 +29,8 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
+import scipy  # its packages are imported when they are first used
 from numpy.polynomial import chebyshev
-from scipy.optimize import brentq
 
 from appell.motion.curve import fit_matrix, nodes
 
@@ -139,7 +139,7 @@ def _root(value: Callable[[float], float], times: np.ndarray) -> float:
     after = next((float(x) for x in times[k + 1 :] if value(float(x)) < 0.0), None)
     if after is None:
         return before
-    return float(brentq(value, before, after, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=200))
+    return float(scipy.optimize.brentq(value, before, after, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=200))
 
 
 def _turning_points(series: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy  # its packages are imported when they are first used
 
 from appell.compile.ode.stepper import Stepper
 from appell.motion.curve import Piece
@@ -172,7 +172,7 @@ class Phase:
     def _solve(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return A⁻¹ right; the solution of least norm if the rows are redundant."""
         if not self.redundant:
-            lu, _, forces, failed = lapack.dgesv(A, right)
+            lu, _, forces, failed = scipy.linalg.lapack.dgesv(A, right)
             pivots = [abs(x) for x in lu.diagonal().tolist()]
             if not failed and min(pivots) > RANK_TOLERANCE * max(pivots):
                 return forces

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its packages are imported when they are first used
 
 from appell.algebra.scalar import Scalar, Vector, dot, maximum, select, sqrt
 from appell.algebra.vector import Vec3
@@ -157,7 +157,7 @@ def damping_ratio(e: float) -> float:
     """Return the damping ratio ζ of a restitution; 1 for restitutions below exp(-2)."""
     if e <= MIN_RESTITUTION:
         return 1.0
-    return float(brentq(lambda zeta: restitution(zeta) - e, 0.0, 1.0, xtol=1e-15)) if e < 1.0 else 0.0
+    return float(scipy.optimize.brentq(lambda zeta: restitution(zeta) - e, 0.0, 1.0, xtol=1e-15)) if e < 1.0 else 0.0
 
 
 class EffectiveMasses:
