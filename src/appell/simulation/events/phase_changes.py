@@ -141,7 +141,7 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
     forces = reaction.forces.tolist()
     normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
-    size = max(map(abs, normal), default=1e-300)
+    size = max([1e-300, *map(abs, normal)])
     pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
     margins = [min(normal, default=math.inf) / size + 1e-12]
     sliding: dict[int, np.ndarray] = {}
