@@ -35,8 +35,8 @@ from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.formulate.distance.closest import Solid
 from appell.formulate.kinematics import contact_axes
 
-OUTSIDE_M = 1e-6  # a corner touches a face up to this distance beyond its edge
-INSIDE_M = 5e-7  # the crossing of two edges touches from this distance before their ends on, so that none is missed
+OUTSIDE_M = 5e-8  # a corner touches a face up to this distance beyond its edge
+INSIDE_M = 2.5e-8  # the crossing of two edges touches from this distance before their ends on, so that none is missed
 CONE_TOLERANCE = 1e-6  # sine: tolerance of normals
 PARALLEL = 1e-6  # sine of an angle below which lines do not cross, and below which a circle is parallel to a face
 MIN_SIDE = 1.5  # of n·(sum of the normals of faces): at least 2 where sharp edges touch, which determines the sign of n

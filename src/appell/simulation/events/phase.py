@@ -57,10 +57,12 @@ class Reaction(NamedTuple):
     A: np.ndarray
     right: np.ndarray
 
-    @property
-    def unmet(self) -> float:
-        """Residual of the constraint that no force can remove, relative to the right-hand side."""
-        return float(np.abs(self.A @ self.forces - self.right).max() / max(1.0, np.abs(self.right).max()))
+    def is_met(self, limit: float) -> bool:
+        """Return whether the residual that no force can remove is below a limit, relative to the right-hand side."""
+        residual = self.A.dot(self.forces) - self.right
+        if residual.dot(residual) <= limit * limit:
+            return True
+        return bool(np.abs(residual).max() <= limit * max(1.0, np.abs(self.right).max()))
 
 
 @dataclass
@@ -110,6 +112,11 @@ class Phase:
         """Indices of the rows of B among those of the geometry: normals, tangents, drives."""
         return self._located()[0]
 
+    @property
+    def slots(self) -> np.ndarray:
+        """Positions of the members among the evaluated contacts of the geometry."""
+        return self._located()[1]
+
     def _located(self) -> tuple[np.ndarray, np.ndarray]:
         """Return `rows`, and the positions of the members among the evaluated contacts."""
         geometry = self.geometry
@@ -156,7 +163,7 @@ class Phase:
         if self.sliding:
             F = B.copy()
             for k, rest in self.sliding:
-                along, across = self._sliding_direction(k, rest)
+                along, across = self._sliding_direction(rest, rows[k], slots[k])
                 i = rows[k]
                 F[k] -= (rest.friction * along) * geometry.B[i + 1] + (rest.friction * across) * geometry.B[i + 2]
         response = geometry.response(F)
@@ -179,16 +186,15 @@ class Phase:
             self.redundant = True
         return np.linalg.lstsq(A, right, rcond=RANK_TOLERANCE)[0]
 
-    def _sliding_direction(self, k: int, rest: Rest) -> tuple[float, float]:
+    def _sliding_direction(self, rest: Rest, row: int, slot: int) -> tuple[float, float]:
         """Return the direction of sliding in the two tangents, continued past a stop so that (1) stays smooth up to it.
 
         A point that has just started to slide turns into the direction of its acceleration almost at once, which is
         stiff. Below SLOW_SLIDING_M_S the direction is therefore projected near the one at the start of sliding.
         """
         assert rest.direction is not None
-        rows, slots = self._located()
-        x, y = self.geometry.speed[rows[k] + 1 : rows[k] + 3].tolist()
-        start_x, start_y = (self.geometry.frame[slots[k], 1:] @ rest.direction).tolist()
+        x, y = self.geometry.speed[row + 1 : row + 3].tolist()
+        start_x, start_y = self.geometry.frame[slot, 1:].dot(rest.direction).tolist()
         ahead = x * start_x + y * start_y
         if ahead < 0.0:
             x, y = x - ahead * start_x, y - ahead * start_y
@@ -238,4 +244,4 @@ class Phase:
             rows, slots = self._located()
             for k, rest in self.sliding:
                 if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
-                    rest.direction = np.array(self._sliding_direction(k, rest)) @ geometry.frame[slots[k], 1:]
+                    rest.direction = np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]

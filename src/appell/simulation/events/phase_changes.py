@@ -135,39 +135,39 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     geometry = phase.geometry
     free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     reaction = phase.reaction(y, free)
-    if not reaction.unmet <= MAX_UNMET:
+    if not reaction.is_met(MAX_UNMET):
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
-    normal, held = reaction.forces[:contacts], reaction.forces[contacts + tangents :]
-    tangential = reaction.forces[contacts : contacts + tangents].reshape(-1, 2)
-    size = np.abs(normal).max(initial=1e-300)
-    pulled = normal < -1e-12 * size
-    margins = [float(normal.min(initial=np.inf)) / size + 1e-12]
+    forces = reaction.forces.tolist()
+    normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
+    size = max([1e-300, *map(abs, normal)])
+    pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
+    margins = [min(normal, default=math.inf) / size + 1e-12]
     sliding: dict[int, np.ndarray] = {}
-    for k, along in zip(phase.sticking, tangential, strict=True):
-        rest, length = phase.rests[k], math.hypot(*along.tolist())
+    for j, k in enumerate(phase.sticking):
+        rest, along = phase.rests[k], tangential[2 * j : 2 * j + 2]
+        length = math.hypot(*along)
         spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
         margins.append(spare / size)
         if spare < 0.0:
             sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
     stopping = False
     for k, rest in phase.sliding:
-        i = phase.rows[k]
-        velocity = geometry.speed[i + 1 : i + 3] @ geometry.axes([rest.index])[0, 1:]
-        ahead = float(velocity @ rest.direction) + REVERSAL_SPEED_M_S
-        margins.append(ahead)
-        stopping |= ahead <= 0.0
-    level = geometry.drives.level[phase.stuck] * (1.0 + FRICTION_MARGIN)
-    over = np.abs(held) > level
-    margins += (1.0 - np.abs(held) / level).tolist()
-    slipping = {int(k): -float(np.sign(f)) for k, f in zip(phase.stuck[over], held[over], strict=True)}
-    if not pulled.any() and not sliding and not slipping:
+        row, slot = phase.rows[k], phase.slots[k]
+        ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
+        margins.append(float(ahead) + REVERSAL_SPEED_M_S)
+        stopping |= margins[-1] <= 0.0
+    slipping = {}
+    for k, force in zip(phase.stuck.tolist(), held, strict=True):
+        level = float(geometry.drives.level[k]) * (1.0 + FRICTION_MARGIN)
+        margins.append(1.0 - abs(force) / level)
+        if abs(force) > level:
+            slipping[k] = -math.copysign(1.0, force)
+    if not pulled and not sliding and not slipping:
         return PhaseCheck(stopping=stopping, margin=min(margins))
     if not phase.redundant:
-        return PhaseCheck(
-            frozenset(int(k) for k in phase.members[pulled]), sliding, stopping, slipping, margin=min(margins)
-        )
+        return PhaseCheck(frozenset(pulled), sliding, stopping, slipping, margin=min(margins))
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
     leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
