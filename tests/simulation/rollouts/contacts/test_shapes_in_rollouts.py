@@ -220,6 +220,22 @@ def test_single_precision_comes_to_the_same_rest():
     np.testing.assert_allclose(single, double, atol=2e-4)
 
 
+def test_gradients_through_springs_of_shapes_are_those_of_differences():
+    robot = scene(ball=BODIES["ball"][:3])
+    contacts = ap.BodyContact([("ball", ap.Plane())], friction=0.4)
+    plan = Rollout(robot, contacts=contacts, final_cost=lambda q, v: q[0] + q[2])
+    q0, v0, torque, change = (
+        np.array([0, 0, 0.0995, 0, 0, 0, 1.0]),
+        np.array([0.01, 0, 0, 0, 0.1, 0]),
+        np.zeros((20, 6)),
+        1e-5,
+    )
+    costs = plan(q0, v0 + change * np.vstack([np.eye(6), -np.eye(6)]), torque[None], 20, 1e-4, check=False).cost
+    differences = (costs[:6] - costs[6:]) / (2.0 * change)
+    np.testing.assert_allclose(plan.gradient(q0, v0, torque, 20, 1e-4).v0[0], differences, atol=1e-9)
+    assert abs(differences[4]) > 1e-6  # the ball rolls: friction couples spin and motion
+
+
 def test_springs_that_are_too_stiff_for_the_step_are_announced():
     robot = scene(box=BODIES["box that sticks"][:3])
     floor = ap.BodyContact([("box", ap.Plane())])
