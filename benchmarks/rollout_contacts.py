@@ -43,7 +43,7 @@ FRICTION = 0.6
 SOLREFS = {"default solref": (0.02, DT), "solref 4 ms": (0.004, DT), "solref 2 ms, steps of 1 ms": (0.002, 1e-3)}
 MATCHED = "MuJoCo, solref 4 ms"  # the setting that times are compared with
 SWEEPS = (20, 8)  # the default first
-AIMS = {"go2": 8.0, "gripper": 5.0}  # times MuJoCo, with the default number of sweeps
+AIMS = {"go2": 8.0, "gripper": 5.0}  # times MuJoCo, with errors that are not larger
 
 FEET = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
 STANCE = np.array([0.05, 0.8, -1.5] * 4)
