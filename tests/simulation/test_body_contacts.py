@@ -205,3 +205,30 @@ def test_free_bodies_have_the_inertia_of_their_shapes():
         ap.Builder("scene", root=None).free_body("thing", "mesh", (1, 1, 1), mass=1.0)
     with pytest.raises(ap.ArgumentError, match="size of a box"):
         ap.Builder("scene", root=None).free_body("thing", "box", (1, 1), mass=1.0)
+
+
+def test_shapes_that_appear_inside_each_other_end_the_run():
+    robot = free_bodies(("ball", "sphere", (0.1,), 1.0)).build()
+    contacts = ap.BodyContact([("ball", ap.Plane(offset=0.5))], during=(0.1, 1.0))
+    record = ap.simulate(robot, [0, 0, 0.3, *IDENTITY], until=0.6, contacts=contacts)
+    assert record.status == "INSIDE"
+    assert "'ball' and 'plane' (0.349 m)" in record.message
+
+
+def test_a_link_of_a_four_bar_bounces_off_a_wall_without_loss():
+    """An elastic impact of a robot with a loop keeps its energy and reverses the normal velocity of the shape."""
+    bar = ap.load("four-bar")
+    coupler = bar.tree.links[1].name
+    robot = bar.with_collisions(ap.Collision(coupler, "sphere", (0.02,), name="knob"))
+    dyn = ap.Dynamics(robot)
+    free = ap.simulate(dyn, until=0.3)
+    start, middle = (dyn.pose(coupler, free(t)[0])[:3, 3] for t in (0.0, 0.15))
+    normal = (start - middle) / np.linalg.norm(start - middle)
+    wall = ap.Plane(normal, float(normal @ middle) - 0.02)
+    contacts = ap.BodyContact([("knob", wall)], restitution=1.0, friction=0.0)
+    record = ap.simulate(dyn, until=0.3, contacts=contacts, solver=ap.Solver(rtol=1e-11, atol=1e-12))
+    assert record.impacts
+    np.testing.assert_allclose(record.energy, record.energy[0], atol=1e-8)
+    event = record.impacts[0]
+    jacobian = normal @ dyn.jacobian(coupler, "LOCAL_WORLD_ALIGNED")(record(event.time)[0])[:3]
+    np.testing.assert_allclose(jacobian @ event.v_after, -jacobian @ event.v_before, atol=1e-8)

@@ -254,7 +254,12 @@ def initial_geometry(
     """Return the compiled contacts; raise `ArgumentError` if a point is inside its wall or a joint beyond its stop."""
     geometry = Geometry(flow.states, Contacts(flow.states.moving, contacts, stops), flow.drives).at(y)
     geometry.active = geometry.contacts.active(t)
-    check_shapes(geometry, y, tolerance)
+    if listed := geometry.contacts.overlaps(y[: flow.nq], geometry.active, tolerance):
+        raise ArgumentError(
+            f"{flow.system.owner} starts with shapes that overlap: {listed}.",
+            expected=f"all shapes apart, or within {tolerance:g} m of each other",
+            hint="Choose another q0, or leave out the pair.",
+        )
     if not geometry.contacts.fixed:
         return geometry
     active = geometry.active[: geometry.contacts.fixed]
@@ -279,23 +284,6 @@ def initial_geometry(
             hint="Choose another q0, or the other side of the surface (inside=..., the opposite normal).",
         )
     return geometry
-
-
-def check_shapes(geometry: Geometry, y: np.ndarray, tolerance: float) -> None:
-    """Raise `ArgumentError` if collision shapes that can touch overlap at the start."""
-    contacts = geometry.contacts
-    if not len(contacts.shapes):
-        return
-    depth = contacts.shapes.depths(y[: geometry.nq])
-    depth[np.setdiff1d(np.arange(len(depth)), contacts.shapes.pair[geometry.active[contacts.fixed :]])] = 0.0
-    if (deep := np.flatnonzero(~(depth <= tolerance))).size:
-        pairs = contacts.shapes.pairs
-        listed = ", ".join(f"'{pairs[k][0].name}' and '{pairs[k][1].name}' ({depth[k]:.3g} m)" for k in deep)
-        raise ArgumentError(
-            f"{contacts.pairs.system.owner} starts with shapes that overlap: {listed}.",
-            expected=f"all shapes apart, or within {tolerance:g} m of each other",
-            hint="Choose another q0, or leave out the pair.",
-        )
 
 
 def initial_phase(flow: FreeMotion, geometry: Geometry, y: np.ndarray) -> Phase:

@@ -226,7 +226,8 @@ class Contacts:
         contacts: Any = (),
         stops: float | Mapping[str, float] | None = None,
     ):
-        self.contacts = list(listed_contacts(contacts))
+        listed = listed_contacts(contacts)
+        self.contacts = sorted(listed, key=lambda contact: isinstance(contact, BodyContact))  # as `walls`
         stop_restitutions = chosen_stops(dyn.system, stops)
         walls = tuple(
             (tuple(contact.points), contact.surface) if isinstance(contact, Contact) else None
@@ -284,6 +285,14 @@ class Contacts:
         of_stops = self.restitution[self.fixed - len(self.stops) : self.fixed].tolist()
         stops = {stop.joint: e for stop, e in zip(self.stops, of_stops, strict=True)}
         return ({"contacts": walls} if walls else {}) | ({"stops": stops} if stops else {})
+
+    def overlaps(self, q: np.ndarray, active: np.ndarray, tolerance: float) -> str:
+        """Return the pairs of shapes with active contacts that overlap by more than a tolerance, with depths; or ""."""
+        if not active[self.fixed :].any():
+            return ""
+        shapes, depth = self.shapes, self.shapes.depths(q)
+        deep = [k for k in np.unique(shapes.pair[active[self.fixed :]]) if not depth[k] <= tolerance]
+        return ", ".join("'{}' and '{}' ({:.3g} m)".format(*(s.name for s in shapes.pairs[k]), depth[k]) for k in deep)
 
     def describe(self, k: int) -> str:
         """Return a phrase for messages that names the point and the wall, or the joint and its limit."""

@@ -155,9 +155,11 @@ class Run:
             return False
         active = geometry.contacts.active(self.t)
         new, geometry.active = active & ~geometry.active, active
-        deep = np.flatnonzero(new & ~(geometry.at(self.y).distance() >= -self.solver.tolerance))
-        if deep.size:
-            listed = ", ".join(f"{geometry.contacts.describe(int(k))} ({-geometry.distance()[k]:.3g} m)" for k in deep)
+        contacts, tolerance = geometry.contacts, self.solver.tolerance
+        distance = geometry.at(self.y).distance()[: contacts.fixed]
+        deep = np.flatnonzero(new[: contacts.fixed] & ~(distance >= -tolerance))
+        listed = ", ".join(f"{contacts.describe(int(k))} ({-distance[k]:.3g} m)" for k in deep)
+        if listed := listed or contacts.overlaps(self.y[: self.flow.nq], new, tolerance):
             raise Stop(Status.INSIDE, f"At t = {self.t:.9g} these overlap: {listed}.")
         return True
 

@@ -244,4 +244,6 @@ class Phase:
             rows, slots = self._located()
             for k, rest in self.sliding:
                 if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
-                    rest.direction = np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]
+                    rest.direction = (
+                        np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]
+                    )
