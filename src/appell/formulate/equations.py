@@ -44,7 +44,7 @@ from appell.formulate.base import Reduction, reduction
 from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
-from appell.formulate.kinematics import FrameMotion, PointMotion, Wrenches
+from appell.formulate.kinematics import FrameKinematics, PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
 from appell.formulate.regular import idle_joints
 from appell.formulate.tree_bodies import TreeBodies
@@ -175,7 +175,7 @@ class Equations:
             mapped.append(PointMotion(point.position, point.velocity, point.drift + added, J))
         return mapped
 
-    def frame_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameMotion]:
+    def frame_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameKinematics]:
         """Pose, velocities, their rates at a = 0 and Jacobian of frames of a tree."""
         motions = self.bodies.frame_motions(frames, q, self.map.velocity(q, v))  # type: ignore[union-attr]
         if self.map.is_identity:

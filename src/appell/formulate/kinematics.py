@@ -143,7 +143,7 @@ class PointMotion:
 
 
 @dataclass(frozen=True)
-class FrameMotion:
+class FrameKinematics:
     """Motion of a frame of the robot in world axes: velocities, their rates at a = 0, and six rows J, linear first."""
 
     pose: Pose
@@ -154,7 +154,7 @@ class FrameMotion:
     J: list[list[Scalar]]
 
 
-def frame_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameMotion]:
+def frame_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameKinematics]:
     """Motion of frames, by (1) to (3)."""
     weightless = tree.with_gravity(ZERO)
     transforms = link_transforms(weightless, q)
@@ -165,7 +165,7 @@ def frame_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> 
     for frame in frames:
         if frame.body is WORLD:
             nothing = [[0.0] * tree.robot.nv for _ in range(6)]
-            motions.append(FrameMotion(frame.pose, ZERO, ZERO, ZERO, ZERO, nothing))
+            motions.append(FrameKinematics(frame.pose, ZERO, ZERO, ZERO, ZERO, nothing))
             continue
         R, r = pose[frame.body].rotation, frame.pose.translation
         link_velocity, link_acceleration = velocity[frame.body], acceleration[frame.body]
@@ -174,7 +174,7 @@ def frame_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> 
             for name, inboard in partials[frame.body].items()
         }
         motions.append(
-            FrameMotion(
+            FrameKinematics(
                 pose=pose[frame.body] @ frame.pose,
                 velocity=R @ (link_velocity.linear + link_velocity.angular.cross(r)),
                 omega=R @ link_velocity.angular,

@@ -47,7 +47,7 @@ STANDING_RAD = 1e-3  # a cylinder that is tilted by more stands on its rim
 MIN_SQUARED_M2 = 1e-24  # a shorter vector has no direction
 
 
-class Touch(NamedTuple):
+class FeatureGap(NamedTuple):
     """Gap, unit normal from body 2 to body 1 and closest points of two features, and the conditions of contact."""
 
     gap: Scalar
@@ -66,7 +66,7 @@ class FeaturePair(NamedTuple):
     names: tuple[str, str]  # of the feature of the first solid and of that of the second one
 
 
-def touch(kind: str, data: Vector, one: Pose, other: Pose) -> Touch:
+def touch(kind: str, data: Vector, one: Pose, other: Pose) -> FeatureGap:
     """Gap and closest points of two features of bodies at their poses, by (1) to (5)."""
     return KINDS[kind].touch(data, one, other)
 
@@ -83,12 +83,12 @@ def _within(x: Scalar, bound: Scalar, tolerance: float) -> Scalar:
     return (bound * bound - x * x) / (2.0 * bound) + tolerance
 
 
-def _result(gap: Scalar, normal: Vec3, core: Vec3, radius: Scalar, conditions: list[Scalar]) -> Touch:
+def _result(gap: Scalar, normal: Vec3, core: Vec3, radius: Scalar, conditions: list[Scalar]) -> FeatureGap:
     point1 = core - radius * normal
-    return Touch(gap, normal, point1, point1 - gap * normal, conditions)
+    return FeatureGap(gap, normal, point1, point1 - gap * normal, conditions)
 
 
-def _point_face(data: Vector, one: Pose, other: Pose) -> Touch:
+def _point_face(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     """c, r; n, offset, two axes with their bounds, roundness; signs and cosine of the corner; largest depth."""
     c, n = one.apply(_vector(data, 0)), other.rotation @ _vector(data, 4)
     w = c - other.translation
@@ -105,7 +105,7 @@ def _point_face(data: Vector, one: Pose, other: Pose) -> Touch:
     return _result(gap, n, c, data[3], conditions)
 
 
-def _ball(data: Vector, one: Pose, other: Pose) -> Touch:
+def _ball(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     """c, r; center, direction and half length of a line, sign and radius around it; middle and cosine of an arc."""
     c, v = one.apply(_vector(data, 0)), other.rotation @ _vector(data, 7)
     w = c - other.apply(_vector(data, 4))
@@ -119,7 +119,7 @@ def _ball(data: Vector, one: Pose, other: Pose) -> Touch:
     return _result(gap, normal, c, data[3], conditions)
 
 
-def _lines(data: Vector, one: Pose, other: Pose) -> Touch:
+def _lines(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     """x₁, u, h₁; x₂, v, h₂; r₁, r₂; whether round; normals of the faces at both edges; largest depth."""
     x, u = one.apply(_vector(data, 0)), one.rotation @ _vector(data, 3)
     v = other.rotation @ _vector(data, 10)
@@ -146,7 +146,7 @@ def _lines(data: Vector, one: Pose, other: Pose) -> Touch:
     return _result(gap, n, x + s * u, data[14], conditions)
 
 
-def _circle_face(data: Vector, one: Pose, other: Pose) -> Touch:
+def _circle_face(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     """x, axis, ρ, r; n, offset; middle and cosine of an arc."""
     x, axis = one.apply(_vector(data, 0)), one.rotation @ _vector(data, 3)
     n, middle = other.rotation @ _vector(data, 8), one.rotation @ _vector(data, 12)
@@ -158,7 +158,7 @@ def _circle_face(data: Vector, one: Pose, other: Pose) -> Touch:
     return _result(gap, n, core, data[7], [sine2 - PARALLEL**2, lowest.dot(middle) - data[15]])
 
 
-def _ball_circle(data: Vector, one: Pose, other: Pose) -> Touch:
+def _ball_circle(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     """c, r; x, axis, ρ, r₂; middle and cosine of an arc."""
     c, axis = one.apply(_vector(data, 0)), other.rotation @ _vector(data, 7)
     w, middle = c - other.apply(_vector(data, 4)), other.rotation @ _vector(data, 12)
@@ -173,7 +173,7 @@ def _ball_circle(data: Vector, one: Pose, other: Pose) -> Touch:
 class Kind(NamedTuple):
     """A kind of feature pairs: its formula, and the number of entries of `data` and of conditions."""
 
-    touch: Callable[[Vector, Pose, Pose], Touch]
+    touch: Callable[[Vector, Pose, Pose], FeatureGap]
     size: int
     conditions: int
 
@@ -209,7 +209,7 @@ class BodyMotion(NamedTuple):
 class TouchMotion(NamedTuple):
     """Motion at a contact by (6), along its axes: the normal and two tangents; `touch` is its geometry."""
 
-    touch: Touch
+    touch: FeatureGap
     axes: tuple[Vec3, Vec3, Vec3]
     speed: list[Scalar]
     drift: list[Scalar]  # rates of `speed` at a = 0
@@ -242,7 +242,7 @@ def touch_motion(kind: str, data: Vector, one: BodyMotion, other: BodyMotion) ->
     drift = [axis.dot(slip_rate) for axis in axes]
     drift[0] = drift[0] + normal_rate.dot(slip)
     return TouchMotion(
-        Touch(value[3][0], normal, points[0], points[1], value[4]), axes, [axis.dot(slip) for axis in axes], drift
+        FeatureGap(value[3][0], normal, points[0], points[1], value[4]), axes, [axis.dot(slip) for axis in axes], drift
     )
 
 

@@ -26,7 +26,7 @@ from appell.formulate.kinematics import wall_motion
 from appell.model.collision import shapes_named
 from appell.model.frame import Frame
 from appell.model.system import System
-from appell.simulation.contact.shapes import Shape, ShapePairs, shape_of
+from appell.simulation.contact.shapes import ContactShape, ShapePairs, shape_of
 from appell.simulation.contact.surface import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -162,9 +162,9 @@ def listed_contacts(given: Any) -> tuple[AnyContact, ...]:
     return contacts
 
 
-def shape_pairs(dyn: Dynamics, contacts: Sequence[AnyContact]) -> dict[tuple[Shape, Shape], int]:
+def shape_pairs(dyn: Dynamics, contacts: Sequence[AnyContact]) -> dict[tuple[ContactShape, ContactShape], int]:
     """Return the pairs of shapes that touch, each with the index of its contact."""
-    chosen: dict[tuple[Shape, Shape], int] = {}
+    chosen: dict[tuple[ContactShape, ContactShape], int] = {}
     for k, contact in enumerate(contacts):
         if not isinstance(contact, BodyContact):
             continue
@@ -317,10 +317,12 @@ def compiled_pairs(dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]) ->
     return cached[walls, stops]
 
 
-_SHAPES: WeakKeyDictionary[Dynamics, dict[tuple[tuple[Shape, Shape], ...], ShapePairs]] = WeakKeyDictionary()
+_SHAPES: WeakKeyDictionary[Dynamics, dict[tuple[tuple[ContactShape, ContactShape], ...], ShapePairs]] = (
+    WeakKeyDictionary()
+)
 
 
-def compiled_shapes(dyn: Dynamics, pairs: tuple[tuple[Shape, Shape], ...]) -> ShapePairs:
+def compiled_shapes(dyn: Dynamics, pairs: tuple[tuple[ContactShape, ContactShape], ...]) -> ShapePairs:
     """Return the features of pairs of shapes of a `Dynamics`, shared by all runs with the same pairs."""
     cached = _SHAPES.setdefault(dyn, {})
     if pairs not in cached:

@@ -40,7 +40,7 @@ NEAR_M = 1e-2  # features of shapes whose bounding spheres are farther apart are
 
 
 @dataclass(frozen=True)
-class Shape:
+class ContactShape:
     """A solid on a body of the robot or in the world (None), and its name."""
 
     name: str
@@ -56,7 +56,7 @@ class Shape:
         return float(self.solid.radius + (size[0] if core == "arc" else np.linalg.norm(size)))
 
 
-def shape_of(given: Collision | Surface) -> Shape:
+def shape_of(given: Collision | Surface) -> ContactShape:
     """Return a collision shape or a wall as a shape; raise `ArgumentError` if it has no features."""
     if isinstance(given, Collision):
         if given.shape not in CORES:
@@ -65,14 +65,14 @@ def shape_of(given: Collision | Surface) -> Shape:
                 expected="sphere, capsule, box, cylinder, arc or plane",
                 hint="Replace it with the capsules of ap.cover(shape).",
             )
-        return Shape(given.name, given.body, solid(given))
+        return ContactShape(given.name, given.body, solid(given))
     if not isinstance(given, Plane | Sphere | Circle | Cylinder):
         raise ArgumentError(
             f"{getattr(given, 'title', repr(given))} cannot touch shapes.",
             expected="Plane, Sphere, Circle or Cylinder",
             hint="Use ap.Contact(points, surface) for points.",
         )
-    return Shape(type(given).__name__.lower(), None, as_solid(given))
+    return ContactShape(type(given).__name__.lower(), None, as_solid(given))
 
 
 class FeatureMotion(NamedTuple):
@@ -101,7 +101,7 @@ class ShapePairs:
     Arrays have one entry per feature: `pair` (index into `pairs`) and `names`. Features of one kind are adjacent.
     """
 
-    def __init__(self, dyn: Dynamics, pairs: Sequence[tuple[Shape, Shape]]):
+    def __init__(self, dyn: Dynamics, pairs: Sequence[tuple[ContactShape, ContactShape]]):
         self.dyn, self.pairs = dyn, list(pairs)
         self.shapes = list(dict.fromkeys(shape for pair in self.pairs for shape in pair))
         index = {shape: k for k, shape in enumerate(self.shapes)}

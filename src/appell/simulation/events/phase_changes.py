@@ -154,6 +154,7 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
             sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
     stopping = False
     for k, rest in phase.sliding:
+        assert rest.direction is not None
         row, slot = phase.rows[k], phase.slots[k]
         ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
         margins.append(float(ahead) + REVERSAL_SPEED_M_S)
