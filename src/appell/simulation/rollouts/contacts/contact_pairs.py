@@ -31,7 +31,7 @@ from appell.formulate.kinematics import contact_axes, wall_motion, world_poses
 from appell.formulate.recursion import link_transforms
 from appell.model.frame import Frame
 from appell.simulation.contact.contact import ALWAYS, Contacts, Spans, shape_pairs
-from appell.simulation.contact.shapes import Shape
+from appell.simulation.contact.shapes import ContactShape
 
 MIN_GRADIENT_SQUARED = 1e-24  # of |∇φ|²: a smaller gradient does not define a normal
 ZERO_HESSIAN = (Vec3(0.0, 0.0, 0.0),) * 3
@@ -149,7 +149,7 @@ class ContactPairs:
         return states
 
 
-def _checked_count(one: Shape, other: Shape) -> int:
+def _checked_count(one: ContactShape, other: ContactShape) -> int:
     """Return the number of contact points of two shapes; raise `ArgumentError` if they have none."""
     if not (count := point_count(one.solid.core, other.solid.core)):
         kinds = [{core: kind for kind, core in CORES.items()}.get(x.solid.core, x.solid.core) for x in (one, other)]
