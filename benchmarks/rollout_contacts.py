@@ -149,8 +149,8 @@ def gripper() -> Scene:
         return [kp * (goal - x) - kd * rate + force for (kp, kd, force), goal, x, rate in rows] + [0.0] * 6
 
     solver = ap.Solver(rtol=1e-8)
-    places, compared = (slice(3, 6), slice(6, 10)), ("continuous",)  # held: more than 50 s per motion in `simulate`
-    return Scene(robot, q, contacts, law, 0.6, solver, spec, gains, references, *places, compared)
+    parts, compared = (slice(3, 6), slice(6, 10)), ("continuous",)  # held: more than 50 s per motion in `simulate`
+    return Scene(robot, q, contacts, law, 0.6, solver, spec, gains, references, *parts, compared)
 
 
 def _add_floor(spec: Any, height: float) -> None:
