@@ -137,6 +137,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.show import draw as draw
     from appell.show import to_html as to_html
     from appell.show import view as view
+    from appell.simulation import BodyContact as BodyContact
     from appell.simulation import Circle as Circle
     from appell.simulation import Contact as Contact
     from appell.simulation import Cylinder as Cylinder
@@ -196,8 +197,9 @@ _NAMES = {  # module -> the public names that it defines
     "appell.optimal.objective": "square",
     "appell.optimal.optimizer": "Optimizer optimize",
     "appell.show": "draw to_html view",
-    "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere "
-    "live_page rollout simulate to_fmu",
+    "appell.simulation": (
+        "BodyContact Circle Contact Cylinder Implicit Plane Sampled Solver Sphere live_page rollout simulate to_fmu"
+    ),
     "appell.sweeps": "grid sweep",
 }
 _MODULES = {  # public name of a module -> the module

@@ -306,3 +306,32 @@ def test_the_suffix_of_a_reference_may_be_upper_case():
     Path("ramp.csv").rename("M.CSV")
     result = answer("control", "run", "pendulum", "--no-calibrate", "--reference", "M.CSV")
     assert result["fault"] == "no fault"
+
+
+def test_simulate_with_shapes_that_touch_is_that_of_python(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(
+        """
+name = "scene"
+
+[[link]]
+name = "ball"
+joint = "floating"
+mass = 1.0
+inertia = [0.004, 0.004, 0.004]
+xyz = [0.0, 0.0, 0.5]
+
+[[link.collision]]
+shape = "sphere"
+size = [0.1]
+
+[[collision]]
+name = "floor"
+shape = "plane"
+"""
+    )
+    options = ("--until", 0.5, "--touch", "all", "--restitution", 0.4, "--impact-order", "in_turn")
+    result = answer("simulate", path, *options)
+    expected = ap.simulate(ap.load(path), until=0.5, contacts=ap.BodyContact(restitution=0.4), impact_order="in_turn")
+    assert [event["time"] for event in result["events"]] == [event.time for event in expected.events]
+    assert result["events"][0]["points"] == ["ball center - floor face"]

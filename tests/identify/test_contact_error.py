@@ -80,5 +80,7 @@ def test_bad_input_is_named(gantry, clean):
     far = ap.Contact("load", ap.Plane((0.0, 0.0, 1.0), offset=-5.0))
     with pytest.raises(ap.ArgumentError, match=r"wall 0 \(Plane\) is touched in 0 of 1000 samples"):
         fit_contacts(gantry, record, far)
+    with pytest.raises(ap.ArgumentError, match=r"contacts contains BodyContact\(pairs='all'"):
+        fit_contacts(gantry, record, ap.BodyContact())
     with pytest.raises(ap.ArgumentError, match="7 coordinates, 6 velocities and 6 actuators"):
         fit_contacts(ap.load("box"), record, FLOOR)

@@ -190,17 +190,22 @@ def test_every_episode_can_have_another_robot():
         np.testing.assert_allclose(observations[k], [alone.q[0, -1, 0], alone.v[0, -1, 0]], rtol=1e-6)
 
 
-def test_environments_support_contacts():
+@pytest.mark.parametrize(
+    ("floor", "height"),
+    [(ap.Contact(["foot"], ap.Plane(), 0.0, friction=0.0), 0.0), (ap.BodyContact([("foot", ap.Plane())]), 0.1)],
+    ids=["point", "shape"],
+)
+def test_environments_support_contacts(floor, height):
     builder = ap.Builder("hopper", root=None)
     builder.link("foot", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(0.1,) * 3, actuator=ap.Actuator(torque=20.0))
-    floor = ap.Contact(["foot"], ap.Plane((0, 0, 1)), 0.0, friction=0.0)
+    builder.collision("foot", "sphere", (0.1,))
     env = ap.gym_env(
         builder.build(), lambda t, q, v, tau: q[0], contacts=floor, method="moreau", reset=lambda _: ([1.0], [0.0])
     )
     env.reset(seed=0)
     for _ in range(50):
         observation, *_ = env.step([0.0])
-    np.testing.assert_allclose(observation, 0.0, atol=1e-9)
+    np.testing.assert_allclose(observation, [height, 0.0], atol=1e-7)  # observations are float32
 
 
 def test_a_member_that_diverges_ends_in_its_last_finite_state():

@@ -51,11 +51,19 @@ def simulate(
     physical: options.Physical = True,
     wall: options.Walls = None,
     outside: options.Outside = False,
+    touch: Annotated[
+        list[str] | None,
+        option(
+            "Collision shapes or links that touch: all, or two names such as hand:box. May be repeated.",
+            WALLS,
+            "--touch",
+        ),
+    ] = None,
     points: Annotated[str, option("Frames that can touch the walls, comma-separated.", WALLS)] = "all",
     restitution: Annotated[
-        float, option("Coefficient of restitution at the walls: 0 (no bounce) to 1 (no loss).", WALLS)
+        float, option("Coefficient of restitution of all contacts: 0 (no bounce) to 1 (no loss).", WALLS)
     ] = 0.0,
-    wall_friction: Annotated[float, option("Coulomb friction coefficient at the walls.", WALLS, "--friction")] = 0.5,
+    wall_friction: Annotated[float, option("Coulomb friction coefficient of all contacts.", WALLS, "--friction")] = 0.5,
     impact_law: Annotated[
         str,
         option(
@@ -64,6 +72,14 @@ def simulate(
             complete=entries_of("appell.simulation.options:IMPACT_LAWS"),
         ),
     ] = "energetic",
+    impact_order: Annotated[
+        str,
+        option(
+            "How contacts that are hit at the same instant are solved: together or in_turn.",
+            WALLS,
+            complete=entries_of("appell.simulation.options:IMPACT_ORDERS"),
+        ),
+    ] = "together",
     stops: options.Stops = None,
     method: Annotated[
         str,
@@ -94,8 +110,12 @@ def simulate(
         v0=numbers_if_given(v, "--v", system.nv),
         torque=numbers_if_given(torque, "--torque", system.nu),
         until=until,
-        contacts=[ap.Contact(names, surface(text, not outside), restitution, wall_friction) for text in wall or ()],
+        contacts=[
+            *(ap.Contact(names, surface(text, not outside), restitution, wall_friction) for text in wall or ()),
+            *(ap.BodyContact(_touching(text), restitution, wall_friction) for text in touch or ()),
+        ],
         impact_law=impact_law,
+        impact_order=impact_order,
         stops=stops,
         saturate=saturate,
         friction=not no_friction,
@@ -109,6 +129,16 @@ def simulate(
         out.page(motion.view(port=port, open_browser=not no_browser, wait=False))
     if not motion.finished:
         raise typer.Exit(1)
+
+
+def _touching(text: str) -> str | list[tuple[str, str]]:
+    """Return the pairs of `--touch`."""
+    if text == "all":
+        return "all"
+    one, _, other = (name.strip() for name in text.partition(":"))
+    if not one or not other:
+        raise ap.ArgumentError(f"--touch is '{text}'.", expected="all, or two names such as hand:box")
+    return [(one, other)]
 
 
 def _summary(motion: ap.Record) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -73,16 +74,20 @@ class ScanArguments:
     held: tuple[Array, ...]
     driven: tuple[Array, ...]
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Array, ...]:
         """Carried, held and driven arrays."""
         return self.carried + self.held + self.driven
 
+    @cached_property
+    def _expected(self) -> str:
+        """The arguments of a call, for messages."""
+        over_time = (f"{array.name}[{', '.join(['steps', *map(str, array.shape)])}]" for array in self.driven)
+        return ", ".join([*map(str, self.carried + self.held), *over_time])
+
     def in_order(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Return the arguments of a call, given by position and by name, in order, without labels or masks."""
-        over_time = (f"{array.name}[{', '.join(['steps', *map(str, array.shape)])}]" for array in self.driven)
-        expected = ", ".join([*map(str, self.carried + self.held), *over_time])
-        ordered = in_order(self.title, self.inputs, given, named, expected, "; every, threads or out")
+        ordered = in_order(self.title, self.inputs, given, named, self._expected, "; every, threads or out")
         return [plain(value, array.name, self.title) for value, array in zip(ordered, self.inputs, strict=True)]
 
     def in_rows(self, arguments: Sequence[Any], every: int) -> list[np.ndarray]:

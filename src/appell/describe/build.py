@@ -34,6 +34,7 @@ from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import GRAVITY, ConstrainedRobot, Mimic, Robot
+from appell.model.shapes import solid_body
 from appell.model.visual import Attachment, Shape, Visual, moved
 
 BASES: Mapping[str, type[Motion] | None] = {
@@ -330,6 +331,40 @@ class Builder:
         pose = pose_from(at, xyz, rpy, f"a collision shape of '{on}'", where)
         self.collisions.append(collision(on, shape, size, pose, file, name, where))
         return self
+
+    def free_body(
+        self,
+        name: str,
+        shape: str,
+        size: Iterable[float],
+        mass: float,
+        *,
+        xyz: Iterable[float] | None = None,
+        rpy: Iterable[float] | None = None,
+    ) -> Builder:
+        """Add a free body of uniform density that can touch others: free_body("ball", "sphere", (0.1,), mass=1.0).
+
+        Parameters
+        ----------
+        name : name of the link, on a floating joint, and of its collision shape
+        shape, size : "sphere", "capsule", "box" or "cylinder" and its dimensions, as in `Collision`
+        mass : mass, kg
+        xyz, rpy : pose at which it starts, m and rad
+
+        Returns
+        -------
+        The builder, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> scene = ap.Builder("scene", root=None).free_body("ball", "sphere", (0.1,), mass=1.0, xyz=(0, 0, 0.5))
+        >>> ap.simulate(scene.collision(None, "plane", name="floor").build(), until=0.5, contacts="all").impacts[0].time
+        0.28556862...
+        """
+        size = tuple(size)
+        self.link(name, Floating(), xyz=xyz, rpy=rpy, body=solid_body(mass, shape, size))
+        return self.visual(name, shape, size).collision(name, shape, size)
 
     def ignore_pair(self, one: str, other: str, reason: str = "") -> Builder:
         """Leave out the distance of two links or shapes, for a reason."""

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from typing import Any, final
@@ -43,7 +44,7 @@ from appell.formulate.base import Reduction, reduction
 from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
-from appell.formulate.kinematics import PointMotion, Wrenches
+from appell.formulate.kinematics import FrameKinematics, PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
 from appell.formulate.regular import idle_joints
 from appell.formulate.tree_bodies import TreeBodies
@@ -172,6 +173,18 @@ class Equations:
             added = Vec3.of(dot(row, drift) for row in point.J)
             J = self.map.pull_back(q, point.J)
             mapped.append(PointMotion(point.position, point.velocity, point.drift + added, J))
+        return mapped
+
+    def frame_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameKinematics]:
+        """Pose, velocities, their rates at a = 0 and Jacobian of frames of a tree."""
+        motions = self.bodies.frame_motions(frames, q, self.map.velocity(q, v))  # type: ignore[union-attr]
+        if self.map.is_identity:
+            return motions
+        a, mapped = self.map.acceleration(q, v, [0.0] * len(v)), []
+        for m in motions:
+            added = [dot(row, a) for row in m.J]
+            drift, alpha = m.drift + Vec3.of(added[:3]), m.alpha + Vec3.of(added[3:])
+            mapped.append(replace(m, drift=drift, alpha=alpha, J=self.map.pull_back(q, m.J)))
         return mapped
 
     # ---- actuators and drives

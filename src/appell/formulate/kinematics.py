@@ -142,30 +142,63 @@ class PointMotion:
     J: list[list[Scalar]]  # three rows
 
 
-def point_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
-    """Motion of the origins of frames, by (1) to (3)."""
+@dataclass(frozen=True)
+class FrameKinematics:
+    """Motion of a frame of the robot in world axes: velocities, their rates at a = 0, and six rows J, linear first."""
+
+    pose: Pose
+    velocity: Vec3
+    omega: Vec3
+    drift: Vec3
+    alpha: Vec3
+    J: list[list[Scalar]]
+
+
+def frame_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameKinematics]:
+    """Motion of frames, by (1) to (3)."""
     weightless = tree.with_gravity(ZERO)
     transforms = link_transforms(weightless, q)
     pose, velocity = world_poses(weightless, transforms), velocities(weightless, transforms, v)
     partials = carried_partials(weightless, transforms)
     acceleration = accelerations(weightless, transforms, v, [0.0] * tree.robot.nv)
-    points = []
+    motions = []
     for frame in frames:
+        if frame.body is WORLD:
+            nothing = [[0.0] * tree.robot.nv for _ in range(6)]
+            motions.append(FrameKinematics(frame.pose, ZERO, ZERO, ZERO, ZERO, nothing))
+            continue
         R, r = pose[frame.body].rotation, frame.pose.translation
         link_velocity, link_acceleration = velocity[frame.body], acceleration[frame.body]
         columns = {
-            name: [list(R @ (p.linear + p.angular.cross(r))) for p in inboard]
+            name: [[*(R @ (p.linear + p.angular.cross(r))), *(R @ p.angular)] for p in inboard]
             for name, inboard in partials[frame.body].items()
         }
-        points.append(
-            PointMotion(
-                position=pose[frame.body].apply(r),
+        motions.append(
+            FrameKinematics(
+                pose=pose[frame.body] @ frame.pose,
                 velocity=R @ (link_velocity.linear + link_velocity.angular.cross(r)),
+                omega=R @ link_velocity.angular,
                 drift=R @ (link_acceleration.acc + link_acceleration.W @ r),
-                J=weightless.gather_columns(columns, rows=3),
+                alpha=R @ link_acceleration.alpha,
+                J=weightless.gather_columns(columns, rows=6),
             )
         )
-    return points
+    return motions
+
+
+def point_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
+    """Motion of the origins of frames."""
+    motions = frame_motions(tree, frames, q, v)
+    return [PointMotion(m.pose.translation, m.velocity, m.drift, m.J[:3]) for m in motions]
+
+
+def contact_axes(normal: Vec3) -> tuple[Vec3, Vec3, Vec3]:
+    """Normal and two tangents, right-handed; the first tangent is in the x-y plane unless the normal is near z."""
+    level = 0.81 - normal.z * normal.z
+    helper = Vec3(0.0, select(level, 0.0, 1.0), select(level, 1.0, 0.0))
+    first = helper.cross(normal)
+    first = (1.0 / sqrt(first.dot(first))) * first
+    return normal, first, normal.cross(first)
 
 
 @dataclass(frozen=True)
@@ -179,13 +212,7 @@ class WallMotion:
 
     @property
     def frame(self) -> tuple[Vec3, Vec3, Vec3]:
-        """Normal and two tangents, right-handed; the first tangent is in the x-y plane unless the normal is near z."""
-        n = self.normal
-        level = 0.81 - n.z * n.z
-        helper = Vec3(0.0, select(level, 0.0, 1.0), select(level, 1.0, 0.0))
-        first = helper.cross(n)
-        first = (1.0 / sqrt(first.dot(first))) * first
-        return n, first, n.cross(first)
+        return contact_axes(self.normal)
 
 
 def wall_motion(gap: Scalar, gradient: Vec3, hessian: Sequence[Vec3], velocity: Vec3) -> WallMotion:

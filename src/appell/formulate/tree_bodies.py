@@ -134,6 +134,9 @@ class TreeBodies:
     def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[kinematics.PointMotion]:
         return kinematics.point_motions(self.tree, frames, q, v)
 
+    def frame_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[kinematics.FrameKinematics]:
+        return kinematics.frame_motions(self.tree, frames, q, v)
+
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         if not self.is_regular:
             return undetermined(forces)

@@ -9,7 +9,7 @@ from appell.dynamics import Dynamics
 from appell.errors import needed_package
 from appell.learning.episodes import Episodes, Reset
 from appell.model.system import System
-from appell.simulation.contact.contact import Contact
+from appell.simulation.contact.contact import BodyContact, Contact
 from appell.simulation.options import ImpulseContacts, SpringContacts, checked_steps
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def gym_env(
     substeps: int = 10,
     horizon: int = 500,
     method: str = "rk4",
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
     stops: float | Mapping[str, float] | None = None,
     contact_model: SpringContacts | ImpulseContacts | None = None,
     saturate: bool = False,

@@ -1,4 +1,4 @@
-"""Textbook bodies of uniform density: points, rods, plates, boxes, spheres and cylinders.
+"""Textbook bodies of uniform density: points, rods, plates, boxes, spheres, cylinders and capsules.
 
 Each body has its centre of mass at `com` and its edges or axis along the axes of the link; masses are in kg, lengths in
 m. Points, rods and plates have no thickness: their zero principal moments are exact.
@@ -17,8 +17,9 @@ from collections.abc import Iterable
 
 from appell.algebra.scalar import is_number
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError, is_finite, value_text
+from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.model.body import Body
+from appell.model.visual import SIZES
 
 AXES = "xyz"
 Point = Vec3 | Iterable[float]
@@ -139,6 +140,45 @@ def cylinder(mass: float, radius: float, length: float, axis: str = "z", com: Po
     """
     _check("a cylinder", mass=mass, radius=radius, length=length)
     return _symmetric(mass, com, axis, mass * radius**2 / 2, mass * (radius**2 / 4 + length**2 / 12))
+
+
+def capsule(mass: float, radius: float, length: float, axis: str = "z", com: Point = (0.0, 0.0, 0.0)) -> Body:
+    """Capsule: a cylinder between two half balls.
+
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    radius, length : float
+        Radius, and distance of the centres of the half balls, m.
+    axis : {"x", "y", "z"}
+        Axis of the link along which the capsule lies.
+    com : sequence of 3 floats
+        Centre of mass in link axes, m.
+
+    Returns
+    -------
+    Body
+    """
+    _check("a capsule", mass=mass, radius=radius, length=length)
+    middle = mass * length / (length + 4.0 / 3.0 * radius)  # mass of the cylinder
+    balls = mass - middle
+    along = (0.5 * middle + 0.4 * balls) * radius**2
+    across = middle * (length**2 / 12 + radius**2 / 4) + balls * (
+        0.4 * radius**2 + length**2 / 4 + 0.375 * length * radius
+    )
+    return _symmetric(mass, com, axis, along, across)
+
+
+def solid_body(mass: float, shape: str, size: tuple[float, ...]) -> Body:
+    """Body of a collision shape: "sphere", "capsule", "box" or "cylinder", with its dimensions."""
+    shapes = {"sphere": sphere, "capsule": capsule, "box": box, "cylinder": cylinder}
+    if shape not in shapes:
+        raise ArgumentError(unknown_name("shape of a free body", str(shape), shapes, "Builder.free_body"))
+    fields = SIZES[shape]
+    if len(size) != len(fields):
+        raise ArgumentError(f"the size of a {shape} is {value_text(size)}.", expected=f"({', '.join(fields)})")
+    return shapes[shape](mass, *size)
 
 
 def _symmetric(mass: float, com: Point, axis: str, along: float, across: float) -> Body:

@@ -1,6 +1,6 @@
 """Simulation of robots: one motion with exact events (`simulate`), or many motions in one kernel (`rollout`)."""
 
-from appell.simulation.contact.contact import Contact
+from appell.simulation.contact.contact import BodyContact, Contact
 from appell.simulation.contact.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface
 from appell.simulation.fmu.export import to_fmu
 from appell.simulation.inputs import Sampled
@@ -11,6 +11,7 @@ from appell.simulation.run import simulate
 from appell.simulation.status import Interrupted, Status
 
 __all__ = [
+    "BodyContact",
     "Circle",
     "Contact",
     "Cylinder",

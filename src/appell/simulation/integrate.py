@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
-from scipy import integrate
+import scipy  # its packages are imported when they are first used
 
 from appell.compile.ode.driver import Reason
 from appell.compile.ode.stepper import Stepper
@@ -118,7 +118,7 @@ def _implicit(
     guarded(t, y)  # SciPy does not terminate if the first rate is NaN
     if first_step is not None:
         first_step = min(first_step, max_step, until - t)
-    stepper = getattr(integrate, solver.method)(
+    stepper = getattr(scipy.integrate, solver.method)(
         guarded,
         t,
         y,

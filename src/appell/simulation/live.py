@@ -43,7 +43,7 @@ from appell.show.stage.output import PAGE_SUFFIXES
 from appell.show.stage.scenes import robot_scene
 from appell.show.stage.shape import checked_configuration
 from appell.show.stage.sliders import Sliders
-from appell.simulation.contact.contact import Contact
+from appell.simulation.contact.contact import AnyContact, listed_contacts, walls_of
 from appell.simulation.options import checked_step_length
 from appell.simulation.rollouts.formula import StepFormula
 from appell.simulation.rollouts.plan import Rollout
@@ -58,7 +58,7 @@ def live_page(
     path: str | Path,
     q=None,
     *,
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: AnyContact | Iterable[AnyContact] | str | None = None,
     stops: float | Mapping[str, float] | None = None,
     method: str | None = None,
     dt: float = 1e-3,
@@ -79,7 +79,7 @@ def live_page(
     q : array_like, shape (nq,), optional
         Initial configuration; by default `robot.start`, within the joint limits.
     contacts, stops
-        Walls and joint stops, as in `rollout`.
+        Walls, shapes that touch and joint stops, as in `rollout`.
     method : str, optional
         Method of `rollout`; by default moreau with contacts or stops, else rk4.
     dt : float
@@ -117,7 +117,7 @@ def live_scene(
     robot: System,
     q=None,
     *,
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: AnyContact | Iterable[AnyContact] | str | None = None,
     stops: float | Mapping[str, float] | None = None,
     method: str | None = None,
     dt: float = 1e-3,
@@ -130,13 +130,13 @@ def live_scene(
     if robot.prescribed:
         raise ArgumentError(f"a live page does not support prescribed motions, which {robot.owner} has.")
     checked_step_length(dt)
-    contacts = [contacts] if isinstance(contacts, Contact) else list(contacts or ())
-    method = method or ("moreau" if contacts or stops is not None else "rk4")
+    listed = listed_contacts(contacts)
+    method = method or ("moreau" if listed or stops is not None else "rk4")
     appearance = Appearance(robot)
     start = checked_configuration(appearance.dyn, q)
     frames = handle_frames(appearance.dyn)
-    model = LiveModel(robot, start, frames, method, contacts, stops)
-    scene = robot_scene(robot, start, walls=[contact.surface for contact in contacts], title=title)
+    model = LiveModel(robot, start, frames, method, listed, stops)
+    scene = robot_scene(robot, start, walls=walls_of(listed), title=title)
     (actor,) = scene.actors
     joints = _joint_sliders(robot, start) if len(model.controllers) > 1 else {}
     actor = replace(actor, handles=handles(frames, actor.bodies), sliders=tuple(joints.values()))
@@ -165,7 +165,7 @@ class LiveModel:
         start: np.ndarray,
         frames: Sequence[HandleFrame],
         method: str,
-        contacts: Sequence[Contact],
+        contacts: Sequence[AnyContact],
         stops: float | Mapping[str, float] | None,
     ):
         self.robot, self.start, self.frames = robot, start, frames

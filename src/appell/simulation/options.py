@@ -39,6 +39,7 @@ RANGES = {  # option -> lowest value, highest value, text for messages
 INTEGER_OPTIONS = ("max_events", "max_steps")
 FLOAT_TYPES = (np.float64, np.float32)
 MAX_STEPS = 10**9
+IMPACT_ORDERS = ("together", "in_turn")  # of `simulate`, the default first
 IMPACT_LAWS = ("energetic", "poisson", "newton-path", "newton")  # of `simulate`, the default first
 
 
@@ -193,6 +194,12 @@ def check_impact_law(law: Any) -> None:
     """Raise `ArgumentError` if an impact law does not exist."""
     if law not in IMPACT_LAWS:
         raise ArgumentError(unknown_name("impact law", str(law), IMPACT_LAWS, "simulate"))
+
+
+def check_impact_order(order: Any) -> None:
+    """Raise `ArgumentError` if an order of simultaneous impacts does not exist."""
+    if order not in IMPACT_ORDERS:
+        raise ArgumentError(unknown_name("impact order", str(order), IMPACT_ORDERS, "simulate"))
 
 
 def checked_steps(name: str, given: Any, least: int = 1) -> int:

@@ -16,14 +16,14 @@ from appell.motion.curve import Curve
 from appell.motion.record import Record
 from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
-from appell.simulation.contact.contact import Contact, Contacts
+from appell.simulation.contact.contact import BodyContact, Contact, Contacts
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.conditions import Conditions, Endings, LegRanges, Singularities
 from appell.simulation.events.hybrid import History, Run
 from appell.simulation.events.phase import Phase
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs, Sampled, wrench_frames
-from appell.simulation.options import Solver, check_impact_law
+from appell.simulation.options import Solver, check_impact_law, check_impact_order
 from appell.simulation.states import numbers
 from appell.simulation.status import Interrupted, Status
 
@@ -34,12 +34,13 @@ def simulate(
     v0=None,
     until: float = 1.0,
     torque: Iterable[float] | Callable | Sampled | None = None,
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
     *,
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
     project: bool = False,
     impact_law: str = "energetic",
+    impact_order: str = "together",
     stops: float | Mapping[str, float] | None = None,
     saturate: bool = False,
     stop: Callable | Mapping[str, Callable] | None = None,
@@ -75,7 +76,8 @@ def simulate(
         Actuator forces, N m or N: an array (nu,), a function of (t, q, v), or a `Sampled` function that is held between
         its ticks. None: zero.
     contacts
-        One `Contact` or several: which points meet which walls, and when.
+        One `Contact` (points against a wall) or `BodyContact` (shapes against each other and walls), or several, or
+        "all": all pairs of collision shapes, with default coefficients.
     impact_law
         Meaning of the restitution of walls with friction: "energetic" (Stronge: e² is the returned part of the work of
         the normal impulse), "poisson" (e is the ratio of the normal impulses of restitution and compression),
@@ -83,6 +85,9 @@ def simulate(
         after the impact instead of the slip during the impact). Without friction all laws agree. None adds energy: the
         restitution is reduced if necessary, which the note of the event states. See `appell.simulation.contact.impact`.
         Time stepping uses "newton".
+    impact_order
+        How contacts that are hit at the same instant are solved: "together", which preserves symmetry, or "in_turn",
+        the fastest first, until none approaches. There is no unique physical answer; see `docs/simulate.md`.
     wrenches
         For each frame of `Dynamics(wrenches=...)`, or of a robot, six numbers (force in N, moment in N m) or a function
         of (t, q, v) that returns them, in the reference axes of the `Dynamics`.
@@ -142,6 +147,7 @@ def simulate(
     """
     solver_options = Solver.of(solver)
     check_impact_law(impact_law)
+    check_impact_order(impact_order)
     dyn = moving_dynamics(dyn, "simulate", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches))
     t, q = initial_configuration(dyn, q0, start, until)
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t, prescribed))
@@ -150,7 +156,7 @@ def simulate(
     endings = Endings(Conditions(stop, flow, t, y), LegRanges(dyn, flow), Singularities(flow.states))
     history = History(flow, requested_times(t_eval, t, until))
     phase = initial_phase(flow, geometry, y)
-    run = Run(flow, phase, t, y, float(until), solver_options, history, endings, impact_law)
+    run = Run(flow, phase, t, y, float(until), solver_options, history, endings, impact_law, impact_order)
     try:
         with Bar("simulate", until, "s", start=t, enabled=progress) as bar:
             run.run(bar)
@@ -178,7 +184,7 @@ def _record(run: Run) -> Record:
         flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential},
         record_names(flow.system) | {group: tuple(units) for group, units in groups.items()},
         dynamics=flow.dyn,
-        walls=tuple(contact.surface for contact in contacts.contacts),
+        walls=contacts.walls,
         units=record_units(flow.system)
         | {f"{group}_{name}": unit for group, units in groups.items() for name, unit in units.items()},
         about=made_by(flow.dyn)
@@ -190,7 +196,7 @@ def _record(run: Run) -> Record:
             "message": message,
         }
         | contacts.about()
-        | ({"impact_law": run.impact_law} if len(contacts) else {}),
+        | ({"impact_law": run.impact_law, "impact_order": run.impact_order} if len(contacts) else {}),
         events=tuple(history.events),
         between=Curve.of(
             [flow.states.public_piece(piece) for piece in history.pieces],
@@ -239,25 +245,29 @@ def initial_configuration(dyn: Dynamics, q0, start: float, until: float) -> tupl
 
 def initial_geometry(
     flow: FreeMotion,
-    contacts: Contact | Iterable[Contact] | None,
+    contacts: Any,
     stops: float | Mapping[str, float] | None,
     t: float,
     y: np.ndarray,
     tolerance: float,
 ) -> Geometry:
     """Return the compiled contacts; raise `ArgumentError` if a point is inside its wall or a joint beyond its stop."""
-    if not isinstance(contacts, Contact | Iterable | None):
-        raise ArgumentError(f"contacts is {contacts!r}.", expected="Contact(points, surface, ...), or several")
-    listed_contacts = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
-    geometry = Geometry(flow.states, Contacts(flow.states.moving, listed_contacts, stops), flow.drives).at(y)
-    if not len(geometry.contacts):
-        return geometry
+    geometry = Geometry(flow.states, Contacts(flow.states.moving, contacts, stops), flow.drives).at(y)
     geometry.active = geometry.contacts.active(t)
+    if listed := geometry.contacts.overlaps(y[: flow.nq], geometry.active, tolerance):
+        raise ArgumentError(
+            f"{flow.system.owner} starts with shapes that overlap: {listed}.",
+            expected=f"all shapes apart, or within {tolerance:g} m of each other",
+            hint="Choose another q0, or leave out the pair.",
+        )
+    if not geometry.contacts.fixed:
+        return geometry
+    active = geometry.active[: geometry.contacts.fixed]
     describe, gap, system = geometry.contacts.describe, geometry.motion.gap, flow.system
-    if (bad := np.flatnonzero(geometry.active & ~np.isfinite(gap))).size:
+    if (bad := np.flatnonzero(active & ~np.isfinite(gap))).size:
         raise ArgumentError(f"the gap between {describe(int(bad[0]))} is not a number at the start.")
     with np.errstate(all="ignore"):
-        depth = np.where(geometry.active & (gap < 0.0), -gap / geometry.motion.slope, 0.0)
+        depth = np.where(active & (gap < 0.0), -gap / geometry.motion.slope, 0.0)
     deep = np.flatnonzero(~(depth <= tolerance))
     if (beyond := [k for k in deep if geometry.contacts.wall[k] < 0]) and len(beyond) == len(deep):
         listed = "; ".join(f"{describe(int(k))} ({depth[k]:.3g} beyond it)" for k in beyond)

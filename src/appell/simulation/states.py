@@ -20,7 +20,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy  # its packages are imported when they are first used
 
 from appell.algebra.scalar import real_array
 from appell.compile.function import Function
@@ -114,7 +114,7 @@ class States:
 
     def response(self, rows: np.ndarray) -> np.ndarray:
         """Return M⁻¹ rowsᵀ, (nw, rows)."""
-        _, solution, failed = lapack.dposv(self.mass.M, rows.T, lower=1)
+        _, solution, failed = scipy.linalg.lapack.dposv(self.mass.M, rows.T, lower=1)
         return np.linalg.solve(self.mass.M, rows.T) if failed else solution
 
     def immobilised(self, rows: np.ndarray) -> bool:
@@ -314,4 +314,4 @@ def states_of(dyn: Dynamics, motions: PrescribedMotions) -> States:
 
 def _pivots(K: np.ndarray) -> np.ndarray:
     """Return the part of each row that is orthogonal to the rows before it (diagonal of R of a QR decomposition)."""
-    return np.abs(lapack.dgeqrf(K.T)[0].diagonal()) if len(K) else np.zeros(0)
+    return np.abs(scipy.linalg.lapack.dgeqrf(K.T)[0].diagonal()) if len(K) else np.zeros(0)

@@ -29,11 +29,16 @@ The sum runs over R and not over the slopes, because the Rₘ are small where th
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import scipy  # its packages are imported when they are first used
 from numpy.polynomial import chebyshev
 
 Row = Mapping[int, float]
@@ -107,10 +112,20 @@ RK45 = Tableau(
 
 @cache
 def _dop853() -> Tableau:
-    """Return the coefficients of SciPy, which is imported only when this method is used."""
-    from scipy import integrate
+    """Return the coefficients of SciPy.
 
-    coefficients = integrate.DOP853
+    The file that holds them is executed alone, because the import of `scipy.integrate` takes longer than the
+    compilation of the equations of a robot. A SciPy without this file is imported.
+    """
+    try:
+        path = Path(scipy.__file__).parent / "integrate" / "_ivp" / "dop853_coefficients.py"
+        values = SimpleNamespace(**runpy.run_path(str(path)))
+        n = values.N_STAGES
+        values.A, values.A_EXTRA = values.A[:n, :n], values.A[n + 1 :]
+        values.C, values.C_EXTRA = values.C[:n], values.C[n + 1 :]
+        coefficients: Any = values
+    except (OSError, AttributeError):
+        coefficients = scipy.integrate.DOP853
 
     def row(values: np.ndarray) -> Row:
         return {j: value for j, value in enumerate(values.tolist()) if value}

@@ -15,7 +15,7 @@ where l + x × a is computed once for all pairs, and p₁ × n = p₂ × n once 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -55,13 +55,13 @@ def distances(tree: Tree, pairs: Sequence[SolidPair], q: Vector, *, smooth: floa
         if side not in solids:
             pose = poses[side.body]
             solids[side] = [replace(solid, pose=pose @ solid.pose) for solid in side.solids]
-    lines = {link.name: [_line(poses[link.name], p) for p in link.partials] for link in tree.links if gradients}
+    lines = joint_lines(tree, poses) if gradients else {}
     results, rows = [], []
     for one, other in pairs:
         result = _nearest(solids[one], solids[other], smooth)
         results.append(result)
         if gradients:
-            rows.append(_gradient(tree, lines, (one.body, other.body), result))
+            rows.append(relative_row(tree, lines, (one.body, other.body), result.normal, result.point1))
     return Distances(results, rows)
 
 
@@ -79,22 +79,29 @@ def _nearest(ones: Sequence[Solid], others: Sequence[Solid], smooth: float) -> C
     return first
 
 
+Lines = dict[str, list[tuple[Vec3, Vec3]]]  # of every link: a and l + x × a of (2) of its partials, in the world
+
+
+def joint_lines(tree: Tree, poses: Mapping[str | None, Pose]) -> Lines:
+    """The vectors of (2) of all links, for `relative_row`."""
+    return {link.name: [_line(poses[link.name], p) for p in link.partials] for link in tree.links}
+
+
 def _line(pose: Pose, partial: Partial) -> tuple[Vec3, Vec3]:
-    """The vectors a and l + x × a of (2), in the world."""
     a = pose.rotation @ partial.angular
     return a, pose.rotation @ partial.linear + pose.translation.cross(a)
 
 
-def _gradient(
-    tree: Tree, lines: dict[str, list[tuple[Vec3, Vec3]]], bodies: tuple[str | None, str | None], result: Closest
+def relative_row(
+    tree: Tree, lines: Lines, bodies: tuple[str | None, str | None], axis: Vec3, point: Vec3
 ) -> list[Scalar]:
-    """The row (1) of a pair."""
+    """Jacobian row of the velocity of body 1 relative to body 2 at a point, along an axis, by (2)."""
     paths: list[list[TreeLink]] = [list(tree.path(body)) for body in bodies]
     common = {link.name for link in paths[0]} & {link.name for link in paths[1]}
     forces: dict[str, Vector] = {link.name: [0.0] * len(link.partials) for link in tree.links}
-    n, moment = result.normal, result.point1.cross(result.normal)
+    moment = point.cross(axis)
     for path, sign in zip(paths, (1.0, -1.0), strict=True):
         for link in path:
             if link.name not in common:
-                forces[link.name] = [sign * (a.dot(moment) + b.dot(n)) for a, b in lines[link.name]]
+                forces[link.name] = [sign * (a.dot(moment) + b.dot(axis)) for a, b in lines[link.name]]
     return tree.gather(forces)

@@ -82,7 +82,7 @@ def standard_servo(
     stop_damping : Ks of a safe stop, in 1/s; by default (6)
     velocity, following : float or sequence, optional
         Limits in rad/s or m/s, and rad or m; by default (2) and (3).
-    margin : distance in m between collision shapes at which the arm stands after a stop at the latest; None: not monitored
+    margin : least distance in m between collision shapes after a stop; None: not monitored
     start : configuration whose inertia scales the gains of laws that command torques; by default `system.start`
 
     Examples

@@ -101,7 +101,9 @@ def fit_contacts(
             f"{robot.owner} has {robot.nq} coordinates, {robot.nv} velocities and {robot.nu} actuators.",
             expected="equal numbers of each, to simulate the robot from its torques",
         )
-    walls = (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
+    walls = tuple(contacts) if isinstance(contacts, Iterable) else (contacts,)
+    if others := [wall for wall in walls if not isinstance(wall, Contact)]:
+        raise ArgumentError(f"contacts contains {others[0]!r}.", expected="Contact(points, surface, ...)")
     names = record_names(robot)
     q, tau = record.block("q", names["q"]), record.block("tau", names["tau"])
     v = record.block("v", names["v"]) if "v" in record else np.gradient(q, record.t, axis=0)

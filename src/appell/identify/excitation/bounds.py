@@ -70,7 +70,7 @@ class MotionBounds:
             `motion.check_margin`) must only not touch. None, or a robot without collision shapes: not checked.
         pairs : iterable of (str, str), optional
             Pairs of shapes or links that keep the margin; by default those of `robot.collision_pairs`.
-        reserve : fraction of a range that is kept free at both ends, and by which limits of speed and torque are reduced
+        reserve : fraction of a range that is kept free at both ends, and by which speed and torque limits are reduced
         working : limits of the system; by default those of its description, and assumed ones with a `LimitWarning`
         workspace, clearance
             As described for the class.

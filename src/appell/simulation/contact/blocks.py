@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy  # its packages are imported when they are first used
 
 from appell.simulation.contact.complementarity import solve_complementarity, square_root
 from appell.simulation.contact.convex import convex_rounds
@@ -191,7 +191,7 @@ def _without_tangents(A: np.ndarray, b: np.ndarray, laws: Laws) -> np.ndarray:
         return f
     root = square_root(part)
     target = np.linalg.lstsq(root.T, -b[single], rcond=1e-11)[0]
-    f[single] = lsq_linear(root, target, (laws.lower[single], laws.upper[single]), method="bvls").x
+    f[single] = scipy.optimize.lsq_linear(root, target, (laws.lower[single], laws.upper[single]), method="bvls").x
     return f
 
 

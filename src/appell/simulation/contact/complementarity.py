@@ -14,7 +14,7 @@ once, the forces of least norm are returned.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy  # its packages are imported when they are first used
 
 RANK_TOLERANCE = 1e-11  # relative to the largest eigenvalue of A: smaller eigenvalues are zero
 RESIDUAL_TOLERANCE = 1e-9  # relative to the largest entry of b
@@ -37,7 +37,7 @@ def solve_complementarity(A: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     lengths = np.sqrt(np.maximum(np.diag(A), RANK_TOLERANCE * largest))  # columns of like size for the active set
     system = np.vstack([B, -b[None, :] / size]) / lengths
     try:
-        u = nnls(system, target, maxiter=30 * len(b) + 100)[0] / lengths
+        u = scipy.optimize.nnls(system, target, maxiter=30 * len(b) + 100)[0] / lengths
     except RuntimeError:  # the maximum number of iterations was reached
         return None
     remainder = 1.0 + b @ u / size

@@ -1,4 +1,4 @@
-"""Contacts between points and walls, the time spans in which walls exist, and compiled functions of gaps and speeds.
+"""Contacts of points with walls and of shapes with each other, and compiled functions of gaps and speeds.
 
 A joint limit that acts as a stop is a contact with one row and the gap q - lower or upper - q.
 """
@@ -6,10 +6,10 @@ A joint limit that acts as a stop is a contact with one row and the gap q - lowe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,11 +19,14 @@ from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape.trace import inline
 from appell.dynamics import Dynamics
+from appell.dynamics.distances import checked_pairs, robot_of
 from appell.errors import ArgumentError, is_finite, unknown_name, value_text
 from appell.formulate.equations import Equations
 from appell.formulate.kinematics import wall_motion
+from appell.model.collision import shapes_named
 from appell.model.frame import Frame
 from appell.model.system import System
+from appell.simulation.contact.shapes import ContactShape, ShapePairs, shape_of
 from appell.simulation.contact.surface import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -72,13 +75,116 @@ class Contact:
             raise ArgumentError("a contact has no points.", expected='frame names, or "all"')
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "during", checked_spans(self.during))
-        e, mu = self.restitution, self.friction
-        if not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
+        check_material(self.restitution, self.friction)
+
+    def about(self) -> dict[str, Any]:
+        """Return the points and the wall as plain data."""
+        return {"points": list(self.points), "surface": getattr(self.surface, "title", repr(self.surface))}
+
+
+@dataclass(frozen=True)
+class BodyContact:
+    """Contact of collision shapes of a robot with each other and with walls.
+
+    Spheres, capsules and boxes touch each other; cylinders and arcs touch spheres and planes; all of them touch a
+    `Plane`, and spheres, capsules, boxes and arcs other walls. Free bodies are links on floating joints.
+
+    Parameters
+    ----------
+    pairs
+        "all": the pairs of `robot.collision_pairs`. Otherwise pairs of two names of shapes or links, or of a name and a
+        wall: [("hand", "box"), ("box", ap.Plane())]. Of several contacts with the same pair, the last one applies.
+    restitution, friction, during
+        As for `Contact`.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> scene = ap.Builder("scene", root=None)
+    >>> _ = scene.link("ball", ap.Floating(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> _ = scene.collision("ball", "sphere", (0.1,))
+    >>> floor = ap.BodyContact([("ball", ap.Plane())], restitution=0.6)
+    >>> record = ap.simulate(scene.build(), q0=[0, 0, 0.6, 0, 0, 0, 1], until=0.5, contacts=floor)
+    >>> print(record.events[0])
+    t = 0.319275428 s  impact of ball center - plane face, impulse 5.01135 N s
+    """
+
+    pairs: str | Iterable[tuple[Any, Any]] = "all"
+    restitution: float = 0.0
+    friction: float = 0.5
+    during: Any = None
+
+    def __post_init__(self):
+        if self.pairs != "all":
+            pairs = tuple(tuple(pair) if isinstance(pair, (tuple, list)) else pair for pair in self.pairs)
+            for pair in pairs:
+                names = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+                if not names or not isinstance(pair[1], str | Surface):
+                    raise ArgumentError(
+                        f"a pair of a body contact is {value_text(pair)}.",
+                        expected='two names, or a name and a wall, such as ("box", ap.Plane())',
+                    )
+            if not pairs:
+                raise ArgumentError("a body contact has no pairs.", expected='pairs, or "all"')
+            object.__setattr__(self, "pairs", pairs)
+        object.__setattr__(self, "during", checked_spans(self.during))
+        check_material(self.restitution, self.friction)
+
+    def about(self) -> dict[str, Any]:
+        """Return the pairs as plain data."""
+        if self.pairs == "all":
+            return {"pairs": "all"}
+        return {"pairs": [[x if isinstance(x, str) else repr(x) for x in pair] for pair in self.pairs]}
+
+
+AnyContact = Contact | BodyContact
+
+
+def check_material(e: Any, mu: Any) -> None:
+    """Raise `ArgumentError` for a restitution or friction coefficient that is not valid."""
+    if not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
+        raise ArgumentError(f"a contact has restitution {e!r}.", expected="a number from 0 (no bounce) to 1 (no loss)")
+    if not isinstance(mu, (int, float)) or not (mu >= 0.0 and is_finite(mu)):
+        raise ArgumentError(f"a contact has friction {value_text(mu)}.", expected="a finite number, at least 0")
+
+
+def listed_contacts(given: Any) -> tuple[AnyContact, ...]:
+    """Return contacts as a tuple; "all" are the collision pairs of the robot, with default coefficients."""
+    contacts = (given,) if isinstance(given, Contact | BodyContact | str) else given
+    if contacts is None or not isinstance(contacts, Iterable):
+        contacts = () if contacts is None else (contacts,)
+    contacts = tuple(BodyContact() if isinstance(x, str) and x == "all" else x for x in contacts)
+    for contact in contacts:
+        if not isinstance(contact, Contact | BodyContact):
             raise ArgumentError(
-                f"a contact has restitution {e!r}.", expected="a number from 0 (no bounce) to 1 (no loss)"
+                f"contacts contains {contact!r}.", expected='Contact(points, surface, ...), BodyContact(...), or "all"'
             )
-        if not isinstance(mu, (int, float)) or not (mu >= 0.0 and is_finite(mu)):
-            raise ArgumentError(f"a contact has friction {value_text(mu)}.", expected="a finite number, at least 0")
+    return contacts
+
+
+def walls_of(contacts: Sequence[AnyContact]) -> tuple[Surface, ...]:
+    """Return all walls of contacts, for pictures."""
+    pairs = [pair for c in contacts if isinstance(c, BodyContact) and c.pairs != "all" for pair in c.pairs]
+    surfaces = [c.surface for c in contacts if isinstance(c, Contact)] + [pair[1] for pair in pairs]
+    return tuple(surface for surface in surfaces if isinstance(surface, Surface))
+
+
+def shape_pairs(dyn: Dynamics, contacts: Sequence[AnyContact]) -> dict[tuple[ContactShape, ContactShape], int]:
+    """Return the pairs of shapes that touch, each with the index of its contact."""
+    chosen: dict[tuple[ContactShape, ContactShape], int] = {}
+    for k, contact in enumerate(contacts):
+        if not isinstance(contact, BodyContact):
+            continue
+        robot = robot_of(dyn)
+        pairs: Any = checked_pairs(robot, None) if contact.pairs == "all" else contact.pairs
+        for one, other in pairs:
+            others = shapes_named(robot, other) if isinstance(other, str) else [other]
+            for a, b in product(shapes_named(robot, one), others):
+                pair = shape_of(a), shape_of(b)
+                if pair[0].body == pair[1].body:
+                    raise ArgumentError(f"'{pair[0].name}' and '{pair[1].name}' are fixed to each other.")
+                chosen[pair[::-1] if pair[::-1] in chosen else pair] = k
+    return chosen
 
 
 def chosen_frames(dyn: Dynamics, points: tuple[str, ...]) -> list[Frame]:
@@ -114,33 +220,39 @@ def every_point(dyn: Dynamics) -> list[Frame]:
 
 
 class Contacts:
-    """All pairs of a point and a wall and all joint stops, with their compiled functions and contact parameters.
+    """All contacts of a run: pairs of a point and a wall, joint stops, and pairs of features of shapes.
 
-    Arrays have one entry per pair, followed by one per stop: `names`, `point` (index into `frames`, -1 for a stop),
-    `wall` (index of the contact, -1 for a stop), `restitution`, `friction` and `spans` (when the wall exists).
+    Arrays have one entry per contact, in this order: `names`, `point` (index into `frames`, or -1), `wall` (index of
+    the contact it belongs to, -1 for a stop), `restitution`, `friction` and `spans` (when the contact exists). The
+    first `fixed` contacts, points and stops, have one kernel; `shapes` computes the others.
     """
 
     def __init__(
         self,
         dyn: Dynamics,
-        contacts: Contact | Iterable[Contact] = (),
+        contacts: Any = (),
         stops: float | Mapping[str, float] | None = None,
     ):
-        self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
-        for contact in self.contacts:
-            if not isinstance(contact, Contact):
-                raise ArgumentError(f"contacts contains {contact!r}.", expected="Contact(points, surface, ...)")
+        listed = listed_contacts(contacts)
+        self.contacts = sorted(listed, key=lambda contact: isinstance(contact, BodyContact))  # as `walls`
         stop_restitutions = chosen_stops(dyn.system, stops)
-        walls = tuple((tuple(contact.points), contact.surface) for contact in self.contacts)
-        pairs = compiled_pairs(dyn, walls, tuple(stop_restitutions))
-        self.frames, self.names, self.point, self.wall = pairs.frames, pairs.names, pairs.point, pairs.wall
-        self.stops, self.pairs = pairs.stops, pairs
-        of_walls = [self.contacts[k] for k in self.wall[self.wall >= 0]]
-        self.restitution = np.array(
-            [contact.restitution for contact in of_walls] + list(stop_restitutions.values()), float
+        walls = tuple(
+            (tuple(contact.points), contact.surface) if isinstance(contact, Contact) else None
+            for contact in self.contacts
         )
-        self.friction = np.array([contact.friction for contact in of_walls] + [0.0] * len(stop_restitutions), float)
-        self.spans = [*(contact.during or ALWAYS for contact in of_walls), *(ALWAYS for _ in stop_restitutions)]
+        pairs = compiled_pairs(dyn, walls, tuple(stop_restitutions))
+        self.frames, self.stops, self.pairs, self.fixed = pairs.frames, pairs.stops, pairs, len(pairs.names)
+        touching = shape_pairs(dyn, self.contacts)
+        self.shapes = compiled_shapes(dyn, tuple(touching))
+        of_features = np.array([*touching.values()], int)[self.shapes.pair]
+        self.names = pairs.names + self.shapes.names
+        self.wall = np.concatenate([pairs.wall, of_features])
+        self.point = np.concatenate([pairs.point, np.full(len(of_features), -1)])
+        e, mu = ([getattr(contact, name) for contact in self.contacts] for name in ("restitution", "friction"))
+        self.restitution, self.friction = (np.array([*x, 0.0], float)[self.wall] for x in (e, mu))  # -1: the last
+        self.restitution[self.fixed - len(self.stops) : self.fixed] = list(stop_restitutions.values())
+        during = [*(contact.during or ALWAYS for contact in self.contacts), ALWAYS]
+        self.spans = [during[k] for k in self.wall]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -152,6 +264,11 @@ class Contacts:
     @property
     def motion(self) -> Function:
         return self.pairs.motion
+
+    @property
+    def walls(self) -> tuple[Surface, ...]:
+        """All walls, for pictures."""
+        return walls_of(self.contacts)
 
     def active(self, t: float) -> np.ndarray:
         """Return which walls exist at time t: one that appears at t does, one that disappears at t does not."""
@@ -165,29 +282,35 @@ class Contacts:
     def about(self) -> dict[str, Any]:
         """Return walls and joint stops as plain data, for the `about` of a record."""
         walls = [
-            {
-                "points": list(contact.points),
-                "surface": getattr(contact.surface, "title", repr(contact.surface)),
-                "restitution": float(contact.restitution),
-                "friction": float(contact.friction),
-            }
+            contact.about()
+            | {"restitution": float(contact.restitution), "friction": float(contact.friction)}
             | ({"during": [list(map(str, span)) for span in contact.during]} if contact.during else {})
             for contact in self.contacts
         ]
-        of_stops = self.restitution[len(self) - len(self.stops) :].tolist()
+        of_stops = self.restitution[self.fixed - len(self.stops) : self.fixed].tolist()
         stops = {stop.joint: e for stop, e in zip(self.stops, of_stops, strict=True)}
         return ({"contacts": walls} if walls else {}) | ({"stops": stops} if stops else {})
+
+    def overlaps(self, q: np.ndarray, active: np.ndarray, tolerance: float) -> str:
+        """Return the pairs of shapes with active contacts that overlap by more than a tolerance, with depths; or ""."""
+        if not active[self.fixed :].any():
+            return ""
+        shapes, depth = self.shapes, self.shapes.depths(q)
+        deep = [k for k in np.unique(shapes.pair[active[self.fixed :]]) if not depth[k] <= tolerance]
+        return ", ".join("'{}' and '{}' ({:.3g} m)".format(*(s.name for s in shapes.pairs[k]), depth[k]) for k in deep)
 
     def describe(self, k: int) -> str:
         """Return a phrase for messages that names the point and the wall, or the joint and its limit."""
         if self.wall[k] < 0:
-            stop = self.stops[k - len(self.names) + len(self.stops)]
+            stop = self.stops[k - self.fixed + len(self.stops)]
             return f"joint '{stop.joint}' and its {'lower' if stop.sign > 0 else 'upper'} limit {stop.limit:g}"
+        if k >= self.fixed:
+            return f"shapes {self.names[k]}"
         surface = self.contacts[self.wall[k]].surface
         return f"point '{self.names[k]}' and {getattr(surface, 'title', f'the {type(surface).__name__.lower()}')}"
 
 
-Walls = tuple[tuple[tuple[str, ...], Surface], ...]
+Walls = tuple[tuple[tuple[str, ...], Surface] | None, ...]  # None: a contact of shapes
 _PAIRS: WeakKeyDictionary[Dynamics, dict[tuple[Walls, tuple[JointStop, ...]], Pairs]] = WeakKeyDictionary()
 
 
@@ -199,14 +322,28 @@ def compiled_pairs(dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]) ->
     return cached[walls, stops]
 
 
+_SHAPES: WeakKeyDictionary[Dynamics, dict[tuple[tuple[ContactShape, ContactShape], ...], ShapePairs]] = (
+    WeakKeyDictionary()
+)
+
+
+def compiled_shapes(dyn: Dynamics, pairs: tuple[tuple[ContactShape, ContactShape], ...]) -> ShapePairs:
+    """Return the features of pairs of shapes of a `Dynamics`, shared by all runs with the same pairs."""
+    cached = _SHAPES.setdefault(dyn, {})
+    if pairs not in cached:
+        cached[pairs] = ShapePairs(dyn, pairs)
+    return cached[pairs]
+
+
 class Pairs:
     """Pairs of a point and a wall, followed by the stops of joints, and the compiled functions of their motion."""
 
     def __init__(self, dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]):
-        pairs = [(frame, k) for k, (points, _) in enumerate(walls) for frame in chosen_frames(dyn, points)]
-        if walls and not pairs:
+        pairs = [(frame, k) for k, wall in enumerate(walls) if wall for frame in chosen_frames(dyn, wall[0])]
+        if any(walls) and not pairs:
             raise ArgumentError(f"no point of {dyn.system.owner} can meet a wall.")
-        self.system, self.stops, self.surfaces = dyn.system, stops, [surface for _, surface in walls]
+        self.system, self.stops = dyn.system, stops
+        self.surfaces: list[Any] = [wall and wall[1] for wall in walls]  # None: a contact of shapes
         self.frames = list({frame.name: frame for frame, _ in pairs}.values())
         index = {frame.name: k for k, frame in enumerate(self.frames)}
         self.names = [frame.name for frame, _ in pairs] + [stop.joint for stop in stops]
@@ -236,7 +373,7 @@ class Pairs:
         `drift` are the velocities, and the accelerations at a = 0, along them. A stop has a normal row only; its
         tangent rows are zero.
         """
-        derivatives = [surface.derivatives() for surface in self.surfaces]
+        derivatives = [surface and surface.derivatives() for surface in self.surfaces]
         equations, nv = self.equations, self.system.nv
 
         def body(q, v):

@@ -13,31 +13,45 @@ from appell.simulation.states import States
 class Geometry:
     """Evaluates contacts and drives at a state; its arrays are overwritten by the next evaluation.
 
-    `B`, `speed` and `drift` are the Jacobian rows, velocities, and accelerations at a = 0, along three rows per contact
-    (normal, two tangents), followed by one row per dry drive.
+    `B`, `speed` and `drift` are the Jacobian rows, velocities, and accelerations at a = 0: one row per dry drive,
+    followed by three rows (normal, two tangents) per evaluated contact; `gap`, `slope` and `frame` have one entry per
+    evaluated contact. Points and stops are always evaluated; features of shapes when their rows are first requested,
+    until `keep` drops them. `version` changes with the positions of rows.
     """
 
     def __init__(self, states: States, contacts: Contacts, drives: Drives):
         self.contacts, self.drives, self.states = contacts, drives, states
-        self.nq, nv = states.nq, states.nw
+        self.nq, self.nv = states.nq, states.nw
         self.active = np.ones(len(contacts), bool)  # contacts whose wall exists at the current time
         self.kernels: list[Bound] = []
-        if len(contacts):
+        if contacts.fixed:
             self.motion = contacts.motion.bind()
             self.kernels.append(self.motion)
         if len(drives):
             self.driven = drives.motion.bind()
             self.kernels.append(self.driven)
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # (B, speed, drift), flat views
-        if len(contacts):
+        if len(contacts.shapes):
+            self.bodies = contacts.shapes.bodies.bind()
+            self.kernels.append(self.bodies)
+        self.version = 0
+        self.features = np.zeros(0, int)  # evaluated features of shapes, as indices of contacts
+        self._slots = np.full(len(contacts), -1)
+        self._slots[: contacts.fixed] = np.arange(contacts.fixed)
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Make the arrays for all drives and evaluated contacts; those of points alone are the kernel's own."""
+        fixed, first, nv = self.contacts.fixed, len(self.drives), self.nv
+        self._copied = bool(first or len(self.features))
+        if not self._copied and fixed:
             motion = self.motion
-            self._parts.append((motion.rows.reshape(-1, nv), motion.speed.reshape(-1), motion.drift.reshape(-1)))
-        if len(drives):
-            self._parts.append((self.driven.D, self.driven.rate, self.driven.drift))
-        size = 3 * len(contacts) + len(drives)
+            self.B, self.speed, self.drift = motion.rows.reshape(-1, nv), motion.speed.ravel(), motion.drift.ravel()
+            self.gap, self.slope, self.frame = motion.gap, motion.slope, motion.frame
+            return
+        count = fixed + len(self.features)
+        size = first + 3 * count
         self.B, self.speed, self.drift = np.zeros((size, nv)), np.zeros(size), np.zeros(size)
-        if len(self._parts) == 1:
-            self.B, self.speed, self.drift = self._parts[0]
+        self.gap, self.slope, self.frame = np.zeros(count), np.ones(count), np.zeros((count, 3, 3))
 
     def at(self, y: np.ndarray) -> Geometry:
         """Evaluate all arrays at a state y = (q, w) and return this object."""
@@ -47,11 +61,49 @@ class Geometry:
             kernel()
         if self.kernels:
             self.states.evaluate(q)
-        if len(self._parts) == 2:
-            cut = 3 * len(self.contacts)
-            for part, (rows, speed, drift) in zip((slice(cut), slice(cut, None)), self._parts, strict=True):
-                self.B[part], self.speed[part], self.drift[part] = rows, speed, drift
+        if self._copied:
+            self._copy()
         return self
+
+    def _copy(self) -> None:
+        """Copy the results of all kernels into the arrays."""
+        first, fixed = len(self.drives), self.contacts.fixed
+        if first:
+            driven = self.driven
+            self.B[:first], self.speed[:first], self.drift[:first] = driven.D, driven.rate, driven.drift
+        if fixed:
+            motion, part = self.motion, slice(first, first + 3 * fixed)
+            self.B[part] = motion.rows.reshape(-1, self.nv)
+            self.speed[part], self.drift[part] = motion.speed.ravel(), motion.drift.ravel()
+            self.gap[:fixed], self.slope[:fixed], self.frame[:fixed] = motion.gap, motion.slope, motion.frame
+        if len(self.features):
+            m = self.contacts.shapes.motion(self.bodies.state, self.bodies.J, self.features - fixed)
+            part = slice(first + 3 * fixed, None)
+            self.B[part] = m.rows.reshape(-1, self.nv)
+            self.speed[part], self.drift[part] = m.speed.ravel(), m.drift.ravel()
+            self.gap[fixed:], self.frame[fixed:] = m.gap, m.axes
+
+    def keep(self, contacts: np.ndarray) -> None:
+        """Evaluate the features among these contacts only."""
+        features = np.asarray(contacts, int)
+        features = features[features >= self.contacts.fixed]
+        if len(features) != len(self.features) or (features != self.features).any():
+            self._slots[self.features] = -1
+            self.features = features
+            self._slots[features] = self.contacts.fixed + np.arange(len(features))
+            self.version += 1
+            self._allocate()
+            if self._copied:
+                self._copy()
+
+    def slots(self, contacts) -> np.ndarray:
+        """Return the positions of contacts among the evaluated ones; evaluate those that are not."""
+        contacts = np.asarray(contacts, int)
+        slots = self._slots[contacts]
+        if slots.min(initial=0) < 0:
+            self.keep(np.concatenate([self.features, np.unique(contacts[slots < 0])]))
+            slots = self._slots[contacts]
+        return slots
 
     @property
     def M(self) -> np.ndarray:
@@ -64,28 +116,57 @@ class Geometry:
 
     def normal_rows(self, contacts) -> np.ndarray:
         """Return the indices of the normal rows of contacts."""
-        return 3 * np.asarray(contacts, int)
+        return len(self.drives) + 3 * self.slots(contacts)
+
+    def contact_rows(self, contacts) -> np.ndarray:
+        """Return the indices of the rows of contacts along normal and tangents, (contacts, 3)."""
+        return self.normal_rows(contacts)[:, None] + [0, 1, 2]
 
     def tangent_rows(self, contacts) -> np.ndarray:
         """Return the indices of the tangential rows of contacts, two each."""
-        return (3 * np.asarray(contacts, int)[:, None] + [1, 2]).ravel()
+        return self.contact_rows(contacts)[:, 1:].ravel()
 
     def drive_rows(self, drives) -> np.ndarray:
         """Return the indices of the rows of drives."""
-        return 3 * len(self.contacts) + np.asarray(drives, int)
+        return np.asarray(drives, int)
+
+    def axes(self, contacts) -> np.ndarray:
+        """Return normal and tangents of contacts in world axes, (contacts, 3, 3)."""
+        slots = self.slots(contacts)
+        return self.frame[slots]
+
+    def offsets(self, contacts) -> np.ndarray:
+        """Return the first-order distances of some contacts, whether or not they are active."""
+        slots = self.slots(contacts)
+        return self.gap[slots] / self.slope[slots]
 
     def distance(self) -> np.ndarray:
-        """Return first-order distances of points from walls (infinite if inactive) and of joints from stops."""
+        """Return the first-order distances of all contacts; infinite if they are inactive or cannot touch."""
         if not len(self.contacts):
             return np.zeros(0)
-        with np.errstate(all="ignore"):
-            distance = np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+        fixed = self.contacts.fixed
+        distance = np.full(len(self.contacts), np.inf)
+        if fixed:
+            with np.errstate(all="ignore"):
+                distance[:fixed] = np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+        if fixed < len(self.contacts):
+            distance[fixed:] = self.contacts.shapes.distance(self.bodies.q)
         return np.where(self.active, distance, np.inf)
 
-    def normal_speed(self) -> np.ndarray:
-        """Return the normal velocities of all contacts, positive away from the wall."""
-        return self.speed[: 3 * len(self.contacts) : 3]
+    def distinct(self, contacts: np.ndarray) -> np.ndarray:
+        """Return contacts without features that touch at the same point as an earlier one of the same pair."""
+        features = contacts[contacts >= self.contacts.fixed] - self.contacts.fixed
+        if len(features) < 2:
+            return contacts
+        shapes = self.contacts.shapes
+        keep = shapes.distinct(features, shapes.motion(self.bodies.state, self.bodies.J, features))
+        return np.concatenate([contacts[contacts < self.contacts.fixed], features[keep] + self.contacts.fixed])
+
+    def normal_speed(self, contacts) -> np.ndarray:
+        """Return the normal velocities of contacts, positive away from the wall."""
+        rows = self.normal_rows(contacts)
+        return self.speed[rows]
 
     def rates(self) -> np.ndarray:
         """Return the velocities θ̇ of the dry drives."""
-        return self.speed[3 * len(self.contacts) :]
+        return self.speed[: len(self.drives)]

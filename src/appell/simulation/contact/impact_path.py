@@ -29,7 +29,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its packages are imported when they are first used
 
 from appell.simulation.contact.complementarity import least_norm
 
@@ -147,7 +147,9 @@ class _Path:
                 return float(np.sum((parts / (self.mu * np.maximum(values, 0.0) + kappa)) ** 2)) - 1.0
 
             least = 1e-15 * size
-            kappa = brentq(excess, least, size, xtol=least) if excess(least) > 0.0 > excess(size) else size
+            kappa = (
+                scipy.optimize.brentq(excess, least, size, xtol=least) if excess(least) > 0.0 > excess(size) else size
+            )
             s = vectors @ (parts / (self.mu * np.maximum(values, 0.0) + kappa))
             tangential = -self.mu * s / np.linalg.norm(s)
         self.rate, self.remaining = np.array([1.0, *tangential]), math.inf
@@ -190,7 +192,9 @@ class _Path:
                 reached = value(new) >= 0.0
                 if reached:
                     start, h = y, self.step
-                    part = brentq(lambda x, y=start, h=h: value(self._runge_kutta(y, x * h)[0]), 0.0, 1.0, xtol=1e-15)
+                    part = scipy.optimize.brentq(
+                        lambda x, y=start, h=h: value(self._runge_kutta(y, x * h)[0]), 0.0, 1.0, xtol=1e-15
+                    )
                     new = self._runge_kutta(start, part * h)[0]
                 y = new
                 _, across, change = self._slip_rates(y[1])

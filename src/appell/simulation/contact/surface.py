@@ -12,12 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from appell.algebra.rotation import Pose, rotation_of_z_to
 from appell.algebra.scalar import Scalar, real_array, sqrt
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import trace
 from appell.errors import AppellError, ArgumentError, is_finite, value_text
+from appell.formulate.distance.closest import Solid
+
+LONG_CYLINDER_M = 1e3  # half length of the solid of a cylinder that is free outside
 
 
 class Surface(ABC):
@@ -240,6 +244,20 @@ class Implicit(Surface):
 
     def gap(self, x, y, z):
         return self.function(x, y, z)
+
+
+def as_solid(wall: Plane | Sphere | Circle | Cylinder) -> Solid:
+    """Return a wall as a solid in the world: free inside, it is hollow; free outside, a ball or a long capsule."""
+    if isinstance(wall, Plane):
+        normal = Vec3.of(wall.normal)
+        return Solid("plane", (), 0.0, Pose(rotation_of_z_to(normal), wall.offset * normal))
+    axis = wall.axis if isinstance(wall, Cylinder) else (0.0, 0.0, 1.0)
+    pose = Pose(rotation_of_z_to(Vec3.of(axis)), Vec3.of(wall.center))
+    if wall.inside:
+        return Solid("hollow sphere" if isinstance(wall, Sphere) else "hollow cylinder", (wall.radius,), 0.0, pose)
+    if isinstance(wall, Sphere):
+        return Solid("point", (0.0,), wall.radius, pose)
+    return Solid("segment", (LONG_CYLINDER_M,), wall.radius, pose)
 
 
 def _number(value, what: str) -> float:

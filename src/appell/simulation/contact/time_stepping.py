@@ -32,6 +32,7 @@ from appell.simulation.contact.complementarity import solve_complementarity
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.flow import FreeMotion
 
+MIN_REACH_M = 1e-3  # features of shapes that are farther apart do not take part in a step
 BOUNCE_RATIO = 2.0  # of the speed gained in a step: slower points do not bounce
 MAX_CONTACT_ROUNDS = 6  # repetitions of (2) with contacts closed by the impulses of others
 MAX_CORRECTIONS = 4  # iterations that move points back to their walls
@@ -59,7 +60,8 @@ class TimeStepping:
         self.directions = np.zeros(len(flow.drives))  # dry friction is among the impulses
         has_friction = flow.dyn.equations.friction
         self.offsets = np.array([actuator.offset * has_friction for actuator in flow.states.moving.system.actuators])
-        self.forces = np.zeros(len(geometry.B))  # impulses of the last step by row, the first guess of the next
+        self.forces = np.zeros((len(geometry.contacts), 3))  # impulses of the last step, the first guess of the next
+        self.box_forces = np.zeros(len(geometry.drives))  # the same for dry drives
 
     def take(self, t: float, y: np.ndarray, h: float) -> StepResult:
         """Return the step (1) to (3) of length h from (t, y)."""
@@ -85,50 +87,74 @@ class TimeStepping:
     def _impulses(self, middle: np.ndarray, v: np.ndarray, free: np.ndarray, h: float):
         """Return v⁺ of (2), the contacts that pushed, whether one bounced, and whether (2) was solved."""
         geometry = self.geometry.at(middle)
-        d, normals = geometry.distance(), geometry.B[: 3 * len(geometry.contacts) : 3]
+        d = geometry.distance()
+        near = geometry.distinct(np.flatnonzero(d <= self._reach(v, h)))
+        geometry.keep(near)
+        d, normals = d[near], geometry.B[geometry.normal_rows(near)]
+        restitution, friction = geometry.contacts.restitution[near], geometry.contacts.friction[near]
         before, gained = normals @ v, normals @ (free - v)
         closing = d + 0.5 * h * (before + gained) <= 0.0
         hit = closing & (before < -BOUNCE_RATIO * np.abs(gained))
-        after, solved, impulses = free, True, np.zeros(len(geometry.B))
+        after, solved, impulses = free, True, np.zeros((len(near), 3))
         for part in RESTITUTION_PARTS:
-            c = np.where(
-                hit & (geometry.contacts.restitution > 0.0), -part * geometry.contacts.restitution * before, 0.0
-            )
+            c = np.where(hit & (restitution > 0.0), -part * restitution * before, 0.0)
             c = np.where(c > 0.0, c, -2.0 * np.maximum(d, 0.0) / h)
             solved_contacts = closing.copy()
             for _ in range(MAX_CONTACT_ROUNDS):
-                after, solved, impulses = self._solve(np.flatnonzero(solved_contacts), free, c, h)
+                impulses[:] = 0.0
+                chosen = np.flatnonzero(solved_contacts)
+                after, solved, impulses[chosen] = self._solve(near[chosen], free, c[chosen], friction[chosen], h)
                 closed = d + 0.5 * h * (normals @ after) < -self.max_depth
-                if not (closed & ~solved_contacts & geometry.active).any():
+                if not (closed & ~solved_contacts).any():
                     break
-                solved_contacts |= closed & geometry.active
+                solved_contacts |= closed
             if not (c > 0.0).any() or self._kinetic(after) <= self._kinetic(free) * (1.0 + ENERGY_TOLERANCE):
                 break
-        self.forces = impulses
-        pushed = np.flatnonzero(impulses[: 3 * len(geometry.contacts) : 3] > 0.0)
-        return after, tuple(pushed.tolist()), bool((c[pushed] > 0.0).any()), solved
+        self.forces[:] = 0.0
+        self.forces[near] = impulses
+        pushed = np.flatnonzero(impulses[:, 0] > 0.0)
+        return after, tuple(near[pushed].tolist()), bool((c[pushed] > 0.0).any()), solved
 
-    def _solve(self, contacts: np.ndarray, free: np.ndarray, c: np.ndarray, h: float):
+    def _reach(self, v: np.ndarray, h: float) -> float:
+        """Return the distance beyond which nothing touches during a step; infinite for points, which are few."""
+        shapes = self.geometry.contacts.shapes
+        if not len(shapes):
+            return np.finfo(float).max
+        state = self.geometry.bodies.state
+        with np.errstate(invalid="ignore"):
+            turning = np.nan_to_num(np.linalg.norm(state[:, 15:18], axis=1) * shapes.reach, posinf=0.0)
+        return MIN_REACH_M + 4.0 * h * float((np.linalg.norm(state[:, 12:15], axis=1) + turning).max())
+
+    def _solve(self, contacts: np.ndarray, free: np.ndarray, c: np.ndarray, friction: np.ndarray, h: float):
         """Return the velocity with the impulses of these contacts and all dry drives, whether solved, and impulses."""
-        geometry, impulses = self.geometry, np.zeros(len(self.geometry.B))
-        friction, drives = geometry.contacts.friction, np.arange(len(geometry.drives))
+        geometry, drives = self.geometry, np.arange(len(self.geometry.drives))
         blocks: list[Block] = []
         rows: list[int] = []
         normals: list[int] = []
-        for k in contacts:
+        guess: list[float] = []
+        for contact_rows, impulse, mu in zip(
+            geometry.contact_rows(contacts).tolist(), self.forces[contacts].tolist(), friction.tolist(), strict=True
+        ):
             normals.append(len(rows))
-            rows += range(3 * k, 3 * k + 3) if friction[k] > 0.0 else [3 * k]
-            blocks.append(Block("cone", float(friction[k])) if friction[k] > 0.0 else PUSH)
+            size = 3 if mu > 0.0 else 1
+            rows += contact_rows[:size]
+            guess += impulse[:size]
+            blocks.append(Block("cone", mu) if mu > 0.0 else PUSH)
         rows += geometry.drive_rows(drives).tolist()
+        guess += self.box_forces.tolist()
         blocks += [Block("box", h * float(level)) for level in geometry.drives.levels(geometry.rates())]
+        impulses = np.zeros((len(contacts), 3))
         if not rows:
             return free, True, impulses
         B = geometry.B[rows]
         response = geometry.response(B)
         b = B @ free
-        b[normals] -= c[contacts]
-        solution: ContactForces = solve_blocks(B @ response, b, blocks, self.forces[rows], TARGET_RESIDUAL)
-        impulses[rows] = solution.f
+        b[normals] -= c
+        solution: ContactForces = solve_blocks(B @ response, b, blocks, np.array(guess), TARGET_RESIDUAL)
+        for k, n in enumerate(normals):
+            size = blocks[k].size
+            impulses[k, :size] = solution.f[n : n + size]
+        self.box_forces = solution.f[len(rows) - len(drives) :]
         return free + response @ solution.f, solution.residual <= MAX_RESIDUAL, impulses
 
     def _corrected(self, q: np.ndarray) -> np.ndarray:
@@ -139,8 +165,9 @@ class TimeStepping:
             d = geometry.distance()
             if not (d < -self.max_depth).any():
                 break
-            near = np.flatnonzero(d < -10.0 * d.min())
-            rows = geometry.B[3 * near]
+            near = geometry.distinct(np.flatnonzero(d < -10.0 * d.min()))
+            normals = geometry.normal_rows(near)
+            rows = geometry.B[normals]
             response = geometry.response(rows)
             A = rows @ response
             pushes = solve_complementarity(0.5 * (A + A.T), d[near])

@@ -1,6 +1,8 @@
-"""Detection of the first event on a step: a free point reaches its wall, a drive stops, or a phase ends.
+"""Detection of the first event on a step: a contact closes, a drive stops, or a phase ends.
 
-The first zero crossing of the gaps of free points and of the speeds of sliding drives is isolated. Resting contacts and
+The first zero crossing of the gaps of free points and of the speeds of sliding drives is isolated; so are those of the
+gaps of features of shapes, where they count only while the features can touch, and of the conditions of features at
+rest: where one fails, another feature of the manifold takes over. Resting contacts and
 stuck drives are checked at a few times of a step; if a check fails, the first failure is located by bracketing. Forces
 on stuck drives under a torque that is a function of time are isolated like gaps, because there no motion limits the
 length of a step.
@@ -13,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.motion.curve import Piece, nodes
-from appell.simulation.events.isolate import first_crossing
+from appell.simulation.contact.shapes import MAX_CONDITIONS
+from appell.simulation.events.isolate import DEGREE, first_crossing
 from appell.simulation.events.phase import Phase
 from appell.simulation.events.phase_changes import FRICTION_MARGIN, PhaseCheck, check_phase
 from appell.simulation.options import Solver
@@ -24,6 +27,7 @@ MAX_BISECTIONS = 60
 TIME_RESOLUTION = 1e-15  # s, relative to times above 1 s: width at which the search for a failure ends
 BACKWARD_SPEED = 1e-10  # rad/s or m/s: integration error allowed to a drive that has just started to slip
 FORCE_SEARCH_WIDTH = 2.0**-4  # of a step: narrowest interval in the search for forces on stuck drives
+MAX_FEATURE_DEPTH_M = 1e-5  # deeper features belong to another side of a body
 MIN_REPEATED_STEP_S = 1e-9  # shorter steps are not repeated to end at an event
 END_FRACTION = 0.02  # of a step: an event in this last part of a step is at its end
 ROUGH_ACCURACY = 2e-4  # of a step: sufficient for a failure in the middle, because the step is repeated
@@ -45,14 +49,23 @@ def crossing_levels(phase: Phase, y: np.ndarray) -> np.ndarray:
     a drive that has just started to slip.
     """
     sliding = np.where(_sliding_speeds(phase, y[None])[0] <= 1e-9, -BACKWARD_SPEED, 0.0)
-    return np.concatenate([np.minimum(_gaps(phase, y[None])[0], 0.0), sliding])
+    levels = [np.minimum(_gaps(phase, y[None])[0], 0.0), sliding]
+    if len(shapes := phase.geometry.contacts.shapes):
+        gaps, ids = np.zeros(len(shapes)), shapes.near(y[None, : phase.flow.nq])
+        gaps[ids] = shapes.gaps(y[None, : phase.flow.nq], ids)[0][0]
+        levels.append(np.where(gaps > -MAX_FEATURE_DEPTH_M, np.minimum(gaps, 0.0), 0.0))
+    return np.concatenate(levels)
 
 
 def first_event(piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver) -> DetectedEvent | None:
     """Return the first event on a piece, or None."""
     if phase.still and not phase.flow.inputs.varies:
         return None
-    crossing = _crossing(piece, phase, levels)
+    features = len(levels) - len(phase.geometry.contacts.shapes)
+    crossing = _crossing(piece, phase, levels[:features])
+    if features < len(levels):
+        for search in (_touch, _exit):
+            crossing = search(piece, phase, levels[features:], crossing.time if crossing else piece.end) or crossing
     if len(phase.rows):
         failure = _phase_failure(piece, phase, solver, crossing.time if crossing else piece.end)
         if failure is not None:
@@ -115,6 +128,48 @@ def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent |
         return DetectedEvent(time, int(free[k]), PhaseCheck())
     drive = np.flatnonzero(phase.directions)[k - len(free)]
     return DetectedEvent(time, None, PhaseCheck(stopped=frozenset([int(drive)])))
+
+
+def _touch(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> DetectedEvent | None:
+    """Return the first time before `high` at which features of shapes touch."""
+    contacts, nq = phase.geometry.contacts, phase.flow.nq
+    shapes, ids = contacts.shapes, contacts.shapes.near(piece.over(piece.start, high, DEGREE)[:, :nq])
+    ids = ids[phase.geometry.active[contacts.fixed :][ids] & ~np.isin(ids + contacts.fixed, phase.members)]
+    if not len(ids) or not high > piece.start:
+        return None
+
+    def sample(low: float, high: float, degree: int) -> np.ndarray:
+        return shapes.gaps(piece.over(low, high, degree)[:, :nq], ids)[0] - levels[ids]
+
+    def value(t: float, k: int) -> float:
+        return float(shapes.gaps(piece.at(t)[None, :nq], ids[[k]])[0][0, 0] - levels[ids[k]])
+
+    def conditions(times: np.ndarray, k: np.ndarray) -> np.ndarray:
+        return shapes.gaps(np.array([piece.at(t)[:nq] for t in times]), ids[k])[1]
+
+    crossing = first_crossing(sample, value, piece.start, high, conditions=conditions)
+    return crossing and DetectedEvent(crossing[0], int(ids[crossing[1]]) + contacts.fixed, PhaseCheck())
+
+
+def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> DetectedEvent | None:
+    """Return the first time before `high` at which features at rest can no longer touch."""
+    contacts, nq = phase.geometry.contacts, phase.flow.nq
+    ids = phase.touching - contacts.fixed
+    if not len(ids) or not high > piece.start:
+        return None
+
+    def values(states: np.ndarray) -> np.ndarray:
+        return contacts.shapes.gaps(states[:, :nq], ids)[1].reshape(len(states), -1)
+
+    def value(t: float, k: int) -> float:
+        return float(values(piece.at(t)[None])[0, k])
+
+    crossing = first_crossing(lambda *span: values(piece.over(*span)), value, piece.start, high)
+    if crossing is None:
+        return None
+    return DetectedEvent(
+        crossing[0], None, PhaseCheck(leaving=frozenset([int(phase.touching[crossing[1] // MAX_CONDITIONS])]))
+    )
 
 
 def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float) -> DetectedEvent | None:

@@ -32,27 +32,32 @@ def closed_contacts(phase: Phase, y: np.ndarray, detected: DetectedEvent, tolera
     """Return the indices of the contacts that are closed at an event."""
     geometry = phase.geometry.at(y)
     contacts = geometry.contacts
-    closed = geometry.distance() <= tolerance
-    closed[phase.members] = True
+    closed = (distance := geometry.distance()) <= tolerance
+    closed[phase.members] = np.isfinite(distance[phase.members])
     if (k := detected.contact) is not None:
-        if not geometry.motion.slope[k] > MIN_GRADIENT:
+        if k < contacts.fixed and not geometry.motion.slope[k] > MIN_GRADIENT:
             raise Stop(
                 Status.INPUT,
                 f"The gap between {contacts.describe(k)} has no gradient where they meet at t = {detected.time:.9g}.",
                 expected="a function whose gradient is not zero on the wall",
             )
         closed[k] = True
-    return np.flatnonzero(closed & geometry.active)
+    closed &= geometry.active
+    members = phase.members[closed[phase.members]]
+    indices = np.concatenate([members, np.setdiff1d(np.flatnonzero(closed), members)])
+    indices = np.sort(geometry.distinct(indices))
+    geometry.slots(indices)  # evaluates their rows
+    return indices
 
 
-def impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, law: str) -> Impact | None:
-    """Return the impact at the closed contacts by a law if a point approaches its wall, else None."""
-    speeds = phase.geometry.normal_speed()[closed]
+def impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray, law: str, order: str) -> Impact | None:
+    """Return the impact at the closed contacts by a law and an order if a point approaches its wall, else None."""
+    speeds = phase.geometry.normal_speed(closed)
     if not (speeds < -MIN_APPROACH_SPEED * max(1.0, np.abs(speeds).max(initial=0.0))).any():
         return None
     points, v = _impact_points(phase, y, closed), y[phase.flow.nq :]
     _check_movable(phase, t, closed, points, v)
-    collision = collide(phase.geometry.M, v, points, law)
+    collision = collide(phase.geometry.M, v, points, law, order)
     if not collision.residual <= MAX_RESIDUAL:
         names = ", ".join(phase.geometry.contacts.names[k] for k in closed)
         raise Stop(Status.UNSOLVED, f"The contacts are those of the impact of {names} at t = {t:.9g}.")
@@ -67,7 +72,7 @@ def catch_impact(phase: Phase, t: float, y: np.ndarray, closed: np.ndarray) -> I
 
 def _impact_points(phase: Phase, y: np.ndarray, closed: np.ndarray) -> ImpactPoints:
     geometry = phase.geometry.at(y)
-    contacts, rows = geometry.contacts, geometry.motion.rows[closed]
+    contacts, rows = geometry.contacts, geometry.B[geometry.contact_rows(closed)]
     response = geometry.response(rows.reshape(-1, rows.shape[-1])).T.reshape(rows.shape)
     return ImpactPoints(rows, response, contacts.restitution[closed], contacts.friction[closed])
 
@@ -87,10 +92,10 @@ def _impact(
 ) -> Impact:
     """Return the state after a collision, and its event."""
     geometry, nq = phase.geometry.at(y), phase.flow.nq
-    contacts, motion, after = geometry.contacts, geometry.motion, np.concatenate([y[:nq], collision.v])
+    contacts, after = geometry.contacts, np.concatenate([y[:nq], collision.v])
     hit = np.flatnonzero(collision.impulses[:, 0] > 1e-12 * collision.impulses[:, 0].max())
-    normal_speed = motion.speed[closed[hit], 0]
-    speed = np.linalg.norm(motion.speed[closed[hit]], axis=1)
+    speeds = geometry.speed[geometry.contact_rows(closed[hit])]
+    normal_speed, speed = speeds[:, 0], np.linalg.norm(speeds, axis=1)
     cosine = np.divide(np.abs(normal_speed), speed, out=np.ones_like(speed), where=speed > 0.0)
     event = Event(
         time=t,
@@ -102,7 +107,7 @@ def _impact(
         surfaces=tuple(int(contacts.wall[k]) for k in closed[hit]),
         impulses=collision.impulses[hit, 0],
         normal_speeds=np.maximum(-normal_speed, 0.0),
-        frictions=np.einsum("ki,kij->kj", collision.impulses[hit, 1:], motion.frame[closed[hit], 1:]),
+        frictions=np.einsum("ki,kij->kj", collision.impulses[hit, 1:], geometry.axes(closed[hit])[:, 1:]),
         angles=np.degrees(np.arccos(np.minimum(cosine, 1.0))),
         v_before=phase.flow.q_and_v(y)[1],
         v_after=phase.flow.q_and_v(after)[1],

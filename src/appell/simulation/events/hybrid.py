@@ -97,6 +97,7 @@ class Run:
     history: History
     endings: Endings
     impact_law: str
+    impact_order: str
     step: float | None = None  # length of the last step that was not shortened; first step of the next integration
     max_step: float = np.inf  # bound on the next steps, so that one ends at an event or is accurate enough
     levels: np.ndarray | None = None  # crossing levels of gaps and speeds, constant between events
@@ -154,9 +155,11 @@ class Run:
             return False
         active = geometry.contacts.active(self.t)
         new, geometry.active = active & ~geometry.active, active
-        deep = np.flatnonzero(new & ~(geometry.at(self.y).distance() >= -self.solver.tolerance))
-        if deep.size:
-            listed = ", ".join(f"{geometry.contacts.describe(int(k))} ({-geometry.distance()[k]:.3g} m)" for k in deep)
+        contacts, tolerance = geometry.contacts, self.solver.tolerance
+        distance = geometry.at(self.y).distance()[: contacts.fixed]
+        deep = np.flatnonzero(new[: contacts.fixed] & ~(distance >= -tolerance))
+        listed = ", ".join(f"{contacts.describe(int(k))} ({-distance[k]:.3g} m)" for k in deep)
+        if listed := listed or contacts.overlaps(self.y[: self.flow.nq], new, tolerance):
             raise Stop(Status.INSIDE, f"At t = {self.t:.9g} these overlap: {listed}.")
         return True
 
@@ -217,6 +220,7 @@ class Run:
     def _integrate(self, until: float, bar: Bar) -> None:
         """Take steps until an event is handled, a step has to be repeated, or `until` is reached."""
         bounded, start = np.isfinite(self.max_step), self.t
+        self.phase.geometry.keep(self.phase.members)
         if self.levels is None:
             self.levels = crossing_levels(self.phase, self.y)
         for piece in self._pieces(until):
@@ -304,7 +308,7 @@ class Run:
         """
         before, old = self.phase, self.y
         closed = closed_contacts(before, old, detected, self.solver.tolerance)
-        self._apply(impact(before, self.t, self.y, closed, self.impact_law))
+        self._apply(impact(before, self.t, self.y, closed, self.impact_law, self.impact_order))
         try:
             self.phase, self.y, end = following_phase(before, self.t, self.y, closed, self.solver, detected.check)
         except Stop as stop:

@@ -17,28 +17,38 @@ a crossing, unless the step ends in it on the way down: the next step would take
 The samples are those of a smooth wall along a polynomial of about degree 7; features of a wall much finer than a
 sixteenth of the path of a step can be missed and require a `max_step`. The crossing itself is a root of f, bracketed by
 two of those points and computed by Brent's method to the spacing of floating-point times.
+
+A function may have conditions: it counts only while all of them are positive, and only if it was not below zero at the
+start of the step or has risen above zero since. (2) with opposite signs excludes functions whose conditions fail on the
+whole interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
+import scipy  # its packages are imported when they are first used
 from numpy.polynomial import chebyshev
-from scipy.optimize import brentq
 
-from appell.motion.curve import fit_matrix
+from appell.motion.curve import fit_matrix, nodes
 
 DEGREE = 16
 DEPTH = 1e-12  # relative to the size of a function (at least 1): shallower excursions are noise
 MIN_WIDTH = 2.0**-12  # of the step
 Sampler = Callable[[float, float, int], np.ndarray]  # (low, high, degree) -> values at the nodes, (degree + 1, K)
 Value = Callable[[float, int], float]  # (t, k) -> value of function k
+Conditions = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (times, functions) -> values, (times, functions, C)
 
 
 def first_crossing(
-    sample: Sampler, value: Value, low: float, high: float, min_width: float = MIN_WIDTH
+    sample: Sampler,
+    value: Value,
+    low: float,
+    high: float,
+    min_width: float = MIN_WIDTH,
+    conditions: Conditions | None = None,
 ) -> tuple[float, int] | None:
     """Return the earliest time in [low, high] at which a function falls below zero, and its index; None if none does.
 
@@ -53,28 +63,39 @@ def first_crossing(
         The interval, s.
     min_width
         Narrowest interval of the search, as a fraction of the interval.
+    conditions
+        Function (times, k) -> conditions of functions k. None: all functions count at all times.
     """
-    return _search(sample, value, low, high, (high - low) * min_width)
+    return _search(sample, value, low, high, (high - low) * min_width, conditions)
 
 
-def _search(sample: Sampler, value: Value, low: float, high: float, min_width: float) -> tuple[float, int] | None:
+def _search(
+    sample: Sampler, value: Value, low: float, high: float, min_width: float, conditions: Conditions | None
+) -> tuple[float, int] | None:
     series = fit_matrix(DEGREE) @ sample(low, high, DEGREE)
     size = np.abs(series)
     scale = np.maximum(size.max(axis=0), 1.0)
     variation = size[1:].sum(axis=0)
     candidates = np.flatnonzero(~(series[0] - variation > 0.0))  # (2)
+    if conditions is not None and len(candidates):
+        times = low + (high - low) * 0.5 * (1.0 + nodes(DEGREE))
+        allowed = np.einsum("ij,jkc->ikc", fit_matrix(DEGREE), conditions(times, candidates))
+        candidates = candidates[(allowed[0] + np.abs(allowed[1:]).sum(axis=0) > 0.0).all(axis=-1)]
     if not len(candidates):
         return None
     tails = size[-3:].sum(axis=0)[candidates]
     unresolved = tails > 0.1 * DEPTH * scale[candidates]
     if unresolved.any() and high - low > min_width:
         middle = 0.5 * (low + high)
-        return _search(sample, value, low, middle, min_width) or _search(sample, value, middle, high, min_width)
+        return _search(sample, value, low, middle, min_width, conditions) or _search(
+            sample, value, middle, high, min_width, conditions
+        )
     crossings = []
     for k in candidates:
-        t = _first_fall(series[:, k], DEPTH * scale[k], partial(_at, value, int(k)), low, high)
-        if t is not None:
-            crossings.append((t, int(k)))
+        for t in _falls(series[:, k], DEPTH * scale[k], partial(_at, value, int(k)), low, high, conditions is None):
+            if conditions is None or (conditions(np.array([t]), np.array([k])) > 0.0).all():
+                crossings.append((t, int(k)))
+                break
     return min(crossings) if crossings else None
 
 
@@ -82,31 +103,43 @@ def _at(value: Value, k: int, t: float) -> float:
     return value(t, k)
 
 
-def _first_fall(
-    series: np.ndarray, depth: float, value: Callable[[float], float], low: float, high: float
-) -> float | None:
-    """Return the time at which one function first falls below zero by more than `depth`, or None."""
+def _falls(
+    series: np.ndarray, depth: float, value: Callable[[float], float], low: float, high: float, from_below: bool
+) -> Iterator[float]:
+    """Yield the times at which one function falls below zero by more than `depth`.
+
+    A function that is below zero at the start falls there if `from_below`, otherwise not before it has risen.
+    """
     points = np.concatenate([[-1.0], _turning_points(series), [1.0]])
-    values = chebyshev.chebval(points, series)
-    below = np.flatnonzero(values < -depth)
-    if len(below):
-        last = int(below[0])
-    elif values[-1] < 0.0 and values.max() > depth:
-        last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on the way down: the next step would start inside
-    else:
-        return None
-    if last == 0:
-        return low
     times = low + (high - low) * 0.5 * (1.0 + points)
-    for k in range(last - 1, -1, -1):  # turning points in the noise near zero do not bracket a root
+    values = chebyshev.chebval(points, series)
+    if from_below and values[0] < -depth:
+        yield low
+    first = 0
+    while len(above := np.flatnonzero(values[first:] >= -depth)):
+        first += int(above[0])
+        below = np.flatnonzero(values[first:] < -depth)
+        if len(below):
+            last = first + int(below[0])
+        elif values[-1] < 0.0 and values[first:].max() > depth:
+            last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on the way down: the next step would start inside
+        else:
+            return
+        yield _root(value, times[first : last + 1])
+        first = last if len(below) else len(values)
+
+
+def _root(value: Callable[[float], float], times: np.ndarray) -> float:
+    """Return the last root between turning points of a function that falls below zero at the last of them."""
+    for k in range(len(times) - 2, -1, -1):  # turning points in the noise near zero do not bracket a root
         if value(before := float(times[k])) > 0.0:
             break
     else:
-        return float(times[last - 1])  # already at zero, and about to fall below it
-    after = next((float(x) for x in times[k + 1 : last + 1] if value(float(x)) < 0.0), None)
+        return float(times[-2])  # already at zero, and about to fall below it
+    after = next((float(x) for x in times[k + 1 :] if value(float(x)) < 0.0), None)
     if after is None:
         return before
-    return float(brentq(value, before, after, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=200))
+    return float(scipy.optimize.brentq(value, before, after, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=200))
 
 
 def _turning_points(series: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy  # its packages are imported when they are first used
 
 from appell.compile.ode.stepper import Stepper
 from appell.motion.curve import Piece
@@ -57,10 +57,12 @@ class Reaction(NamedTuple):
     A: np.ndarray
     right: np.ndarray
 
-    @property
-    def unmet(self) -> float:
-        """Residual of the constraint that no force can remove, relative to the right-hand side."""
-        return float(np.abs(self.A @ self.forces - self.right).max() / max(1.0, np.abs(self.right).max()))
+    def is_met(self, limit: float) -> bool:
+        """Return whether the residual that no force can remove is below a limit, relative to the right-hand side."""
+        residual = self.A.dot(self.forces) - self.right
+        if residual.dot(residual) <= limit * limit:
+            return True
+        return bool(np.abs(residual).max() <= limit * max(1.0, np.abs(self.right).max()))
 
 
 @dataclass
@@ -73,6 +75,7 @@ class Phase:
     rests: list[Rest] = field(default_factory=list)
     still: bool = False  # whether nothing can move
     redundant: bool = False  # whether the rows are dependent; set when forces are first computed
+    _positions: tuple[int, np.ndarray, np.ndarray] | None = None  # version of the geometry, rows, slots of the members
 
     @cached_property
     def members(self) -> np.ndarray:
@@ -81,8 +84,13 @@ class Phase:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Indices of all other contacts whose walls are active."""
-        return np.setdiff1d(np.flatnonzero(self.geometry.active), self.members)
+        """Indices of all other points and stops whose walls are active."""
+        return np.setdiff1d(np.flatnonzero(self.geometry.active[: self.geometry.contacts.fixed]), self.members)
+
+    @cached_property
+    def touching(self) -> np.ndarray:
+        """Indices of the features of shapes at rest."""
+        return self.members[self.members >= self.geometry.contacts.fixed]
 
     @cached_property
     def sticking(self) -> list[int]:
@@ -99,17 +107,28 @@ class Phase:
         """Indices of the drives that friction holds."""
         return np.flatnonzero(self.directions == 0.0)
 
-    @cached_property
+    @property
     def rows(self) -> np.ndarray:
         """Indices of the rows of B among those of the geometry: normals, tangents, drives."""
+        return self._located()[0]
+
+    @property
+    def slots(self) -> np.ndarray:
+        """Positions of the members among the evaluated contacts of the geometry."""
+        return self._located()[1]
+
+    def _located(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return `rows`, and the positions of the members among the evaluated contacts."""
         geometry = self.geometry
-        return np.concatenate(
-            [
+        if self._positions is None or self._positions[0] != geometry.version:
+            slots = geometry.slots(self.members)
+            rows = [
                 geometry.normal_rows(self.members),
                 geometry.tangent_rows(self.members[self.sticking]),
                 geometry.drive_rows(self.stuck),
             ]
-        )
+            self._positions = (geometry.version, np.concatenate(rows), slots)
+        return self._positions[1:]
 
     @cached_property
     def locked(self) -> np.ndarray:
@@ -132,20 +151,20 @@ class Phase:
 
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """Solve (1), given the acceleration `free` without the forces of this phase."""
-        geometry, rows, count = self.geometry.at(y), self.rows, len(self.rests)
+        geometry, count = self.geometry.at(y), len(self.rests)
+        rows, slots = self._located()
         B = geometry.B.take(rows, axis=0)
         right = B.dot(free)
         right += geometry.drift.take(rows)
         right += (2.0 * STABILISATION) * geometry.speed.take(rows)
         if count:
-            motion, members = geometry.motion, self.members
-            right[:count] += STABILISATION**2 * motion.gap.take(members) / motion.slope.take(members)
+            right[:count] += STABILISATION**2 * geometry.gap.take(slots) / geometry.slope.take(slots)
         F = B
         if self.sliding:
             F = B.copy()
             for k, rest in self.sliding:
-                along, across = self._sliding_direction(rest)
-                i = 3 * rest.index
+                along, across = self._sliding_direction(rest, rows[k], slots[k])
+                i = rows[k]
                 F[k] -= (rest.friction * along) * geometry.B[i + 1] + (rest.friction * across) * geometry.B[i + 2]
         response = geometry.response(F)
         A = B.dot(response)
@@ -160,23 +179,22 @@ class Phase:
     def _solve(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return A⁻¹ right; the solution of least norm if the rows are redundant."""
         if not self.redundant:
-            lu, _, forces, failed = lapack.dgesv(A, right)
+            lu, _, forces, failed = scipy.linalg.lapack.dgesv(A, right)
             pivots = [abs(x) for x in lu.diagonal().tolist()]
             if not failed and min(pivots) > RANK_TOLERANCE * max(pivots):
                 return forces
             self.redundant = True
         return np.linalg.lstsq(A, right, rcond=RANK_TOLERANCE)[0]
 
-    def _sliding_direction(self, rest: Rest) -> tuple[float, float]:
+    def _sliding_direction(self, rest: Rest, row: int, slot: int) -> tuple[float, float]:
         """Return the direction of sliding in the two tangents, continued past a stop so that (1) stays smooth up to it.
 
         A point that has just started to slide turns into the direction of its acceleration almost at once, which is
         stiff. Below SLOW_SLIDING_M_S the direction is therefore projected near the one at the start of sliding.
         """
         assert rest.direction is not None
-        i = 3 * rest.index
-        x, y = self.geometry.speed[i + 1 : i + 3].tolist()
-        start_x, start_y = (self.geometry.motion.frame[rest.index, 1:] @ rest.direction).tolist()
+        x, y = self.geometry.speed[row + 1 : row + 3].tolist()
+        start_x, start_y = self.geometry.frame[slot, 1:].dot(rest.direction).tolist()
         ahead = x * start_x + y * start_y
         if ahead < 0.0:
             x, y = x - ahead * start_x, y - ahead * start_y
@@ -191,8 +209,14 @@ class Phase:
         The interpolant is less accurate than the ends of the step.
         """
         states = piece.over(piece.start, piece.end, DRIFT_SAMPLES)[:, : self.flow.nq]
-        gaps = self.geometry.contacts.gaps(states)[:, self.members]
-        return float(np.abs(gaps / self.geometry.at(piece.at(piece.start)).motion.slope[self.members]).max())
+        contacts, largest = self.geometry.contacts, 0.0
+        if len(points := self.members[self.members < contacts.fixed]):
+            slope = self.geometry.at(piece.at(piece.start)).motion.slope[points]
+            largest = float(np.abs(contacts.gaps(states)[:, points] / slope).max())
+        if len(self.touching):
+            gaps = contacts.shapes.gaps(states, self.touching - contacts.fixed)[0]
+            largest = max(largest, float(np.abs(gaps).max()))
+        return largest
 
     @property
     def projects(self) -> bool:
@@ -206,9 +230,10 @@ class Phase:
     def on_walls(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return the state with the resting points on their walls: the nearest one in the metric of M."""
         nq, geometry = self.flow.nq, self.geometry.at(y)
-        rows = geometry.B[geometry.normal_rows(self.members)]
+        normals = geometry.normal_rows(self.members)
+        rows = geometry.B[normals]
         response = geometry.response(rows)
-        distances = geometry.motion.gap[self.members] / geometry.motion.slope[self.members]
+        distances = geometry.offsets(self.members)
         q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, distances))
         return self.flow.projected(t, np.concatenate([q, y[nq:]]))
 
@@ -216,7 +241,9 @@ class Phase:
         """Update the directions of sliding from a state."""
         if self.sliding:
             geometry = self.geometry.at(y)
-            for _, rest in self.sliding:
-                i = 3 * rest.index
-                if np.hypot(*geometry.speed[i + 1 : i + 3]) > 10.0 * SLOW_SLIDING_M_S:
-                    rest.direction = np.array(self._sliding_direction(rest)) @ geometry.motion.frame[rest.index, 1:]
+            rows, slots = self._located()
+            for k, rest in self.sliding:
+                if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
+                    rest.direction = (
+                        np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]
+                    )

@@ -58,12 +58,12 @@ class ForceBalance:
         self.blocks: list[Block] = []
         self.slides: list[np.ndarray | None] = []  # direction of sliding, world axes
         self.normals = np.zeros(len(contacts), int)
-        for j, k in enumerate(contacts):
-            contact_rows = list(range(3 * k, 3 * k + 3))
+        axes = geometry.axes(contacts)
+        for j, contact_rows in enumerate(geometry.contact_rows(contacts).tolist()):
             along = geometry.speed[contact_rows[1:]]
             speed = float(np.hypot(*along))
             slides = self.mu[j] > 0.0 and speed > rest_speed
-            self.slides.append(along / speed @ geometry.motion.frame[k, 1:] if slides else None)
+            self.slides.append(along / speed @ axes[j, 1:] if slides else None)
             self.normals[j] = len(rows)
             if self.mu[j] > 0.0 and not slides:
                 self.blocks.append(Block("cone", float(self.mu[j])))
@@ -82,8 +82,7 @@ class ForceBalance:
         self.A = geometry.B[rows] @ geometry.response(np.array(force_rows))
         self.b = geometry.B[rows] @ free + geometry.drift[rows]
         if len(contacts):
-            motion = geometry.motion
-            self.b[self.normals] += STABILISATION**2 * motion.gap[contacts] / motion.slope[contacts]  # as in a phase
+            self.b[self.normals] += STABILISATION**2 * geometry.offsets(contacts)  # as in a phase
         self.zero = 1e-7 * max(1.0, float(np.abs(self.b).max(initial=0.0)))  # smaller accelerations count as zero
 
     def solve(self, t: float) -> tuple[np.ndarray, np.ndarray]:
@@ -103,7 +102,7 @@ class ForceBalance:
         n = self.normals[j]
         along = self.u[n + 1 : n + 3]
         length = float(np.hypot(*along))
-        return along @ self.geometry.motion.frame[self.contacts[j], 1:] / length if length > self.zero else None
+        return along @ self.geometry.axes([self.contacts[j]])[0, 1:] / length if length > self.zero else None
 
     def moving(self, j: int) -> float:
         """Return the direction in which drive j starts to move, 0 if it sticks.
@@ -136,39 +135,40 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     geometry = phase.geometry
     free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     reaction = phase.reaction(y, free)
-    if not reaction.unmet <= MAX_UNMET:
+    if not reaction.is_met(MAX_UNMET):
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
-    normal, held = reaction.forces[:contacts], reaction.forces[contacts + tangents :]
-    tangential = reaction.forces[contacts : contacts + tangents].reshape(-1, 2)
-    size = np.abs(normal).max(initial=1e-300)
-    pulled = normal < -1e-12 * size
-    margins = [float(normal.min(initial=np.inf)) / size + 1e-12]
+    forces = reaction.forces.tolist()
+    normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
+    size = max([1e-300, *map(abs, normal)])
+    pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
+    margins = [min(normal, default=math.inf) / size + 1e-12]
     sliding: dict[int, np.ndarray] = {}
-    for k, along in zip(phase.sticking, tangential, strict=True):
-        rest, length = phase.rests[k], math.hypot(*along.tolist())
+    for j, k in enumerate(phase.sticking):
+        rest, along = phase.rests[k], tangential[2 * j : 2 * j + 2]
+        length = math.hypot(*along)
         spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
         margins.append(spare / size)
         if spare < 0.0:
-            sliding[rest.index] = -(along @ geometry.motion.frame[rest.index, 1:]) / length
+            sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
     stopping = False
-    for _, rest in phase.sliding:
-        i = 3 * rest.index
-        velocity = geometry.speed[i + 1 : i + 3] @ geometry.motion.frame[rest.index, 1:]
-        ahead = float(velocity @ rest.direction) + REVERSAL_SPEED_M_S
-        margins.append(ahead)
-        stopping |= ahead <= 0.0
-    level = geometry.drives.level[phase.stuck] * (1.0 + FRICTION_MARGIN)
-    over = np.abs(held) > level
-    margins += (1.0 - np.abs(held) / level).tolist()
-    slipping = {int(k): -float(np.sign(f)) for k, f in zip(phase.stuck[over], held[over], strict=True)}
-    if not pulled.any() and not sliding and not slipping:
+    for k, rest in phase.sliding:
+        assert rest.direction is not None
+        row, slot = phase.rows[k], phase.slots[k]
+        ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
+        margins.append(float(ahead) + REVERSAL_SPEED_M_S)
+        stopping |= margins[-1] <= 0.0
+    slipping = {}
+    for k, force in zip(phase.stuck.tolist(), held, strict=True):
+        level = float(geometry.drives.level[k]) * (1.0 + FRICTION_MARGIN)
+        margins.append(1.0 - abs(force) / level)
+        if abs(force) > level:
+            slipping[k] = -math.copysign(1.0, force)
+    if not pulled and not sliding and not slipping:
         return PhaseCheck(stopping=stopping, margin=min(margins))
     if not phase.redundant:
-        return PhaseCheck(
-            frozenset(int(k) for k in phase.members[pulled]), sliding, stopping, slipping, margin=min(margins)
-        )
+        return PhaseCheck(frozenset(pulled), sliding, stopping, slipping, margin=min(margins))
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
     leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
@@ -196,13 +196,14 @@ def following_phase(
         What ended the phase.
     """
     flow, geometry, nq = phase.flow, phase.geometry.at(y), phase.flow.nq
-    speeds, rates = geometry.normal_speed().copy(), geometry.rates().copy()
+    speeds, rates = geometry.normal_speed(closed), geometry.rates().copy()
     halted = (np.abs(rates) <= HELD_SPEED) | np.isin(np.arange(len(rates)), list(check.stopped))
     directions = np.where(halted, 0.0, np.sign(rates))
     free = flow(t, y, directions)[nq:]
     pull = -(geometry.B[geometry.normal_rows(closed)] @ free + geometry.drift[geometry.normal_rows(closed)])
     min_speed = np.sqrt(2.0 * MIN_BOUNCE_HEIGHT_M * np.maximum(pull, 0.0))  # slower bounces are too low
-    slow = closed[speeds[closed] <= np.maximum(solver.rest_speed, min_speed)]
+    is_slow = speeds <= np.maximum(solver.rest_speed, min_speed)
+    slow, speeds = closed[is_slow], speeds[is_slow]
     drives = np.flatnonzero(halted)
     if not len(slow) and not len(drives):
         return Phase(flow, geometry, directions), y, t
@@ -218,7 +219,7 @@ def following_phase(
     rests = [_rest(geometry, balance, int(j), check) for j in stays]
     following = Phase(flow, geometry, directions, rests)
     sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
-    end = max([t, *(t + _bouncing_time(phase, balance, int(j), speeds[slow[j]]) for j in stays)])
+    end = max([t, *(t + _bouncing_time(phase, balance, int(j), float(speeds[j])) for j in stays)])
     y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
     return following, following.on_walls(t, y) if rests else y, end
 

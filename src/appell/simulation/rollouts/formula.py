@@ -13,7 +13,7 @@ the end of the step), whether a period of the law starts, and the signal of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -65,7 +65,7 @@ class StepFormula:
 
     # ---- inputs of a step, by name with their shapes
 
-    @property
+    @cached_property
     def carried(self) -> dict[str, Any]:
         """Inputs that are results of the step before."""
         law, system = self.law, self.system
@@ -76,14 +76,14 @@ class StepFormula:
             shapes["held"] = system.nu
         return shapes | ({"cost": ()} if self.cost else {})
 
-    @property
+    @cached_property
     def held(self) -> dict[str, Any]:
         """Inputs that are the same in all steps."""
         free = self.dyn.free_bodies
         sizes = {name: prod(shape) for name, shape in self.arguments.items()}
         return {"dt": ()} | ({"parameters": 10 * len(free)} if free else {}) | sizes
 
-    @property
+    @cached_property
     def driven(self) -> dict[str, Any]:
         """Inputs with one value per step."""
         shapes: dict[str, Any] = {"t": (), "torque": self.system.nu}

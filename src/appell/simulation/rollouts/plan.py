@@ -27,8 +27,9 @@ from appell.errors import ArgumentError, unknown_name
 from appell.model.robot import refuse_immobile
 from appell.model.system import System
 from appell.motion.records import Records
+from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
-from appell.simulation.contact.contact import Contact
+from appell.simulation.contact.contact import BodyContact, Contact
 from appell.simulation.inputs import wrench_frames
 from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
 from appell.simulation.rollouts.contacts.impulses import Impulses
@@ -80,7 +81,7 @@ class Rollout:
         cost: Callable | None = None,
         final_cost: Callable | None = None,
         saturate: bool = False,
-        contacts: Contact | Iterable[Contact] | None = None,
+        contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
         stops: float | Mapping[str, float] | None = None,
         contact_model: SpringContacts | ImpulseContacts | None = None,
         wrenches: Mapping[str, Any] | None = None,
@@ -144,6 +145,21 @@ class Rollout:
 
         inputs = {"q": system.nq, "v": system.nv} | shapes
         return Function.of("final_cost", inputs, body, "The final cost.", system.owner)
+
+    @cached_property
+    def titles(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns of the records, by quantity."""
+        names = dict(record_names(self.dyn.system))
+        if self.law is not None:
+            names["memory"] = tuple(f"{k + 1}" for k in range(self.law.memory))
+        if isinstance(self.formula.contact, Impulses):
+            names["impulse"] = self.formula.contact.walls.names
+        return names
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """Units of the columns of the records, by title."""
+        return record_units(self.dyn.system)
 
     def final_arguments(self, task: RolloutTask) -> list[np.ndarray]:
         """Return the arguments of the final cost after q and v, (1 or members, ...) each."""
@@ -289,7 +305,7 @@ class Rollout:
             period = self.law.period if self.law else None
             names = self.dyn.system.velocity_names
             stable = check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, names)
-            if stable and list(task.held) == ["dt"] and not (contact and contact.walls.pairs):
+            if stable and list(task.held) == ["dt"] and not (contact and len(contact.walls)):
                 self._stable_steps.add(task.dt)
 
 
@@ -381,7 +397,7 @@ def rollout(
     cost: Callable | None = None,
     final_cost: Callable | None = None,
     saturate: bool = False,
-    contacts: Contact | Iterable[Contact] | None = None,
+    contacts: Contact | BodyContact | Iterable[Contact | BodyContact] | str | None = None,
     stops: float | Mapping[str, float] | None = None,
     contact_model: SpringContacts | ImpulseContacts | None = None,
     parameters: Any = None,
@@ -432,7 +448,8 @@ def rollout(
     saturate
         Whether to clip torques to the limits of the actuators.
     contacts, stops
-        Walls and joint stops, as in `simulate`.
+        Walls, shapes that touch and joint stops, as in `simulate`. Spheres, capsules and boxes touch each other; these
+        and cylinders touch planes (see `appell.formulate.distance.manifold`).
     contact_model
         `SpringContacts` for rk4, euler and midpoint: springs, with dry friction smoothed near rest. `ImpulseContacts`
         for moreau: impulses computed with a fixed number of sweeps, by Newton's law of restitution. None: the default

@@ -21,9 +21,7 @@ from appell.compile.scan import Scan
 from appell.dynamics.moving import made_by
 from appell.errors import ArgumentError, Hint
 from appell.motion.records import Records
-from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
-from appell.simulation.rollouts.contacts.impulses import Impulses
 from appell.simulation.rollouts.task import RolloutTask
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ class Results:
 
     def records(self) -> Records:
         """Return the filled rows as records."""
-        plan, task, system = self.plan, self.task, self.plan.dyn.system
+        plan, task = self.plan, self.task
         blocks = {name: array[:, : self.rows] for name, array in self.arrays.items() if name != "held"}
         q, v = blocks["q"], blocks["v"]
         if self.energy:
@@ -90,11 +88,6 @@ class Results:
             cost = blocks["cost"][:, -1].astype(float) if "cost" in blocks else np.zeros(task.members)
             if plan.final_cost is not None:
                 cost = cost + plan.last_cost(q[:, -1], v[:, -1], *plan.final_arguments(task))
-        names: dict[str, tuple[str, ...]] = dict(record_names(system))
-        if plan.law is not None:
-            names["memory"] = tuple(f"{k + 1}" for k in range(plan.law.memory))
-        if "impulse" in blocks and isinstance(plan.formula.contact, Impulses):
-            names["impulse"] = tuple(plan.formula.contact.walls.names)
         about: dict[str, Any] = made_by(plan.dyn) | {
             "method": plan.method,
             "dt": task.dt,
@@ -107,7 +100,7 @@ class Results:
         if plan.law is not None:
             about["law"] = plan.law.name
         t = task.start + task.dt * task.every * np.arange(self.rows)
-        return Records(t, blocks, names, record_units(system), about, cost, dynamics=plan.dyn)
+        return Records(t, blocks, plan.titles, dict(plan.units), about, cost, dynamics=plan.dyn)
 
 
 def check_memory(members: int, rows: int, row_bytes: int) -> None:

@@ -155,7 +155,10 @@ def task_of(
     if "cost" in formula.carried:
         carried["cost"] = np.zeros(1)
     members = member_count(carried | held | driven)
-    driven = {name: np.broadcast_to(x, (len(x), steps, *x.shape[2:])) for name, x in driven.items()}
+    driven = {
+        name: x if x.shape[1] == steps else np.broadcast_to(x, (len(x), steps, *x.shape[2:]))
+        for name, x in driven.items()
+    }
     return RolloutTask(members, steps, every, dt, float(start), carried, held, driven)
 
 

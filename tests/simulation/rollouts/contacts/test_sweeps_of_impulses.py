@@ -33,6 +33,20 @@ def test_enough_sweeps_find_what_newtons_method_finds(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("from_zero", [True, False])
+def test_sweeps_over_a_factor_of_low_rank_are_sweeps_over_the_matrix(seed, from_zero):
+    rng = np.random.default_rng(seed)
+    Y, b = rng.normal(size=(14, 3)), rng.normal(size=14)
+    laws = [Cone(0.0, 0.4, 3), Cone(0.1, 0.4, 3), Range(0.0), Box(0.3), Cone(0.0, 0.2, 3), Cone(0.0, 0.2, 3)]
+    start = None if from_zero else rng.uniform(size=14).tolist()
+    by_matrix, by_factor = (
+        gauss_seidel(UNROLLED, (Y @ Y.T).tolist(), b.tolist(), laws, 15, start, factor) for factor in (None, Y.tolist())
+    )
+    np.testing.assert_allclose(by_factor, by_matrix, atol=1e-10 * max(1.0, np.abs(by_matrix).max()))
+    assert np.abs(by_matrix).max() > 0.1
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_a_cone_in_the_plane_is_a_cone_whose_second_tangent_rests(seed):
     rng = np.random.default_rng(seed)
     A, b = problem(rng, [2])

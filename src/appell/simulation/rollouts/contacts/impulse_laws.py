@@ -25,7 +25,7 @@ from appell.algebra.scalar import Scalar, Vector, clamp, dot, is_number, maximum
 from appell.algebra.solve import Cholesky
 from appell.formulate.equations import Equations
 from appell.simulation.contact.contact import JointStop
-from appell.simulation.rollouts.contacts.point_wall import PointWall, is_zero
+from appell.simulation.rollouts.contacts.contact_pairs import ContactState, is_zero
 
 REGULARISATION = 1e-10  # of the trace
 MIN_DIVISOR = 1e-30  # added to divisors and radicands that may be zero; representable in single precision
@@ -135,11 +135,17 @@ def _largest(A: Matrix) -> Scalar:
 
 
 def gauss_seidel(
-    loops: Loops, A: Matrix, b: Vector, laws: Sequence[ImpulseLaw], sweeps: int, start: Vector | None = None
+    loops: Loops,
+    A: Matrix,
+    b: Vector,
+    laws: Sequence[ImpulseLaw],
+    sweeps: int,
+    start: Vector | None = None,
+    factor: Matrix | None = None,
 ) -> list[Scalar]:
     """Return impulses f that satisfy all laws approximately, by projected Gauss-Seidel sweeps.
 
-        u = A f + b          A = B M⁻¹ Bᵀ (Delassus 1917),  b = B v°                                                (1)
+        u = A f + b          A = B M⁻¹ Bᵀ = Y Yᵀ (Delassus 1917),  b = B v°                                         (1)
 
     A sweep solves the laws one after the other, each with the latest impulses of all others. The number of sweeps is
     fixed. With ranges and boxes only, every solution of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is
@@ -147,6 +153,8 @@ def gauss_seidel(
     function. Fixed points of the sweeps satisfy all laws.
 
     The sweep is one iteration of a loop: if the kernel keeps loops, its code does not grow with the number of sweeps.
+    Many contacts of few bodies have a large matrix A of low rank. If Y has less than half as many entries as A, a sweep
+    carries z = Yᵀf and computes u = Y z + b instead of the sums over all impulses.
 
     Parameters
     ----------
@@ -160,6 +168,8 @@ def gauss_seidel(
         Number of sweeps.
     start
         Initial impulses, (n,). None: zero.
+    factor
+        Y of (1), if it is known.
     """
     size = len(b)
     spans: list[range] = []
@@ -168,28 +178,44 @@ def gauss_seidel(
         first = spans[-1].stop if spans else 0
         spans.append(range(first, first + law.size))
         datas.append(law.data([[A[i][j] for j in spans[-1]] for i in spans[-1]]))
-    operands = [*(A[i][j] for i in range(size) for j in range(i + 1)), *b, *(x for data in datas for x in data)]
+    start = [0.0] * size if start is None else list(start)
+    factored = factor is not None and 2 * _entries(factor) < _entries(A)
+    Y = factor if factor is not None and factored else []
+    matrix = [x for row in Y for x in row] if factored else [A[i][j] for i in range(size) for j in range(i + 1)]
+    operands = [*matrix, *b, *(x for data in datas for x in data)]
     traced = [k for k, x in enumerate(operands) if not is_number(x)]
 
-    def sweep(f: Vector, traced_values: Vector) -> list[Vector]:
+    def sweep(state: Vector, traced_values: Vector) -> list[Vector]:
         values = list(operands)
         for k, x in zip(traced, traced_values, strict=True):
             values[k] = x
         entries = iter(values)
-        lower = [[next(entries) for _ in range(i + 1)] for i in range(size)]
+        lower = [[next(entries) for _ in range(len(Y[0]) if factored else i + 1)] for i in range(size)]
         free = [next(entries) for _ in range(size)]
-        f = list(f)
+        f, z = list(state[:size]), list(state[size:])
         for law, rows, data in zip(laws, spans, datas, strict=True):
             latest_last = [*range(rows.start, size), *range(rows.start)]  # only the last terms wait for new impulses
-            u = [sum((lower[max(i, j)][min(i, j)] * f[j] for j in latest_last), start=free[i]) for i in rows]
-            f[rows.start : rows.stop] = law.solved([next(entries) for _ in data], [f[i] for i in rows], u)
-        return [f]
+            if factored:
+                u = [dot(lower[i][::2], z[::2]) + (free[i] + dot(lower[i][1::2], z[1::2])) for i in rows]
+            else:
+                u = [sum((lower[max(i, j)][min(i, j)] * f[j] for j in latest_last), start=free[i]) for i in rows]
+            solved = law.solved([next(entries) for _ in data], [f[i] for i in rows], u)
+            for i, x in zip(rows, solved, strict=True) if factored else ():
+                z = [total + y * (x - f[i]) for total, y in zip(z, lower[i], strict=True)]
+            f[rows.start : rows.stop] = solved
+        return [[*f, *z]]
 
-    impulses = loops.given([[0.0] * size if start is None else start])
+    products = [dot(column, start) for column in zip(*Y, strict=True)]
+    states = loops.given([[*start, *products]])
     iterations = [0] * sweeps
-    state = Rows(impulses, iterations)
+    state = Rows(states, iterations)
     loops.each([sweep], iterations, [state, Rows(loops.given([[operands[k] for k in traced]]), iterations)], [state])
-    return loops.values(impulses)[0]
+    return loops.values(states)[0][:size]
+
+
+def _entries(matrix: Matrix) -> int:
+    """Return the number of entries that are not zero at all states."""
+    return sum(not (is_number(x) and x == 0.0) for row in matrix for x in row)
 
 
 @dataclass(frozen=True)
@@ -260,7 +286,7 @@ class LawRows:
 
 
 def wall_rows(
-    pairs: Iterable[PointWall], restitutions: Iterable[float], frictions: Iterable[float], step: FreeStep
+    pairs: Iterable[ContactState], restitutions: Iterable[float], frictions: Iterable[float], step: FreeStep
 ) -> list[LawRows | None]:
     """Return the rows and laws of every pair; None for a pair whose normal row is zero."""
     all_rows: list[LawRows | None] = []

@@ -24,15 +24,16 @@ Points that are still inside a wall are moved back, without a change of speed, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from appell.algebra.scalar import Scalar, Vector, dot, maximum, select, sqrt
 from appell.algebra.solve import LDL
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
-from appell.simulation.contact.contact import Contact
 from appell.simulation.options import ImpulseContacts
+from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs
 from appell.simulation.rollouts.contacts.impulse_laws import (
     MIN_DIVISOR,
     FreeStep,
@@ -43,7 +44,6 @@ from appell.simulation.rollouts.contacts.impulse_laws import (
     stop_rows,
     wall_rows,
 )
-from appell.simulation.rollouts.contacts.point_wall import PointWallPairs
 
 CORRECTION_SWEEPS = 5  # of (3); what remains is corrected in later steps
 Projection = Callable[[Vector], list[Scalar]]  # configuration -> nearest valid configuration
@@ -71,12 +71,12 @@ class Impulses:
     def __init__(
         self,
         dyn: Dynamics,
-        contacts: Contact | Iterable[Contact] | None = None,
+        contacts: Any = None,
         stops: float | Mapping[str, float] | None = None,
         model: ImpulseContacts = ImpulseContacts(),  # noqa: B008 - frozen
     ):
-        self.walls, self.sweeps = PointWallPairs(dyn, contacts, stops), model.sweeps
-        self.bounces = bool(self.walls.contacts.restitution.any())
+        self.walls, self.sweeps = ContactPairs(dyn, contacts, stops), model.sweeps
+        self.bounces = any(self.walls.restitution + self.walls.stop_restitution)
 
     def directions(self, equations: Equations) -> list[float]:
         """Return zero directions of the dry drives for the free motion: their friction is among the impulses."""
@@ -133,16 +133,19 @@ class Impulses:
             Whether to compute the position correction (3).
         refined
             Function that returns a better `free` from the velocities after the impulses for the given one, which are
-            computed without bounces and with half of the sweeps.
+            computed without bounces and with half of the sweeps; the other half starts from these impulses.
         """
         pairs, span = self.walls, dt if span is None else span
-        at_state = pairs.at(equations, q, v, t) if pairs.pairs else []
-        of_stops = pairs.contacts.restitution.tolist()[len(at_state) :]
+        at_state = pairs.at(equations, q, v, t) if len(pairs) else []
 
         def laws(free: Vector) -> tuple[list[LawRows | None], list[LawRows], list[LawRows]]:
             step = FreeStep(v, free, dt, span)
             walls = wall_rows(at_state, pairs.restitution, pairs.friction, step)
-            return walls, stop_rows(pairs.contacts.stops, of_stops, q, step), drive_rows(equations, q, step)
+            return (
+                walls,
+                stop_rows(pairs.contacts.stops, pairs.stop_restitution, q, step),
+                drive_rows(equations, q, step),
+            )
 
         walls, stops, dry = laws(free)
         law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
@@ -151,7 +154,8 @@ class Impulses:
             return ImpulseResponse(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
         solver, start = _Solver(equations, q, law_rows, self.sweeps), None
         if refined is not None:
-            start = solver.impulses_without_bounces(free, max(1, self.sweeps // 2))
+            half = max(1, self.sweeps // 2)
+            start, solver.sweeps = solver.impulses_without_bounces(free, half), max(1, self.sweeps - half)
             free = refined([x + y for x, y in zip(free, solver.velocity_change(start), strict=True)])
             walls, stops, dry = laws(free)  # the rows are the same, the speeds of bounces are not
             solver.law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
@@ -178,6 +182,8 @@ class _Solver:
         self.raised = [self.factor.solve_upper(row) for row in self.rows]
         weighted = [[x * y for x, y in zip(self.factor.inverse_pivots, row, strict=True)] for row in self.raised]
         self.A: Matrix = [[dot(x, y) for y in self.raised] for x in weighted]
+        roots = [sqrt(x) for x in self.factor.inverse_pivots]
+        self.Y: Matrix = [[x * y for x, y in zip(roots, row, strict=True)] for row in self.raised]  # A = Y Yᵀ
 
     def velocity_change(self, f: Vector, raised: Sequence[Vector] | None = None) -> list[Scalar]:
         """Return M⁻¹Bᵀf; `raised` are the rows L⁻ᵀBᵀ of (2), all rows by default."""
@@ -192,7 +198,7 @@ class _Solver:
     def impulses_without_bounces(self, free: Vector, sweeps: int, start: Vector | None = None) -> list[Scalar]:
         """Return f of (1) after sweeps from initial impulses."""
         b = [dot(row, free) for row in self.rows]
-        return gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], sweeps, start)
+        return gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], sweeps, start, self.Y)
 
     def impulses(self, before: Vector, free: Vector, bounces: bool, start: Vector | None = None) -> list[Scalar]:
         """Return f of (1), with the largest part of the bounces that creates no energy."""
@@ -202,7 +208,7 @@ class _Solver:
             return f0
         b = [dot(row, free) for row in self.rows]
         remaining = max(1, self.sweeps - first)
-        f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0)
+        f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0, self.Y)
         change = [x - y for x, y in zip(f, f0, strict=True)]
         u = [dot(row, f0) + x for row, x in zip(self.A, b, strict=True)]
         gain = 0.5 * (dot(f0, u) + dot(f0, b)) - maximum(self._kinetic_difference(before, free), 0.0)

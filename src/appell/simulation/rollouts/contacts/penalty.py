@@ -18,20 +18,20 @@ gradients exist.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its packages are imported when they are first used
 
 from appell.algebra.scalar import Scalar, Vector, dot, maximum, select, sqrt
 from appell.algebra.vector import Vec3
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations, Wrenches
 from appell.model.frame import Frame
-from appell.simulation.contact.contact import Contact
 from appell.simulation.options import SpringContacts
+from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs, ContactState
 from appell.simulation.rollouts.contacts.impulse_laws import MIN_DIVISOR
-from appell.simulation.rollouts.contacts.point_wall import PointWall, PointWallPairs
 
 STANDARD_GRAVITY = 9.81  # m/s²
 MIN_RESTITUTION = math.exp(-2.0)  # at critical damping
@@ -49,20 +49,21 @@ class Penalty:
     def __init__(
         self,
         dyn: Dynamics,
-        contacts: Contact | Iterable[Contact] | None = None,
+        contacts: Any = None,
         stops: float | Mapping[str, float] | None = None,
         model: SpringContacts = SpringContacts(),  # noqa: B008 - frozen
     ):
-        self.walls = PointWallPairs(dyn, contacts, stops)
+        self.walls = ContactPairs(dyn, contacts, stops)
         compiled, specific = self.walls.contacts, STANDARD_GRAVITY / model.depth
-        masses = EffectiveMasses(dyn, compiled.frames, [stop.velocity for stop in compiled.stops])
-        self.points = [masses.points[p] for p, _ in self.walls.pairs]
+        masses = EffectiveMasses(dyn, self.walls.frames, [stop.velocity for stop in compiled.stops])
+        self.points = masses.points
         self.joints = [mass / stop.scale**2 for mass, stop in zip(masses.velocities, compiled.stops, strict=True)]
         self.drives = masses.drives
         self.specific_stiffness = specific  # k / m of (3), 1/s²
         self.stiffness = dyn.system.mass * specific if model.stiffness is None else float(model.stiffness)
-        ratios = [damping_ratio(e) for e in compiled.restitution]
-        self.ratios, self.stop_ratios = ratios[: len(self.points)], ratios[len(self.points) :]
+        self.ratios, self.stop_ratios = (
+            [damping_ratio(e) for e in values] for values in (self.walls.restitution, self.walls.stop_restitution)
+        )
 
     @property
     def max_frequency(self) -> float:
@@ -91,12 +92,11 @@ class Penalty:
     def forces(self, equations: Equations, q: Vector, v: Vector, t: Scalar | None = None) -> list[Scalar]:
         """Return the generalised forces; `t` is required if walls appear or disappear."""
         total: list[Scalar] = [0.0] * len(v)
-        if self.points:
+        if len(self.walls):
             for k, pair in enumerate(self.walls.at(equations, q, v, t)):
                 force = self._point_force(k, pair)
                 total = [
-                    x + Vec3.of(column).dot(force)
-                    for x, column in zip(total, zip(*pair.point.J, strict=True), strict=True)
+                    x + Vec3.of(column).dot(force) for x, column in zip(total, zip(*pair.J, strict=True), strict=True)
                 ]
         for stop, inertia, ratio in zip(self.walls.contacts.stops, self.joints, self.stop_ratios, strict=True):
             row = stop.row(len(v))
@@ -108,9 +108,9 @@ class Penalty:
             total = [x + y for x, y in zip(total, friction, strict=True)]
         return total
 
-    def _point_force(self, k: int, pair: PointWall) -> Vec3:
-        """Return the force (1) and (2) on a point, world axes."""
-        n, velocity, mu = pair.wall.normal, pair.point.velocity, self.walls.friction[k]
+    def _point_force(self, k: int, pair: ContactState) -> Vec3:
+        """Return the force (1) and (2) on a point, in the axes of its state."""
+        n, velocity, mu = pair.axes[0], pair.velocity, self.walls.friction[k]
         speed, grip = n.dot(velocity), 2.0 * (self.stiffness * self.points[k]) ** 0.5
         normal = _normal_force(pair.distance, speed, self.stiffness, self.ratios[k] * grip)
         if isinstance(mu, float) and mu == 0.0:  # an unknown friction is estimated
@@ -157,7 +157,7 @@ def damping_ratio(e: float) -> float:
     """Return the damping ratio ζ of a restitution; 1 for restitutions below exp(-2)."""
     if e <= MIN_RESTITUTION:
         return 1.0
-    return float(brentq(lambda zeta: restitution(zeta) - e, 0.0, 1.0, xtol=1e-15)) if e < 1.0 else 0.0
+    return float(scipy.optimize.brentq(lambda zeta: restitution(zeta) - e, 0.0, 1.0, xtol=1e-15)) if e < 1.0 else 0.0
 
 
 class EffectiveMasses:
@@ -168,20 +168,22 @@ class EffectiveMasses:
         1/m' = mean of  trace(J M⁻¹ Jᵀ) / rank        at a point,  (M⁻¹)ⱼⱼ at a velocity,  D M⁻¹ Dᵀ at a drive       (1)
 
     A point that moves in a plane has rank 2. The configurations are the system's start and random ones with a fixed
-    seed.
+    seed. `frames` holds one frame per point, or two, whose relative velocity has the Jacobian J.
     """
 
-    def __init__(self, dyn: Dynamics, frames: Sequence[Frame], velocities: Sequence[int]):
+    def __init__(self, dyn: Dynamics, frames: Sequence[Sequence[Frame]], velocities: Sequence[int]):
         equations, rng = dyn.equations, np.random.default_rng(0)
+        distinct = list({frame: None for point in frames for frame in point})
         samples: list[tuple[list[float], list[float], list[float]]] = []
         for k in range(MASS_SAMPLES):
             q = dyn.system.random_configuration(rng, within_limits=True) if k else np.array(dyn.system.start)
             inverse = np.array(equations.inverse_mass_matrix(q.tolist()), float)
-            motions = equations.point_motions(frames, q.tolist(), [0.0] * dyn.system.nv) if frames else []
+            motions = equations.point_motions(distinct, q.tolist(), [0.0] * dyn.system.nv) if frames else []
+            J = {frame: np.array(motion.J, float) for frame, motion in zip(distinct, motions, strict=True)}
             drives = np.array(equations.drive_jacobian(q.tolist()), float).reshape(-1, dyn.system.nv)
             samples.append(
                 (
-                    [_mobility(np.array(motion.J, float), inverse) for motion in motions],
+                    [_mobility(J[one] - sum((J[x] for x in others), start=0.0), inverse) for one, *others in frames],
                     [float(inverse[j, j]) for j in velocities],
                     [float(row @ inverse @ row) for row in drives],
                 )
