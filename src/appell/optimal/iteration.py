@@ -62,6 +62,7 @@ ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
 EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
+EXACT_AFTER = 19.5  # iterations after which exact Hessians are used at any residual
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 LARGEST_PRODUCT = 1e300
@@ -414,7 +415,7 @@ class IterationTrace:
         after["funnel"] = select(accepted, narrowed, funnel)
         reach = info["reach"]
         after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), reach * (1.0 / REACH_FACTOR))
-        exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], 1.0, 0.0)
+        exact = self.exact(info)
         after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
         if it.problem.exact:
             after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
@@ -424,6 +425,12 @@ class IterationTrace:
             if name not in ("status", "iterations"):
                 after[name] = select(running, after[name], info[name])
         return self.update(alpha, select(accepted, alpha_z, 0.0), after)
+
+    def exact(self, info: dict[str, Scalar]) -> Scalar:
+        """Return 1 if the iteration uses the curvature of the dynamics: near a solution, or after many iterations."""
+        near = select(EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0)
+        late = select(info["iterations"] - EXACT_AFTER, 1.0, 0.0)
+        return select(info["wait"] - 0.5, 0.0, maximum(near, late))
 
     def residuals(self) -> tuple[Totals, list[Scalar]]:
         """Compute derivatives, gaps and residuals of all knots."""
@@ -440,9 +447,7 @@ class IterationTrace:
                 p = it.ends(end).p
                 weights = z[: part.sizes[5]], y[: part.sizes[6]]
                 info = it.ends(end).info
-                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(
-                    EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0
-                )
+                exact = self.exact(info)
                 curved = [exact * value for value in after]
                 rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]

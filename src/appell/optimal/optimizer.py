@@ -11,6 +11,7 @@ do not depend on the others.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ import numpy as np
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.dynamics.moving import made_by
-from appell.errors import ArgumentError, check_number
+from appell.errors import ArgumentError, ModelWarning, check_number
 from appell.model.system import System
 from appell.motion.titles import record_names, record_units
 from appell.optimal.guesses import Guess
-from appell.optimal.iteration import INFO, NOT_FINITE, SOLVED, Iteration
+from appell.optimal.iteration import INFO, NOT_FINITE, RUNNING, SOLVED, STALLED, Iteration
 from appell.optimal.optimal_motion import OptimalMotion, OptimalMotions
 from appell.optimal.problem import Problem
 from appell.progress import Bar
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from appell.optimal.mpc import PredictiveLaw
 
 NO_ARGUMENTS: Mapping[str, Any] = {}
+GAUSS_NEWTON_ITERATIONS = 40  # before exact Hessians replace those of Gauss and Newton
 CALL_ITERATIONS = 8  # iterations per call of the kernel
 MAX_ACTIVE = 512  # problems per call
 FIRST_BARRIER = 0.1  # μ of the first iteration
@@ -75,7 +77,10 @@ class Optimizer:
         self.problem = Problem(dyn, steps, dt, **options)
         check_number("tolerance", tolerance, least=0.0, above=True)
         self.max_iterations = checked_steps("iterations", iterations)
-        self.iteration = Iteration(self.problem, tolerance, self.max_iterations)
+        self.continues = self.problem.hessian == "auto" and self.problem.phases is None
+        limit = min(self.max_iterations, GAUSS_NEWTON_ITERATIONS) if self.continues else self.max_iterations
+        self.iteration = Iteration(self.problem, tolerance, limit)
+        self._given = (dyn, steps, dt, options)
 
     def __repr__(self) -> str:
         return f"<Optimizer of {self.problem!r}>"
@@ -178,6 +183,15 @@ class Optimizer:
 
     # ---- solving
 
+    @cached_property
+    def exact_iteration(self) -> Iteration:
+        """The iteration with exact Hessians, for problems that do not converge with those of Gauss and Newton."""
+        dyn, steps, dt, options = self._given
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # given for the first problem
+            problem = Problem(dyn, steps, dt, **options | {"hessian": "exact"})
+        return Iteration(problem, self.iteration.tolerance, self.max_iterations)
+
     def first_iterate(self, first: Guess, held: np.ndarray, driven: np.ndarray) -> dict[str, np.ndarray]:
         """Return the carried arrays of the solver for a guess, members first."""
         it, members = self.iteration, len(first.q)
@@ -199,11 +213,23 @@ class Optimizer:
 
     def _solve(self, state: dict[str, np.ndarray], given: dict[str, np.ndarray], threads: int | None, bar: Bar) -> None:
         """Iterate until every problem is done, in place."""
-        scan, it = self.iteration.scan, self.iteration
+        column = {name: k - len(INFO) for k, name in enumerate(INFO)}
+        end = state["end"]
+        self._repeat(self.iteration, range(len(end)), state, given, threads, bar)
+        open_ = (end[:, column["status"]] == RUNNING) | (end[:, column["status"]] == STALLED)
+        left = np.flatnonzero(open_ & (end[:, column["iterations"]] < self.max_iterations))
+        if self.continues and len(left):
+            for name, number in {"status": RUNNING, "rho": 0.0, "wait": 0.0, "reach": 1.0}.items():
+                end[left, column[name]] = number
+            self._repeat(self.exact_iteration, left, state, given, threads, bar)
+
+    def _repeat(self, it: Iteration, members: Iterable[int], state, given, threads, bar: Bar) -> None:
+        """Iterate with one kernel; problems that are done leave, and problems that wait take their places."""
+        scan, end = it.scan, state["end"]
         status, count = (INFO.index(name) - len(INFO) for name in ("status", "iterations"))
-        waiting = list(range(len(state["x"])))
+        waiting = list(members)
         active: list[int] = []
-        done = 0
+        done = len(end) - len(waiting)
         ticks = np.zeros((1, CALL_ITERATIONS))
         while waiting or active:
             free = MAX_ACTIVE - len(active)
@@ -214,10 +240,9 @@ class Optimizer:
                 results = scan(*carried, *held, ticks, every=CALL_ITERATIONS, threads=threads)
             for name, result in zip(it.carried, results, strict=False):
                 state[name][active] = result[:, 0]
-            end = state["end"]
-            ended = [k for k in active if end[k, status] != 0.0 or end[k, count] >= self.max_iterations]
-            active = [k for k in active if k not in set(ended)]
-            done += len(ended)
+            still = [k for k in active if end[k, status] == RUNNING and end[k, count] < it.limit]
+            done += len(active) - len(still)
+            active = still
             bar(done)
 
     def gains(self, iterate: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -392,7 +417,7 @@ def optimize(
     actuators: Iterable[str] | None = None,
     guess: Any = None,
     method: str = "euler",
-    hessian: str = "gauss-newton",
+    hessian: str = "auto",
     tolerance: float = 1e-8,
     iterations: int = 300,
     threads: int | None = None,
@@ -430,7 +455,8 @@ def optimize(
     method : str
         Step: "euler" (semi-implicit), "rk4" or "midpoint", as in `rollout`.
     hessian : str
-        "gauss-newton", or "exact": with second derivatives of the dynamics near the solution.
+        "gauss-newton"; "exact": with second derivatives of the dynamics; or "auto": exact for problems that do not
+        converge with Gauss-Newton Hessians in 40 iterations. Then a second kernel is compiled.
     tolerance, iterations : float, int
         KKT residual of a solution, and the largest number of iterations.
     threads, progress
