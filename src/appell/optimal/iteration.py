@@ -414,7 +414,8 @@ class IterationTrace:
         narrowed = select(by_violation, maximum(0.1 * violation + 0.9 * funnel, 1e-9), funnel)
         after["funnel"] = select(accepted, narrowed, funnel)
         reach = info["reach"]
-        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), reach * (1.0 / REACH_FACTOR))
+        shorter = select(good, reach * (1.0 / REACH_FACTOR), reach)  # not if the sweep failed: that is not the length
+        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), shorter)
         exact = self.exact(info)
         after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
         if it.problem.exact:
