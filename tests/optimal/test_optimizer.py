@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.algebra.scalar import sqrt
 
 REFERENCES = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
 
@@ -140,8 +141,68 @@ def test_a_start_that_is_not_finite_is_lost_alone(sliders):
     starts[3] = np.nan
     records = plan(starts, x0[2:])
     assert records.solved.tolist() == [True, True, True, False, True]
-    assert "NaN" in records.reason[3]
+    assert records.reason[3] == "Not finite after 0 iterations of problem 3: the start, a_joint, is nan."
     assert (records.q[0] == plan(starts[[0, 1]], x0[2:]).q[0]).all()
+
+
+def test_a_cost_that_is_not_finite_is_named_with_its_knot():
+    plan = ap.Optimizer(
+        ap.load("pendulum"),
+        steps=5,
+        dt=0.02,
+        limits=False,
+        arguments={"goal": 1},
+        signals={"weight": 1},
+        cost=lambda t, q, v, tau, *, weight: ap.square(tau) + sqrt(weight[0]),
+        final_cost=lambda q, v, *, goal: ap.square(q - goal),
+    )
+    weight = np.ones((4, 5, 1))
+    weight[1, 3] = -1.0
+    weight[2, 4] = np.inf
+    goal = np.array([[0.5], [0.5], [0.5], [np.nan]])
+    records = plan([0.0], signals={"weight": weight}, arguments={"goal": goal})
+    assert records.solved.tolist() == [True, False, False, False]
+    causes = [reason.partition(": ")[2] for reason in records.reason[1:]]
+    assert causes[0] == "the cost of knot 3 is nan."
+    assert causes[1] == "'weight', entry 0, at knot 4 is inf."
+    assert causes[2] == "argument 'goal', entry 0, is nan."
+    assert np.isnan(records.cost[1:]).all()
+    assert np.isfinite(records.q[1]).all()  # the last iterate is kept
+
+
+@pytest.fixture(scope="module")
+def lifts():
+    """A pendulum that is lifted in a free time, between bounds of this time, with Hessians of a kind."""
+
+    def lift(hessian, bounds):
+        return ap.optimize(
+            ap.load("pendulum"),
+            [0.0],
+            steps=40,
+            duration=bounds,
+            limits={"torque": 8.0},
+            hessian=hessian,
+            cost=lambda t, q, v, tau: 1.0 + 0.1 * ap.square(tau),
+            meet=lambda q, v: {"angle": (2.0, q[0], 2.0), "rest": (0.0, v[0], 0.0)},
+        )
+
+    return lift
+
+
+def test_problems_that_gauss_newton_does_not_solve_continue_with_exact_hessians(lifts):
+    approximate, exact, both = (lifts(hessian, (0.2, 2.0)) for hessian in ("gauss-newton", "exact", "auto"))
+    assert not approximate.solved
+    assert exact.solved
+    assert both.solved
+    assert 40 < both.iterations < 60
+    assert both.cost == pytest.approx(exact.cost, rel=1e-8)
+
+
+@pytest.mark.parametrize("bounds", [(0.01, 1.0), (0.2, 5.0), (0.01, 20.0)])
+def test_a_free_duration_does_not_depend_on_bounds_that_are_not_active(lifts, bounds):
+    record = lifts("exact", bounds)
+    assert record.solved, record.reason
+    assert record.parameters["duration"] == pytest.approx(0.8384878, abs=1e-6)
 
 
 def test_an_infeasible_problem_names_the_row_that_is_violated_most():

@@ -41,7 +41,7 @@ SMALL_ROBOTS = ("pendulum", "planar-2r", "two-body", "double_pendulum", "TwoDofs
 LIMITS = ("none", "torque", "torque and speed", "all")
 OUTCOMES = {
     "Infeasible": "infeasible, with the row",
-    "infinite or NaN": "not finite",
+    "Not finite": "not finite",
     "The limit of": "limit of iterations",
     "No step was accepted": "no step accepted",
 }

@@ -107,6 +107,11 @@ def largest(values: Sequence[Scalar]) -> Scalar:
     return result
 
 
+def is_finite(value: Scalar) -> Scalar:
+    """Return 1, or 0 if the value is infinite or NaN."""
+    return select(LARGEST_PRODUCT - magnitude(value), 1.0, 0.0)
+
+
 def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask):
     """Return the gradient and the lower half of the Hessian with the terms of rows, eliminated by (2)."""
     g, e, g_z, e_z = rows
@@ -422,9 +427,10 @@ class IterationTrace:
             after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
         values = {"cost": totals.cost, "error": error, "dual": scaled_dual, "primal": totals.primal, "gap": totals.gap}
         after |= {**values, "alpha": alpha}
+        known = running * select(status - (NOT_FINITE - 0.5), 0.0, 1.0)  # NaN in a carried array would lose the iterate
         for name in INFO:
             if name not in ("status", "iterations"):
-                after[name] = select(running, after[name], info[name])
+                after[name] = select(known, after[name], info[name])
         return self.update(alpha, select(accepted, alpha_z, 0.0), after)
 
     def exact(self, info: dict[str, Scalar]) -> Scalar:
@@ -538,7 +544,7 @@ class IterationTrace:
         tolerance = it.tolerance
         close = select(tolerance * maximum(1.0, magnitude(totals.cost)) - totals.gap, 1.0, 0.0) if it.rows else 1.0
         solved = select(tolerance - error, 1.0, 0.0) * close
-        finite = select(1.0 - magnitude((error + totals.cost + totals.gap) * 0.0), 1.0, 0.0)
+        finite = is_finite(error + totals.cost + totals.gap + totals.violation)
         status = select(finite, select(solved, SOLVED, RUNNING), NOT_FINITE)
         if it.barrier is not None:
             return select(finite, RUNNING, NOT_FINITE), it.barrier, error, dual
@@ -785,7 +791,7 @@ class IterationTrace:
             fine = inside * select(switching, armijo, maximum(better, descent))
             if trial == 0:
                 fine = maximum(fine, inside * select(NEAR_SOLUTION - error, 1.0, 0.0))
-            fine = fine * select(1.0 - magnitude((phi_new + theta) * 0.0), 1.0, 0.0)
+            fine = fine * is_finite(phi_new + theta)
             chosen = pending * fine
             result = select(chosen, alpha, result)
             by_violation = select(chosen, 1.0 - switching, by_violation)
