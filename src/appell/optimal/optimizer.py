@@ -337,11 +337,14 @@ class Optimizer:
         names: dict[str, tuple[str, ...]] = dict(record_names(system))
         blocks = {"q": x[..., : it.nq], "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
         names["costate"] = self._direction_names
-        kinds = [problem.rows[kind] for kind in it.kinds]
-        if it.m and len(kinds) == 1:
-            multipliers = np.zeros((members, N + 1, it.m))
-            multipliers[:, :N] = w[..., it.nu + it.m : it.nu + 2 * it.m]
-            blocks["multiplier"], names["multiplier"] = multipliers, tuple(row.name for row in kinds[0])
+        last_names = [row.name for row in (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)]
+        at_end = dict(zip(last_names, np.moveaxis(end[:, it.np + it.m_end : -len(INFO)], 1, 0), strict=True))
+        if it.m + it.me:
+            titles = tuple(row.name for row in (*problem.rows[0], *problem.equalities[0]))  # of all kinds of knots
+            last = [at_end.get(name, np.zeros(members)) for name in titles]
+            last_knot = np.stack(last, axis=1)[:, None]
+            blocks["multiplier"] = np.concatenate([w[..., it.nu + it.m :], last_knot], axis=1)
+            names["multiplier"] = titles
         info = dict(zip(INFO, np.moveaxis(end[:, -len(INFO) :], 1, 0), strict=True))
         lost = np.isnan(info["status"])  # kernels return NaN for everything if a carried array is not finite
         info["status"] = np.where(lost, NOT_FINITE, info["status"])
@@ -369,6 +372,7 @@ class Optimizer:
                     "parameters": {
                         name: float(value) for name, value in zip(problem.parameter_names, p[k], strict=True)
                     },
+                    "final_multipliers": {name: float(values[k]) for name, values in at_end.items()},
                 }
             )
         t = np.arange(N + 1) * (1.0 / N if problem.dt is None else problem.dt)
