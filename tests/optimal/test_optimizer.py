@@ -273,6 +273,13 @@ def test_more_problems_than_fit_in_a_call_take_the_places_of_those_that_are_done
     assert (plan(starts, x0[2:]).q == together.q).all()
 
 
+def test_derivatives_that_compile_for_long_are_announced(monkeypatch):
+    monkeypatch.setattr("appell.optimal.iteration.SLOW_NODES", 5)
+    plan = ap.Optimizer(ap.load("pendulum"), 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), limits=False)
+    with pytest.warns(ap.errors.ModelWarning, match=r"by 'euler' have \d+ operations: the first call compiles for"):
+        _ = plan.iteration.scan
+
+
 def test_tolerances_and_numbers_of_iterations_are_checked(sliders):
     with pytest.raises(ap.ArgumentError, match="tolerance"):
         ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), tolerance=0.0)

@@ -184,7 +184,9 @@ def test_derivatives_on_contacts_agree_with_differences(kind):
     check(problem, *evaluated(problem, driven[-1], kind), state)
 
 
-@pytest.mark.parametrize("name", ["planar-2r", "box"])  # the moves of a box do not turn its shift, unlike the exponential
+@pytest.mark.parametrize(
+    "name", ["planar-2r", "box"]
+)  # the moves of a box do not turn its shift, unlike the exponential
 def test_exact_hessians_agree_with_second_differences(name):
     system = robot(name)
     problem = Problem(ap.Dynamics(system), 20, duration=(0.1, 1.0), cost=cost, limits=False, hessian="exact")

@@ -23,6 +23,7 @@ trial points; update.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from appell.algebra.scalar import Scalar, Vector, is_zero, log, maximum, minimum
 from appell.algebra.scalar import abs as magnitude
 from appell.compile.function import Function
 from appell.compile.scan import Scan
+from appell.errors import ModelWarning
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
 from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
@@ -66,6 +68,7 @@ EXACT_AFTER = 19.5  # iterations after which exact Hessians are used at any resi
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 LARGEST_PRODUCT = 1e300
+SLOW_NODES, SECONDS_PER_NODE = 100_000, 2.5e-4  # operations of derivatives that compile for long, and their time
 
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
 
@@ -303,7 +306,16 @@ class Iteration:
         def body(*given):
             return self._run(given[:-2], given[-1]).results()
 
-        owner = self.problem.system.owner
+        owner, method = self.problem.system.owner, self.problem.method
+        nodes = sum(len(part.function.tape) for part in self.derivatives)
+        if nodes > SLOW_NODES:
+            kind = "exact" if self.problem.exact else "Gauss-Newton"
+            warnings.warn(
+                f"derivatives of a step of {owner} by '{method}' have {nodes} operations: the first call compiles for "
+                f"about {nodes * SECONDS_PER_NODE:.0f} s. Hessians are {kind}.",
+                ModelWarning,
+                stacklevel=2,
+            )
         return Scan.of("optimize", self.carried, self.held, {"tick": ()}, body, owner=owner, loops=True)
 
     @cached_property

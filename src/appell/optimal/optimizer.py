@@ -390,7 +390,9 @@ class Optimizer:
         labels = [f"argument '{name}', entry {j}," for name, size in problem.held.items() for j in range(size)]
         given += zip(labels, held, strict=True)
         labels = [f"'{name}', entry {j}," for name, size in problem.driven.items() for j in range(size)]
-        given += [(f"{name} at knot {k}", x) for k, row in enumerate(driven) for name, x in zip(labels, row, strict=True)]
+        given += [
+            (f"{name} at knot {k}", x) for k, row in enumerate(driven) for name, x in zip(labels, row, strict=True)
+        ]
         for knot in range(it.N):
             kind = problem.kinds[knot]
             both = (problem.rows[kind], rows.g[knot]), (problem.equalities[kind], rows.e[knot])

@@ -246,7 +246,9 @@ class Problem:
             tangents["time"] = trace("tangent_time", [Array("time", (2,))], body)
         state = {"time": 2, "q": self.nq, "v": self.nv}
         wrt = ("q", "v", "u", *self.free, *force)
-        self.stage = KnotInputs(state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps, manifold.shifts)
+        self.stage = KnotInputs(
+            state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps, manifold.shifts
+        )
         self.end = KnotInputs(state | sizes, ("q", "v", *self.free), tangents, self.steps, manifold.shifts)
 
     def _given(self, inputs: KnotInputs, time: Sequence[Scalar], q, v, p, data, u=()) -> dict[str, Any]:
