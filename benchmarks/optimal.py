@@ -428,7 +428,10 @@ def ablation(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
         "one step length per iteration": (lambda: full_steps(starts), BATCH),
     }
     solutions = {name: run() for name, (run, _) in runs.items()}
-    seconds = {name: min(best(run, 1) for _ in range(3)) / count for name, (run, count) in runs.items()}
+    seconds = dict.fromkeys(runs, np.inf)
+    for _ in range(3):
+        for name, (run, count) in runs.items():
+            seconds[name] = min(seconds[name], best(run, 1) / count)
     rows = {}
     for name, each in solutions.items():
         records = each if isinstance(each, list) else [each]
