@@ -228,18 +228,8 @@ class Iteration:
             weights = (z, y) if problem.exact else (None, None)
             d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
             after, slopes = d.values, d.slopes
-            gap = [
-                *problem.difference(x_next[:nq], after.q),
-                *(a - b for a, b in zip(after.v, x_next[nq:], strict=True)),
-            ]
-            if problem.structured:
-                nd = self.nx - self.nv
-                upper = [[*a, *b] for a, b in zip(slopes.T_q, slopes.T_v, strict=True)]
-                lower = [[0.0] * nd + [float(i == j) for j in range(self.nv)] for i in range(self.nv)]
-                rows = [[*a, *b, *c] for a, b, c in zip(slopes.P, slopes.Q, slopes.R, strict=True)]
-                step = [upper + lower, rows, slopes.by_p]
-            else:
-                step = [[], [[*a, *b] for a, b in zip(slopes.A, slopes.B, strict=True)], slopes.by_p]
+            gap = problem.between(x_next, [*after.q, *after.v])
+            step = [*slopes.maps(problem.structured), slopes.by_p]
             hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
             return step, [after.cost, d.gradient, hessian], [after.g, after.e, d.g_z, d.e_z], gap
 
@@ -659,9 +649,7 @@ class IterationTrace:
         )
         # first state and parameters
         first = loops.values(self.X)[0]
-        nq = it.nq
-        dx0 = [*it.problem.difference(first[:nq], self.start[:nq])]
-        dx0 += [a - b for a, b in zip(self.start[nq:], first[nq:], strict=True)]
+        dx0 = it.problem.between(first, self.start)
         constant = loops.values(CONSTANT)[0]
         pivot = constant[-1]
         dp: list[Scalar] = []
@@ -833,8 +821,7 @@ class IterationTrace:
                 u, slack, _, _ = it.knot(w)
                 t, h = problem.clock(numbers[0], p, data[0])
                 after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
-                gap = [*problem.difference(x_next[:nq], after.q)]
-                gap += [b - c for b, c in zip(after.v, x_next[nq:], strict=True)]
+                gap = problem.between(x_next, [*after.q, *after.v])
                 bad, logs = violation(after.g, after.e, slack, numbers[1:], it.me)
                 return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
 
@@ -868,10 +855,7 @@ class IterationTrace:
 
     def moved(self, x, dx, alpha) -> list[Scalar]:
         """Return the state x ⊕ α dx."""
-        it = self.it
-        nd = it.nx - it.nv
-        q = it.problem.integrate(list(x[: it.nq]), [alpha * d for d in dx[:nd]])
-        return [*q, *(a + alpha * b for a, b in zip(x[it.nq :], dx[nd:], strict=True))]
+        return self.it.problem.moved(x, [alpha * d for d in dx])
 
     def update(self, alpha: Scalar, alpha_z: Scalar, info: dict[str, Scalar]) -> dict[str, Any]:
         """Return the carried arrays after the step; a step of length 0 changes nothing, not even NaN into 0."""

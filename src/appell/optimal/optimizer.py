@@ -284,8 +284,7 @@ class Optimizer:
                 data = list(next(parts)) if it.n_held + it.n_driven else []
                 t, h = problem.clock(clock[0], p, clock[1])
                 values = problem.values(kind, t, h, list(x[:nq]), list(x[nq:]), list(u), p, data)
-                gap = [*problem.difference(list(x_next[:nq]), values.q)]
-                gap += [a - b for a, b in zip(values.v, x_next[nq:], strict=True)]
+                gap = problem.between(list(x_next), [*values.q, *values.v])
                 return {"rows": [*values.g, *values.e, *gap, values.cost]}
 
             sizes = {"x": size, "next": size, "u": it.nu, "clock": 2, "p": it.np, "data": it.n_held + it.n_driven}

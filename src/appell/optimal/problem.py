@@ -359,6 +359,16 @@ class Problem:
         """Return the step (nd) that leads from one configuration to another."""
         return self.manifold.difference(start, end)
 
+    def between(self, start: Sequence[Scalar], end: Sequence[Scalar]) -> list[Scalar]:
+        """Return the directions (nx) that lead from one state (q, v) to another."""
+        n = self.nq
+        return [*self.difference(start[:n], end[:n]), *(b - a for a, b in zip(start[n:], end[n:], strict=True))]
+
+    def moved(self, x: Sequence[Scalar], dx: Sequence[Scalar]) -> list[Scalar]:
+        """Return the state (q, v) at the directions dx (nx) from x."""
+        q = self.integrate(list(x[: self.nq]), list(dx[: self.nd]))
+        return [*q, *(a + b for a, b in zip(x[self.nq :], dx[self.nd :], strict=True))]
+
     def values(self, kind: int, t, h, q, v, u, p, data) -> Values:
         """Return the values of a knot: `cost` is h l, and `data` are the held data, then the driven ones."""
         given = self._given(self.stage, (t, h), q, v, p, data, u)
