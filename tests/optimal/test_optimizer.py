@@ -196,6 +196,9 @@ def test_problems_that_gauss_newton_does_not_solve_continue_with_exact_hessians(
     assert both.solved
     assert 40 < both.iterations < 60
     assert both.cost == pytest.approx(exact.cost, rel=1e-8)
+    iterate = {name: array[None] for name, array in both.iterate.items()}
+    np.testing.assert_array_equal(both.gain, approximate.optimizer.gains(iterate)[0])  # of a kernel with another limit
+    assert np.abs(both.gain).max() > 1.0
 
 
 @pytest.mark.parametrize("bounds", [(0.01, 1.0), (0.2, 5.0), (0.01, 20.0)])

@@ -227,8 +227,8 @@ class Optimizer:
         column = {name: k - len(INFO) for k, name in enumerate(INFO)}
         end = state["end"]
         self._repeat(self.iteration, range(len(end)), state, given, threads, bar)
-        open_ = (end[:, column["status"]] == RUNNING) | (end[:, column["status"]] == STALLED)
-        left = np.flatnonzero(open_ & (end[:, column["iterations"]] < self.max_iterations))
+        unfinished = (end[:, column["status"]] == RUNNING) | (end[:, column["status"]] == STALLED)
+        left = np.flatnonzero(unfinished & (end[:, column["iterations"]] < self.max_iterations))
         if self.continues and len(left):
             for name, number in {"status": RUNNING, "rho": 0.0, "wait": 0.0, "reach": 1.0}.items():
                 end[left, column[name]] = number
@@ -259,7 +259,8 @@ class Optimizer:
     def gains(self, iterate: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the feedback gains of solved problems, (members, steps, inputs, directions of x)."""
         arrays = [np.array(iterate[name]) for name in (*self.iteration.carried, *self.iteration.held)]
-        arrays[3][:, INFO.index("status") - len(INFO)] = 0.0
+        for name, number in {"status": RUNNING, "iterations": 1.0}.items():  # a problem that is done computes nothing
+            arrays[3][:, INFO.index(name) - len(INFO)] = number
         return np.asarray(self.iteration.gains(*arrays))
 
     # ---- results
