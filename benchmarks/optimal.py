@@ -399,7 +399,7 @@ def ablation(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
         return plan
 
     def one_by_one() -> Any:
-        return [whole(q0) for q0 in starts[:: BATCH // 16]]
+        return [complete(q0) for q0 in starts[:: BATCH // 16]]
 
     def without(name: str, value: Any, run: Callable[[], Any]) -> Callable[[], Any]:
         def changed() -> Any:
@@ -419,12 +419,12 @@ def ablation(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
         iteration_module.TRIALS = before
         return plan
 
-    whole, dense, full_steps = plan_of(), plan_of(structured=False), one_length()
+    complete, dense, full_steps = plan_of(), plan_of(structured=False), one_length()
     runs: dict[str, tuple[Callable[[], Any], int]] = {
-        "all ingredients": (lambda: whole(starts), BATCH),
+        "all ingredients": (lambda: complete(starts), BATCH),
         "dense sweep": (lambda: dense(starts), BATCH),
         "one problem at a time": (one_by_one, 16),
-        "problems that are done stay in the batch": (without("CALL_ITERATIONS", 304, lambda: whole(starts)), BATCH),
+        "problems that are done stay in the batch": (without("CALL_ITERATIONS", 304, lambda: complete(starts)), BATCH),
         "one step length per iteration": (lambda: full_steps(starts), BATCH),
     }
     solutions = {name: run() for name, (run, _) in runs.items()}
