@@ -1,6 +1,6 @@
 """Optimal control against crocoddyl, fatrop and HPIPM: python benchmarks/optimal.py [PART ...] [--output FILE].
 
-Parts: reaching, bounded, constrained, sweep, walking, references, cold; without any, all of them. One thread,
+Parts: reaching, bounded, constrained, sweep, walking, references, cold, ablation; without any, all of them. One thread,
 one core, processor time; peers answer in turns with appell, and their dynamics are compared before anything is timed.
 
 reaching      an iteration of PUMA and Panda, 100 knots, one problem and 256, against crocoddyl's FDDP
@@ -10,6 +10,7 @@ sweep         one Riccati sweep against HPIPM
 walking       crocoddyl's problem of a walking ANYmal, an iteration
 references    costs, iterations, and residuals by Pinocchio's derivatives
 cold          processes with an empty cache
+ablation      the bounded problems without one ingredient of the solver each
 
 crocoddyl gets an environment of its own with Pinocchio 4.0 (`peers/crocoddyl.py`), fatrop the functions of one knot as
 C, mapped over the knots (`peers/fatrop_c.py`), HPIPM a build for this processor if APPELL_HPIPM names its sources
@@ -34,6 +35,8 @@ import numpy as np
 import appell as ap
 from appell.algebra.loops import Rows
 from appell.compile.scan import Scan
+from appell.optimal import iteration as iteration_module
+from appell.optimal import optimizer as optimizer_module
 from appell.optimal.iteration import Iteration
 from appell.optimal.optimizer import Optimizer
 from appell.optimal.sweep import Step, Value, sparse_dot, stage
@@ -385,6 +388,63 @@ def references(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     return rows
 
 
+def ablation(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
+    """Time to convergence of the bounded problems without one ingredient each, measured in turns."""
+    problem = PROBLEMS["puma-reach-bounded"]
+    starts = np.array([problem.near(seed, SPREAD).q0 for seed in range(BATCH)])
+
+    def plan_of(structured: bool = True) -> Optimizer:
+        plan = Optimizer(problem.dyn, **problem.options)
+        plan.problem.structured = structured
+        return plan
+
+    def one_by_one() -> Any:
+        return [complete(q0) for q0 in starts[:: BATCH // 16]]
+
+    def without(name: str, value: Any, run: Callable[[], Any]) -> Callable[[], Any]:
+        def changed() -> Any:
+            before = getattr(optimizer_module, name)
+            setattr(optimizer_module, name, value)
+            try:
+                return run()
+            finally:
+                setattr(optimizer_module, name, before)
+
+        return changed
+
+    def one_length() -> Optimizer:
+        before, iteration_module.TRIALS = iteration_module.TRIALS, (1.0,)
+        plan = plan_of()
+        _ = plan.iteration.scan
+        iteration_module.TRIALS = before
+        return plan
+
+    complete, dense, full_steps = plan_of(), plan_of(structured=False), one_length()
+    runs: dict[str, tuple[Callable[[], Any], int]] = {
+        "all ingredients": (lambda: complete(starts), BATCH),
+        "dense sweep": (lambda: dense(starts), BATCH),
+        "one problem at a time": (one_by_one, 16),
+        "problems that are done stay in the batch": (without("CALL_ITERATIONS", 304, lambda: complete(starts)), BATCH),
+        "one step length per iteration": (lambda: full_steps(starts), BATCH),
+    }
+    solutions = {name: run() for name, (run, _) in runs.items()}
+    seconds = dict.fromkeys(runs, np.inf)
+    for _ in range(3):
+        for name, (run, count) in runs.items():
+            seconds[name] = min(seconds[name], best(run, 1) / count)
+    rows = {}
+    for name, each in solutions.items():
+        records = each if isinstance(each, list) else [each]
+        iterations = np.concatenate([np.atleast_1d(record.iterations) for record in records])
+        rows[name] = {
+            "µs per problem": micro(seconds[name]),
+            "times the time of all": rounded(seconds[name] / seconds["all ingredients"]),
+            "iterations, mean and largest": [rounded(float(iterations.mean())), int(iterations.max())],
+            "solved": int(sum(np.sum(record.solved) for record in records)),
+        }
+    return rows
+
+
 COLD = """
 import time
 import appell as ap
@@ -421,6 +481,7 @@ PARTS: dict[str, Callable[[BuildFolder, Crocoddyl], dict[str, Any]]] = {
     "walking": walking,
     "references": references,
     "cold": cold,
+    "ablation": ablation,
 }
 
 if __name__ == "__main__":

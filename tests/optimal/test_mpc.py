@@ -66,6 +66,29 @@ def test_a_rollout_and_a_control_loop_repeat_the_controller_bit_by_bit(law):
     np.testing.assert_array_equal(again[1], torques)
 
 
+@pytest.mark.filterwarnings("ignore::appell.errors.LimitWarning")
+def test_the_loop_of_a_device_runs_the_law_under_its_supervisor():
+    hw, robot, clock = ap.hardware, ap.load("planar-2r"), ap.hardware.VirtualClock()
+    arm = hw.SimulatedArm(robot, clock)
+    usual = hw.standard_servo(robot, arm.info)
+    goal, limits = np.array([0.5, -0.4]), {"torque": [60.0, 20.0], "speed": 1.5}
+    plan = ap.Optimizer(
+        robot,
+        20,
+        0.02,
+        limits=limits,
+        cost=lambda t, q, v, tau: 10.0 * ap.square(q - goal) + 0.5 * ap.square(v) + 1e-3 * ap.square(tau),
+        final_cost=lambda q, v: 50.0 * ap.square(q - goal) + 5.0 * ap.square(v),
+    )
+    law = plan.mpc(usual.design.period)
+    servo = hw.Servo(ap.control.Design(robot, law=law.traced, period=law.period), arm.info, usual.guard)
+    loop = hw.Loop(arm, servo, clock)
+    outcome = hw.run_task(loop, lambda q: hw.Reference.hold(q, law.period, 1.5))
+    loop.close()
+    assert outcome.finished, outcome.sentence
+    assert np.abs(loop.position - goal).max() < 0.02  # torques differ from the model by friction and resolution
+
+
 def test_every_simulation_starts_with_the_initial_memory(law):
     runs = [ap.simulate(ap.load("planar-2r"), [0.0, 0.0], until=1.0, torque=law) for _ in range(2)]
     np.testing.assert_array_equal(runs[0].q, runs[1].q)

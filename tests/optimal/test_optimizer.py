@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.algebra.scalar import sqrt
 
 REFERENCES = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
 
@@ -140,8 +141,71 @@ def test_a_start_that_is_not_finite_is_lost_alone(sliders):
     starts[3] = np.nan
     records = plan(starts, x0[2:])
     assert records.solved.tolist() == [True, True, True, False, True]
-    assert "NaN" in records.reason[3]
+    assert records.reason[3] == "Not finite after 0 iterations of problem 3: the start, a_joint, is nan."
     assert (records.q[0] == plan(starts[[0, 1]], x0[2:]).q[0]).all()
+
+
+def test_a_cost_that_is_not_finite_is_named_with_its_knot():
+    plan = ap.Optimizer(
+        ap.load("pendulum"),
+        steps=5,
+        dt=0.02,
+        limits=False,
+        arguments={"goal": 1},
+        signals={"weight": 1},
+        cost=lambda t, q, v, tau, *, weight: ap.square(tau) + sqrt(weight[0]),
+        final_cost=lambda q, v, *, goal: ap.square(q - goal),
+    )
+    weight = np.ones((4, 5, 1))
+    weight[1, 3] = -1.0
+    weight[2, 4] = np.inf
+    goal = np.array([[0.5], [0.5], [0.5], [np.nan]])
+    records = plan([0.0], signals={"weight": weight}, arguments={"goal": goal})
+    assert records.solved.tolist() == [True, False, False, False]
+    causes = [reason.partition(": ")[2] for reason in records.reason[1:]]
+    assert causes[0] == "the cost of knot 3 is nan."
+    assert causes[1] == "'weight', entry 0, at knot 4 is inf."
+    assert causes[2] == "argument 'goal', entry 0, is nan."
+    assert np.isnan(records.cost[1:]).all()
+    assert np.isfinite(records.q[1]).all()  # the last iterate is kept
+
+
+@pytest.fixture(scope="module")
+def lifts():
+    """A pendulum that is lifted in a free time, between bounds of this time, with Hessians of a kind."""
+
+    def lift(hessian, bounds):
+        return ap.optimize(
+            ap.load("pendulum"),
+            [0.0],
+            steps=40,
+            duration=bounds,
+            limits={"torque": 8.0},
+            hessian=hessian,
+            cost=lambda t, q, v, tau: 1.0 + 0.1 * ap.square(tau),
+            meet=lambda q, v: {"angle": (2.0, q[0], 2.0), "rest": (0.0, v[0], 0.0)},
+        )
+
+    return lift
+
+
+def test_problems_that_gauss_newton_does_not_solve_continue_with_exact_hessians(lifts):
+    approximate, exact, both = (lifts(hessian, (0.2, 2.0)) for hessian in ("gauss-newton", "exact", "auto"))
+    assert not approximate.solved
+    assert exact.solved
+    assert both.solved
+    assert 40 < both.iterations < 60
+    assert both.cost == pytest.approx(exact.cost, rel=1e-8)
+    iterate = {name: array[None] for name, array in both.iterate.items()}
+    np.testing.assert_array_equal(both.gain, approximate.optimizer.gains(iterate)[0])  # of a kernel with another limit
+    assert np.abs(both.gain).max() > 1.0
+
+
+@pytest.mark.parametrize("bounds", [(0.01, 1.0), (0.2, 5.0), (0.01, 20.0)])
+def test_a_free_duration_does_not_depend_on_bounds_that_are_not_active(lifts, bounds):
+    record = lifts("exact", bounds)
+    assert record.solved, record.reason
+    assert record.parameters["duration"] == pytest.approx(0.8384878, abs=1e-6)
 
 
 def test_an_infeasible_problem_names_the_row_that_is_violated_most():
@@ -158,6 +222,33 @@ def test_an_infeasible_problem_names_the_row_that_is_violated_most():
     assert not record.solved
     assert record.iterations <= 60
     assert record.reason.startswith("Infeasible: upright at knot 20 is violated by")
+
+
+def test_multipliers_are_the_change_of_the_cost_with_the_bounds():
+    plan = ap.Optimizer(
+        ap.load("pendulum"),
+        20,
+        0.05,
+        limits=False,
+        hessian="exact",
+        tolerance=1e-10,
+        arguments={"bounds": 3},
+        cost=lambda t, q, v, tau: ap.square(tau) + ap.square(v),
+        keep=lambda t, q, v, tau, *, bounds: {"push": (None, tau[0] - bounds[0], 0.0)},
+        meet=lambda q, v, *, bounds: {"angle": (0.0, q[0] - bounds[1], 0.0), "speed": (None, v[0] - bounds[2], 0.0)},
+    )
+    change = 1e-5
+    bounds = np.array([2.5, 1.0, 0.05]) + change * np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
+    records = plan([0.0], arguments={"bounds": bounds})
+    assert records.solved.all(), records.reason
+    by_push, by_angle, by_speed = (records.cost[1:4] - records.cost[4:]) / (2.0 * change)
+    record = records[0]
+    assert record.names("multiplier") == ("push above its limit",)
+    assert -record["multiplier"].sum() == pytest.approx(by_push, rel=1e-4)
+    assert -record.final_multipliers["angle"] == pytest.approx(by_angle, rel=1e-5)
+    assert -record.final_multipliers["speed above its limit"] == pytest.approx(by_speed, rel=1e-5)
+    assert records.final_multipliers["angle"][0] == record.final_multipliers["angle"]
+    assert max(by_push, by_speed) < 0.0  # both are active
 
 
 def test_a_pendulum_meets_an_end_state_with_as_many_terminal_rows_as_rows_of_a_knot():
@@ -183,6 +274,13 @@ def test_more_problems_than_fit_in_a_call_take_the_places_of_those_that_are_done
     together = plan(starts, x0[2:])
     monkeypatch.setattr("appell.optimal.optimizer.MAX_ACTIVE", 2)
     assert (plan(starts, x0[2:]).q == together.q).all()
+
+
+def test_derivatives_that_compile_for_long_are_announced(monkeypatch):
+    monkeypatch.setattr("appell.optimal.iteration.SLOW_NODES", 5)
+    plan = ap.Optimizer(ap.load("pendulum"), 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), limits=False)
+    with pytest.warns(ap.errors.ModelWarning, match=r"by 'euler' have \d+ operations: the first call compiles for"):
+        _ = plan.iteration.scan
 
 
 def test_tolerances_and_numbers_of_iterations_are_checked(sliders):

@@ -15,6 +15,7 @@ import pytest
 import appell as ap
 from answers import interpreted
 from appell.compile.function import Function
+from appell.optimal.contact_steps import Phases
 from appell.optimal.problem import Problem
 from robots import example_urdfs
 
@@ -89,11 +90,7 @@ def by_name(function):
 def moved(problem, state, direction, epsilon):
     q, v, u, p = state
     step = np.split(epsilon * direction, np.cumsum([problem.nd, problem.nv, problem.nu]))
-    system = problem.system
-    if system.is_constrained:  # wheels that roll can reach more configurations than their velocities span
-        end = np.array(problem.integrate(q.tolist(), step[0].tolist()), float)
-    else:
-        end = system.integrate(q, step[0])
+    end = np.array(problem.integrate(q.tolist(), step[0].tolist()), float)  # the moves of the solver
     return end, v + step[1], u + step[2], p + step[3]
 
 
@@ -188,7 +185,22 @@ def test_derivatives_on_contacts_agree_with_differences(kind):
     check(problem, *evaluated(problem, driven[-1], kind), state)
 
 
-@pytest.mark.parametrize("name", ["planar-2r", "box"])
+@pytest.mark.parametrize("cone", [None, 0.7])
+def test_points_with_friction_stand_on_horizontal_ground_unless_footholds_are_given(cone):
+    dyn = ap.Dynamics(ap.load("puma"))
+    q0 = np.array([[0.3, -0.5, 0.4, 0.2, 0.1, 0.6]])
+    phases = Phases(dyn, {"tip": ap.Touch("tool")}, None, 4, (100.0, 20.0), cone)
+    pose = phases.values(q0, None, True)[0, 0, -12:].reshape(3, 4)
+    expected = dyn.pose("tool")(q0[0])[:3]
+    close(pose[:, 3], expected[:, 3])
+    close(pose[:, :3], expected[:, :3] if cone is None else np.eye(3))
+    given = np.concatenate([np.eye(3)[::-1], [[1.0], [2.0], [3.0]]], axis=1)
+    close(phases.values(q0, given[None], True)[0, 2, -12:].reshape(3, 4), given)
+
+
+@pytest.mark.parametrize(
+    "name", ["planar-2r", "box"]
+)  # the moves of a box do not turn its shift, unlike the exponential
 def test_exact_hessians_agree_with_second_differences(name):
     system = robot(name)
     problem = Problem(ap.Dynamics(system), 20, duration=(0.1, 1.0), cost=cost, limits=False, hessian="exact")

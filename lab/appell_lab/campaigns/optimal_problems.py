@@ -41,7 +41,7 @@ SMALL_ROBOTS = ("pendulum", "planar-2r", "two-body", "double_pendulum", "TwoDofs
 LIMITS = ("none", "torque", "torque and speed", "all")
 OUTCOMES = {
     "Infeasible": "infeasible, with the row",
-    "infinite or NaN": "not finite",
+    "Not finite": "not finite",
     "The limit of": "limit of iterations",
     "No step was accepted": "no step accepted",
 }
@@ -65,7 +65,7 @@ class Family:
     steps: int = 20
     dt: float = 0.02
     method: str = "euler"
-    hessian: str = "gauss-newton"
+    hessian: str = "auto"
     limits: str = "none"
     tight: float = 1.0  # factor of the limits of torque and speed
     exact: bool = False  # whether the motion must end at the goal at rest
@@ -100,7 +100,7 @@ def families(count: int, seed: int = 0, size: int = 100) -> Iterator[Family]:
             steps=int(rng.integers(5, 50)),
             dt=float(rng.choice([0.01, 0.02, 0.05])),
             method=str(rng.choice(["euler", "rk4", "midpoint"], p=[1.0 - share, share / 2, share / 2])),
-            hessian=str(rng.choice(["gauss-newton", "exact"], p=[0.8, 0.2])),
+            hessian=str(rng.choice(["auto", "exact"], p=[0.8, 0.2])),
             limits=limits,
             tight=float(rng.uniform(0.3, 1.0)),
             exact=bool(rng.random() < 0.2 and not other),

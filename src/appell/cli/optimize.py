@@ -31,6 +31,7 @@ SLOWNESS = 3.0  # default duration, relative to a motion at full speed
 MIN_DURATION_S = 0.5
 MARGIN = 0.02  # distance of a default start from a limit, relative to the range
 FREE_DURATION = (0.05, 4.0)  # bounds of the duration for least time, relative to the default
+MAX_TORQUE_RATIO = 30.0  # limits of torque above this multiple of the torque that holds the robot do not set the effort
 EFFORT_SHARE = 1e-2  # weight of the effort in the least time: all torques at their limits count this much per s
 
 app = new_app()
@@ -120,8 +121,9 @@ def reaching(
     """Return the arguments of `ap.optimize` for a motion from rest at `start` to rest at a goal, as text."""
     system = dyn.system
     goal, meet = _goal(dyn, start, to)
-    torque = np.where(np.isfinite(system.limits.torque), system.limits.torque, _usual_torques(dyn, start))
-    weights = 1.0 / torque
+    limit, usual_torque = system.limits.torque, _usual_torques(dyn, start)
+    # a limit far above all torques of the motion would make the cost too small beside the tolerance
+    weights = 1.0 / np.where(limit < MAX_TORQUE_RATIO * usual_torque, limit, usual_torque)
 
     def effort(t, q, v, tau):
         return ap.square(tau * weights)

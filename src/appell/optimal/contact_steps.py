@@ -89,12 +89,13 @@ class Phases:
     def values(self, q0: np.ndarray, footholds: Any, forces: bool) -> np.ndarray:
         """Return the data of all knots, (members, steps, size).
 
-        `footholds` are poses [R p], (nc, 3, 4) or (steps, nc, 3, 4); None: those at the starts q0, (members, nq).
+        `footholds` are poses [R p], (nc, 3, 4) or (steps, nc, 3, 4); None: those at the starts q0, (members, nq), for
+        points with friction with the axes of the world.
         """
         steps, count = self.active.shape
         parts = [self.active[None]] if self.changes else []
         if "footholds" in self.driven(forces):
-            given = self.set.poses(q0)[:, None] if footholds is None else np.asarray(footholds, float)
+            given = self._start_poses(q0)[:, None] if footholds is None else np.asarray(footholds, float)
             if footholds is not None and given.shape not in ((count, 3, 4), (steps, count, 3, 4)):
                 raise ArgumentError(
                     f"footholds has shape {given.shape}.", expected=f"({count}, 3, 4) or ({steps}, {count}, 3, 4)"
@@ -104,6 +105,13 @@ class Phases:
         members = max((len(part) for part in parts), default=1)
         parts = [np.broadcast_to(part, (members, *part.shape[1:])) for part in parts]
         return np.concatenate(parts, axis=2) if parts else np.zeros((1, steps, 0))
+
+    def _start_poses(self, q0: np.ndarray) -> np.ndarray:
+        poses = np.array(self.set.poses(q0), float)
+        points = [row.size == 3 for row in self.set.rows]
+        if self.cone is not None:
+            poses[:, points, :, :3] = np.eye(3)
+        return poses
 
     def friction_rows(self, given: Given) -> list[Bounded]:
         """Return the rows of the friction pyramids."""

@@ -23,6 +23,7 @@ trial points; update.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from appell.algebra.scalar import Scalar, Vector, is_zero, log, maximum, minimum
 from appell.algebra.scalar import abs as magnitude
 from appell.compile.function import Function
 from appell.compile.scan import Scan
+from appell.errors import ModelWarning
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
 from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
@@ -62,9 +64,11 @@ ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
 EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
+EXACT_AFTER = 19.5  # iterations after which exact Hessians are used at any residual
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 LARGEST_PRODUCT = 1e300
+SLOW_NODES, SECONDS_PER_NODE = 100_000, 2.5e-4  # operations of derivatives that compile for long, and their time
 
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
 
@@ -104,6 +108,11 @@ def largest(values: Sequence[Scalar]) -> Scalar:
     for value in values:
         result = maximum(result, magnitude(value))
     return result
+
+
+def is_finite(value: Scalar) -> Scalar:
+    """Return 1, or 0 if the value is infinite or NaN."""
+    return select(LARGEST_PRODUCT - magnitude(value), 1.0, 0.0)
 
 
 def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask):
@@ -219,18 +228,8 @@ class Iteration:
             weights = (z, y) if problem.exact else (None, None)
             d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
             after, slopes = d.values, d.slopes
-            gap = [
-                *problem.difference(x_next[:nq], after.q),
-                *(a - b for a, b in zip(after.v, x_next[nq:], strict=True)),
-            ]
-            if problem.structured:
-                nd = self.nx - self.nv
-                upper = [[*a, *b] for a, b in zip(slopes.T_q, slopes.T_v, strict=True)]
-                lower = [[0.0] * nd + [float(i == j) for j in range(self.nv)] for i in range(self.nv)]
-                rows = [[*a, *b, *c] for a, b, c in zip(slopes.P, slopes.Q, slopes.R, strict=True)]
-                step = [upper + lower, rows, slopes.by_p]
-            else:
-                step = [[], [[*a, *b] for a, b in zip(slopes.A, slopes.B, strict=True)], slopes.by_p]
+            gap = problem.between(x_next, [*after.q, *after.v])
+            step = [*slopes.maps(problem.structured), slopes.by_p]
             hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
             return step, [after.cost, d.gradient, hessian], [after.g, after.e, d.g_z, d.e_z], gap
 
@@ -297,7 +296,16 @@ class Iteration:
         def body(*given):
             return self._run(given[:-2], given[-1]).results()
 
-        owner = self.problem.system.owner
+        owner, method = self.problem.system.owner, self.problem.method
+        nodes = sum(len(part.function.tape) for part in self.derivatives)
+        if nodes > SLOW_NODES:
+            kind = "exact" if self.problem.exact else "Gauss-Newton"
+            warnings.warn(
+                f"derivatives of a step of {owner} by '{method}' have {nodes} operations: the first call compiles for "
+                f"about {nodes * SECONDS_PER_NODE:.0f} s. Hessians are {kind}.",
+                ModelWarning,
+                stacklevel=2,
+            )
         return Scan.of("optimize", self.carried, self.held, {"tick": ()}, body, owner=owner, loops=True)
 
     @cached_property
@@ -413,17 +421,25 @@ class IterationTrace:
         narrowed = select(by_violation, maximum(0.1 * violation + 0.9 * funnel, 1e-9), funnel)
         after["funnel"] = select(accepted, narrowed, funnel)
         reach = info["reach"]
-        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), reach * (1.0 / REACH_FACTOR))
-        exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(EXACT_BELOW - info["error"], 1.0, 0.0)
+        shorter = select(good, reach * (1.0 / REACH_FACTOR), reach)  # not if the sweep failed: that is not the length
+        after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), shorter)
+        exact = self.exact(info)
         after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
         if it.problem.exact:
             after["rho"] = select(accepted, after["rho"], select(exact, rho, after["rho"]))
         values = {"cost": totals.cost, "error": error, "dual": scaled_dual, "primal": totals.primal, "gap": totals.gap}
         after |= {**values, "alpha": alpha}
+        known = running * select(status - (NOT_FINITE - 0.5), 0.0, 1.0)  # NaN in a carried array would lose the iterate
         for name in INFO:
             if name not in ("status", "iterations"):
-                after[name] = select(running, after[name], info[name])
+                after[name] = select(known, after[name], info[name])
         return self.update(alpha, select(accepted, alpha_z, 0.0), after)
+
+    def exact(self, info: dict[str, Scalar]) -> Scalar:
+        """Return 1 if the iteration uses the curvature of the dynamics: near a solution, or after many iterations."""
+        near = select(EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0)
+        late = select(info["iterations"] - EXACT_AFTER, 1.0, 0.0)
+        return select(info["wait"] - 0.5, 0.0, maximum(near, late))
 
     def residuals(self) -> tuple[Totals, list[Scalar]]:
         """Compute derivatives, gaps and residuals of all knots."""
@@ -440,9 +456,7 @@ class IterationTrace:
                 p = it.ends(end).p
                 weights = z[: part.sizes[5]], y[: part.sizes[6]]
                 info = it.ends(end).info
-                exact = select(info["wait"] - 0.5, 0.0, 1.0) * select(
-                    EXACT_BELOW - info["error"], select(info["iterations"] - 0.5, 1.0, 0.0), 0.0
-                )
+                exact = self.exact(info)
                 curved = [exact * value for value in after]
                 rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
@@ -532,7 +546,7 @@ class IterationTrace:
         tolerance = it.tolerance
         close = select(tolerance * maximum(1.0, magnitude(totals.cost)) - totals.gap, 1.0, 0.0) if it.rows else 1.0
         solved = select(tolerance - error, 1.0, 0.0) * close
-        finite = select(1.0 - magnitude((error + totals.cost + totals.gap) * 0.0), 1.0, 0.0)
+        finite = is_finite(error + totals.cost + totals.gap + totals.violation)
         status = select(finite, select(solved, SOLVED, RUNNING), NOT_FINITE)
         if it.barrier is not None:
             return select(finite, RUNNING, NOT_FINITE), it.barrier, error, dual
@@ -635,9 +649,7 @@ class IterationTrace:
         )
         # first state and parameters
         first = loops.values(self.X)[0]
-        nq = it.nq
-        dx0 = [*it.problem.difference(first[:nq], self.start[:nq])]
-        dx0 += [a - b for a, b in zip(self.start[nq:], first[nq:], strict=True)]
+        dx0 = it.problem.between(first, self.start)
         constant = loops.values(CONSTANT)[0]
         pivot = constant[-1]
         dp: list[Scalar] = []
@@ -779,7 +791,7 @@ class IterationTrace:
             fine = inside * select(switching, armijo, maximum(better, descent))
             if trial == 0:
                 fine = maximum(fine, inside * select(NEAR_SOLUTION - error, 1.0, 0.0))
-            fine = fine * select(1.0 - magnitude((phi_new + theta) * 0.0), 1.0, 0.0)
+            fine = fine * is_finite(phi_new + theta)
             chosen = pending * fine
             result = select(chosen, alpha, result)
             by_violation = select(chosen, 1.0 - switching, by_violation)
@@ -809,8 +821,7 @@ class IterationTrace:
                 u, slack, _, _ = it.knot(w)
                 t, h = problem.clock(numbers[0], p, data[0])
                 after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
-                gap = [*problem.difference(x_next[:nq], after.q)]
-                gap += [b - c for b, c in zip(after.v, x_next[nq:], strict=True)]
+                gap = problem.between(x_next, [*after.q, *after.v])
                 bad, logs = violation(after.g, after.e, slack, numbers[1:], it.me)
                 return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
 
@@ -844,10 +855,7 @@ class IterationTrace:
 
     def moved(self, x, dx, alpha) -> list[Scalar]:
         """Return the state x ⊕ α dx."""
-        it = self.it
-        nd = it.nx - it.nv
-        q = it.problem.integrate(list(x[: it.nq]), [alpha * d for d in dx[:nd]])
-        return [*q, *(a + alpha * b for a, b in zip(x[it.nq :], dx[nd:], strict=True))]
+        return self.it.problem.moved(x, [alpha * d for d in dx])
 
     def update(self, alpha: Scalar, alpha_z: Scalar, info: dict[str, Scalar]) -> dict[str, Any]:
         """Return the carried arrays after the step; a step of length 0 changes nothing, not even NaN into 0."""

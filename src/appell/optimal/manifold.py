@@ -89,6 +89,13 @@ class Manifold:
         if not self.is_flat and tree is not None:
             self._parts = [(link.joint.motion, *tree.span(link.joint)) for link in tree.moving]
 
+    @property
+    def shifts(self) -> frozenset[int]:
+        """Entries of ξ that are displacements along the axes of a body that itself turns."""
+        linear = {Floating: 3, Planar: 2}
+        entries = [k for motion, _, v in self._parts for k in range(v.start, v.start + linear.get(type(motion), 0))]
+        return frozenset(self.positions.index(k) for k in entries if k in self.positions)
+
     def integrate(self, q: Vector, step: Vector) -> list[Scalar]:
         """Return (1)."""
         if self.is_flat:

@@ -32,10 +32,10 @@ from appell.compile.c.source import StepMemory, c_step
 from appell.compile.function import Function
 from appell.control.traced_law import TracedLaw
 from appell.errors import ArgumentError, check_number
-from appell.optimal.iteration import PROXIMAL, with_barrier
+from appell.optimal.iteration import PROXIMAL, lower, matrix, mirrored, pad, unpacked, with_barrier
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
-from appell.optimal.sweep import Step, Value, sparse_dot, stage, symmetric
+from appell.optimal.sweep import Step, Value, sparse_dot, stage
 from appell.simulation.inputs import Sampled
 from appell.simulation.rollouts.laws import KernelLaw
 
@@ -89,14 +89,7 @@ class PredictiveStep:
             u, slack, z, y = self.parts(w)
             d = problem.derivatives(0, clock[0], h, x[:nq], x[nq:], u, [], [*data, *self.course])
             after, slopes = d.values, d.slopes
-            gap = [
-                *problem.difference(x_next[:nq], after.q),
-                *(a - b for a, b in zip(after.v, x_next[nq:], strict=True)),
-            ]
-            if problem.structured:
-                step = [slopes.T_q, slopes.T_v, slopes.P, slopes.Q, slopes.R]
-            else:
-                step = [slopes.A, slopes.B]
+            gap, step = problem.between(x_next, [*after.q, *after.v]), slopes.maps(problem.structured)
             rows = [d.values.g, d.values.e, d.g_z, d.e_z]
             return step, gap, with_barrier(d.gradient, d.hessian, rows, slack, z, y, clock[1], mask), rows
 
@@ -130,27 +123,17 @@ class PredictiveStep:
 
     def linear_step(self, slope: Vector) -> Step:
         """Return the linearised step of a row of `slope`, without its gap."""
-        nested = self.knot.nested(0, slope)
-        if not self.problem.structured:
-            return Step([], [[*a, *b] for a, b in zip(*nested, strict=True)], 0, [])
-        T_q, T_v, P, Q, R = nested
-        nv, nd = self.problem.nv, self.nx - self.problem.nv
-        upper = [[*a, *b] for a, b in zip(T_q, T_v, strict=True)]
-        lower = [[0.0] * nd + [float(i == j) for j in range(nv)] for i in range(nv)]
-        return Step(upper + lower, [[*a, *b, *c] for a, b, c in zip(P, Q, R, strict=True)], nd, [])
+        transform, step_map = self.knot.nested(0, slope)
+        return Step(transform, step_map, self.nx - len(step_map), [])
 
     # ---- the step
 
     def torques(self, q: Vector, v: Vector, memory: Mapping[str, Sequence[Scalar]]) -> list[Scalar]:
         """Return the inputs of (1), within their bounds."""
-        nq, x, w = self.nq, memory["x"][: self.n], memory["w"][: self.nu + 2 * self.m + self.me]
-        dx = [*self.problem.difference(list(x[:nq]), list(q)), *(a - b for a, b in zip(v, x[nq:], strict=True))]
-        du = self.clipped([sparse_dot(row, dx) for row in self.matrix(memory["gain"])], self.parts(w)[1])
+        x, w = list(memory["x"][: self.n]), memory["w"][: self.nu + 2 * self.m + self.me]
+        dx = self.problem.between(x, [*q, *v])
+        du = self.clipped([sparse_dot(row, dx) for row in matrix(memory["gain"], self.nx)], self.parts(w)[1])
         return [a + b for a, b in zip(w, du, strict=False)]
-
-    def matrix(self, gain: Vector) -> list[Vector]:
-        """Return the rows of a gain."""
-        return [gain[i * self.nx : (i + 1) * self.nx] for i in range(self.nu)]
 
     def clipped(self, du: list[Scalar], slack: Vector) -> list[Scalar]:
         """Return a change of the inputs of a knot within their bounds, whose slacks are their distances."""
@@ -167,24 +150,17 @@ class PredictiveStep:
         info = dict(zip(INFO, memory["info"], strict=True))
         u = self.torques(q, v, memory)
         after = problem.values(0, time, h, list(q), list(v), u, [], [*data, *self.course])
-        change = [info["shift"] * x for x in problem.difference(list(q), after.q)]
-        change += [info["shift"] * (a - b) for a, b in zip(after.v, v, strict=True)]
-        tables = {name: loops.given(_rows(memory[name], self.shapes[name])) for name in ("x", "w")}
+        change = [info["shift"] * x for x in problem.between([*q, *v], [*after.q, *after.v])]
+        tables = {name: loops.given(matrix(memory[name], self.shapes[name][-1])) for name in ("x", "w")}
         if "end" in memory:
             tables["end"] = loops.given([memory["end"]])
-        self._shift(loops, tables, self.moved([*q, *v], change), info["shift"])
+        self._shift(loops, tables, problem.moved([*q, *v], change), info["shift"])
         gain: list[Scalar] = []
         for _ in range(self.iterations):
             gain = self._iterate(loops, tables, info, time + info["shift"] * h, data)
         blocks = {name: [x for row in loops.values(table) for x in row] for name, table in tables.items()}
         blocks |= {"gain": gain, "info": [info[name] for name in INFO]}
         return problem.torques(u), {name: blocks[name] for name in self.shapes}
-
-    def moved(self, x: Vector, dx: Vector) -> list[Scalar]:
-        """Return x ⊕ δx."""
-        nq, nd = self.nq, self.nx - self.problem.nv
-        q = self.problem.integrate(list(x[:nq]), list(dx[:nd]))
-        return [*q, *(a + b for a, b in zip(x[nq:], dx[nd:], strict=True))]
 
     def _shift(self, loops: Loops, tables: dict[str, Any], first: Vector, shift: Scalar) -> None:
         """Move the iterate by a part of a step: between the knots linearly, at the end with constant velocity."""
@@ -194,13 +170,12 @@ class PredictiveStep:
         loops.each([lambda row: [row[1:]]], [0], [Rows(START, [0])], [Rows(X, [0])])
 
         def state(x, after, start):
-            dx = [*problem.difference(x[:nq], after[:nq]), *(b - a for a, b in zip(x[nq:], after[nq:], strict=True))]
-            return [self.moved(x, [start[0] * each for each in dx])]
+            return [problem.moved(x, [start[0] * each for each in problem.between(x, after)])]
 
         def end(x, start):
             if nd != problem.nv:
                 return [list(x)]
-            return [self.moved(x, [*(start[0] * self.h * rate for rate in x[nq:]), *[0.0] * problem.nv])]
+            return [problem.moved(x, [*(start[0] * self.h * rate for rate in x[nq:]), *[0.0] * problem.nv])]
 
         def inputs(w, after, start):
             return [[a + start[0] * (b - a) for a, b in zip(w, after, strict=True)]]
@@ -226,7 +201,7 @@ class PredictiveStep:
         def knot(x, after, w, common, numbers):
             clock = [common[0] + numbers[0], common[1]]
             rows = self.knot.rows(x, after, w, clock, list(numbers[1:]), common[2:])
-            return [padded(row, width) for row, width in zip(rows, widths, strict=True)]
+            return [pad(row, width) for row, width in zip(rows, widths, strict=True)]
 
         numbers = [[k * h, *mask] for k, mask in enumerate(self.masks)]
         reads = [Rows(tables["x"], knots), Rows(tables["x"], range(1, N + 1)), Rows(tables["w"], knots)]
@@ -240,21 +215,21 @@ class PredictiveStep:
             clock = [common[0] + N * h, common[1]]
             stage_row, row = self.last.rows(x, list(end), clock, common[2:])
             gradient, hessian = self.last.nested(0, stage_row)
-            value = [hessian[i][j] for i in range(nx) for j in range(i + 1)]
-            return [[*value, *gradient], [1.0], padded(row, last_widths[1])]
+            value = lower(hessian)
+            return [[*value, *gradient], [1.0], pad(row, last_widths[1])]
 
         writes = [Rows(V, [0]), Rows(PIVOT, [0]), Rows(END_ROW, [0])]
         loops.each([last], [0], [Rows(tables["x"], [N]), Rows(COMMON, [0]), *ends], writes)
         GAIN, FEED, RHO = loops.table(N, nu * nx), loops.table(N, nu), loops.given([[info["rho"]]])
 
         def backward(value, pivot, slope, gap, row, rho):
-            full = symmetric(nx, lambda i, j: value[i * (i + 1) // 2 + j])
+            full = unpacked(value, nx)
             step = self.linear_step(slope)._replace(offset=[[x] for x in self.knot.nested(1, gap)])
             gradient, hessian = self.knot.nested(2, row)
-            H = symmetric(nx + nu, lambda i, j: hessian[i][j])
+            H = mirrored(hessian)
             given = Value(full, [[x] for x in value[half:]], [[0.0]])
             new, gains, smallest = stage(given, step, Value(H, [[x] for x in gradient], [[0.0]]), rho[0], nu)
-            rest = [new.hessian[i][j] for i in range(nx) for j in range(i + 1)]
+            rest = lower(new.hessian)
             return [
                 [*rest, *(x for each in new.linear for x in each)],
                 [minimum(pivot[0], smallest)],
@@ -273,7 +248,7 @@ class PredictiveStep:
 
         def forward(dx, slope, gap, gain, feed, x, w, row, flag, *mask):
             u, slack, z, y = self.parts(w)
-            du = self.clipped([a + sparse_dot(b, dx) for a, b in zip(feed, self.matrix(gain), strict=True)], slack)
+            du = self.clipped([a + sparse_dot(b, dx) for a, b in zip(feed, matrix(gain, nx), strict=True)], slack)
             du = [select(flag[0], each, 0.0) for each in du]
             step = self.linear_step(slope)
             moved = [*dx[: step.copied], *(sparse_dot(each, [*dx, *du]) for each in step.map)]
@@ -283,7 +258,7 @@ class PredictiveStep:
                 [*dx, *du], self.knot.nested(3, row), slack, z, y, flag, list(mask[0]) if mask else []
             )
             inputs = [*(a + b for a, b in zip(u, du, strict=True)), *rows]
-            return [[select(flag[0], each, 0.0) for each in after], self.moved(x, dx), inputs]
+            return [[select(flag[0], each, 0.0) for each in after], self.problem.moved(x, dx), inputs]
 
         reads = [Rows(table, knots) for table in (SLOPE, GAP, GAIN, FEED, tables["x"], tables["w"], ROW)]
         writes = [Rows(DX, once), Rows(X, knots), Rows(W, knots)]
@@ -293,7 +268,7 @@ class PredictiveStep:
         def end(dx, x, row, flag, end=()):
             ones = [1.0] * (self.m_end + self.me_end)
             rows = self.rows_after(dx, self.last.nested(1, row), *self.end_parts(end), flag, ones)
-            return [self.moved(x, dx), *([rows] if ends else [])]
+            return [self.problem.moved(x, dx), *([rows] if ends else [])]
 
         END = loops.table(1, 2 * self.m_end + self.me_end)
         reads = [Rows(DX, [0]), Rows(tables["x"], [N]), Rows(END_ROW, [0]), Rows(FLAG, [0]), *ends]
@@ -320,16 +295,6 @@ class PredictiveStep:
         counted = [good * x for x in mask[len(mask) - len(y) :]]
         changes = [(e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL) for k in range(len(y))]
         return [*slacks, *multipliers, *(select(c, a + b, a) for a, b, c in zip(y, changes, counted, strict=True))]
-
-
-def padded(row: Sequence[Scalar], width: int) -> list[Scalar]:
-    """Return a row with zeros up to a width."""
-    return [*row, *[0.0] * (width - len(row))]
-
-
-def _rows(flat: Sequence[Scalar], shape: tuple[int, ...]) -> list[list[Scalar]]:
-    width = shape[-1]
-    return [list(flat[k : k + width]) for k in range(0, len(flat), width)]
 
 
 class PredictiveLaw:

@@ -57,6 +57,7 @@ class KnotInputs:
     wrt: tuple[str, ...]
     tangents: Mapping[str, Tape]
     steps: int  # number of steps, into which an unknown duration is divided
+    shifts: frozenset[int] = frozenset()  # directions of q along axes of a body that itself turns
 
     def columns(self, name: str) -> int:
         """Return the number of directions of a free parameter; the duration moves t and h in one direction."""
@@ -156,8 +157,8 @@ class Objective:
 def hessian(inputs: KnotInputs, function: Function, given: Mapping[str, Any]) -> Rows:
     """Return the symmetric Hessian of Σ G · result by all unknowns on scalars by name; G is 1 unless it is given.
 
-    On quaternions second derivatives along two directions depend on their order by a multiple of the gradient; the mean
-    of both orders is returned.
+    Second derivatives along two directions of q depend on their order if one direction changes along the other. The
+    moves of `Manifold.integrate` do not turn a shift, so a shift is the last derivative; for two turns it is the mean.
     """
     second = function.hessian(*inputs.wrt)
     parts = inputs.call(second, {"G": 1.0, **given})
@@ -165,7 +166,14 @@ def hessian(inputs: KnotInputs, function: Function, given: Mapping[str, Any]) ->
     blocks = [np.atleast_2d(np.asarray(part, object)) for part in (parts if count > 1 else [parts])]
     columns = [np.concatenate([_matrix(x) for x in blocks[k * count : (k + 1) * count]], axis=0) for k in range(count)]
     H = np.concatenate(columns, axis=1)
-    return [[_mean(H[i, j], H[j, i]) for j in range(len(H))] for i in range(len(H))]
+    shifts = inputs.shifts
+
+    def entry(i: int, j: int) -> Scalar:
+        if (i in shifts) != (j in shifts):
+            return H[j, i] if i in shifts else H[i, j]
+        return _mean(H[i, j], H[j, i])
+
+    return [[entry(i, j) for j in range(len(H))] for i in range(len(H))]
 
 
 def _matrix(x: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ class OptimalMotion(Record):
     """The record of an optimal motion; row k contains the state and the torque from knot k on.
 
     Blocks beside q, v and tau: `costate`, derivatives of the remaining cost with respect to the state of a knot, and
-    `multiplier`, multipliers of the inequalities of a knot. The last row repeats the last torque.
+    `multiplier`, multipliers of the inequalities and equalities of a knot. The last row repeats the last torque.
     """
 
     optimizer: Optimizer | None = field(default=None, repr=False)
@@ -62,6 +62,11 @@ class OptimalMotion(Record):
     def parameters(self) -> dict[str, float]:
         """Optimal values of the free parameters by name; the duration in s."""
         return self.about["parameters"]
+
+    @property
+    def final_multipliers(self) -> dict[str, float]:
+        """Multipliers of all rows of the last knot, those of `meet` included, and of bounds of free parameters."""
+        return self.about["final_multipliers"]
 
     @property
     def gain(self) -> np.ndarray:
@@ -140,6 +145,12 @@ class OptimalMotions(Records):
     def parameters(self) -> dict[str, np.ndarray]:
         """Optimal values of the free parameters by name, (members,) each."""
         return {name: np.array([r["parameters"][name] for r in self.reports]) for name in self.reports[0]["parameters"]}
+
+    @property
+    def final_multipliers(self) -> dict[str, np.ndarray]:
+        """Multipliers of all rows of the last knot by name, (members,) each; see `OptimalMotion`."""
+        names = self.reports[0]["final_multipliers"]
+        return {name: np.array([r["final_multipliers"][name] for r in self.reports]) for name in names}
 
     @property
     def gain(self) -> np.ndarray:

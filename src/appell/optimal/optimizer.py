@@ -11,20 +11,21 @@ do not depend on the others.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.dynamics.moving import made_by
-from appell.errors import ArgumentError, check_number
+from appell.errors import ArgumentError, ModelWarning, check_number
 from appell.model.system import System
 from appell.motion.titles import record_names, record_units
 from appell.optimal.guesses import Guess
-from appell.optimal.iteration import INFO, NOT_FINITE, SOLVED, Iteration
+from appell.optimal.iteration import INFO, NOT_FINITE, RUNNING, SOLVED, STALLED, Iteration
 from appell.optimal.optimal_motion import OptimalMotion, OptimalMotions
 from appell.optimal.problem import Problem
 from appell.progress import Bar
@@ -34,11 +35,23 @@ if TYPE_CHECKING:
     from appell.optimal.mpc import PredictiveLaw
 
 NO_ARGUMENTS: Mapping[str, Any] = {}
+GAUSS_NEWTON_ITERATIONS = 40  # before exact Hessians replace those of Gauss and Newton
 CALL_ITERATIONS = 8  # iterations per call of the kernel
 MAX_ACTIVE = 512  # problems per call
 FIRST_BARRIER = 0.1  # μ of the first iteration
 FIRST_SLACK = 1e-2  # smallest first slack, relative to the value of its row if that is larger than 1
 FEASIBLE = 1e-6  # violation below which an iterate that is not optimal counts as feasible
+
+
+class KnotRows(NamedTuple):
+    """Rows and gaps of all knots, (members, steps, n); rows of the last, (members, n); costs (members, steps + 1)."""
+
+    g: np.ndarray
+    e: np.ndarray
+    gaps: np.ndarray
+    g_end: np.ndarray
+    e_end: np.ndarray
+    cost: np.ndarray
 
 
 class Optimizer:
@@ -75,7 +88,10 @@ class Optimizer:
         self.problem = Problem(dyn, steps, dt, **options)
         check_number("tolerance", tolerance, least=0.0, above=True)
         self.max_iterations = checked_steps("iterations", iterations)
-        self.iteration = Iteration(self.problem, tolerance, self.max_iterations)
+        self.continues = self.problem.hessian == "auto" and self.problem.phases is None
+        limit = min(self.max_iterations, GAUSS_NEWTON_ITERATIONS) if self.continues else self.max_iterations
+        self.iteration = Iteration(self.problem, tolerance, limit)
+        self._given = (dyn, steps, dt, options)
 
     def __repr__(self) -> str:
         return f"<Optimizer of {self.problem!r}>"
@@ -178,6 +194,15 @@ class Optimizer:
 
     # ---- solving
 
+    @cached_property
+    def exact_iteration(self) -> Iteration:
+        """The iteration with exact Hessians, for problems that do not converge with those of Gauss and Newton."""
+        dyn, steps, dt, options = self._given
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # given for the first problem
+            problem = Problem(dyn, steps, dt, **options | {"hessian": "exact"})
+        return Iteration(problem, self.iteration.tolerance, self.max_iterations)
+
     def first_iterate(self, first: Guess, held: np.ndarray, driven: np.ndarray) -> dict[str, np.ndarray]:
         """Return the carried arrays of the solver for a guess, members first."""
         it, members = self.iteration, len(first.q)
@@ -185,7 +210,7 @@ class Optimizer:
         state["x"][:] = np.concatenate([first.q, first.v], axis=2)
         state["w"][..., : it.nu] = first.u
         state["end"][:, : it.np] = first.p
-        g, _, _, g_end, _ = self._rows(state["x"], first.u, first.p, held, driven)
+        g, _, _, g_end, _, _ = self._rows(state["x"], first.u, first.p, held, driven)
         masks = np.array([it.mask(k)[: it.m] for k in range(it.N)]).reshape(it.N, it.m)
         slack = np.where(masks > 0.0, _first_slack(g), 1.0)
         state["w"][..., it.nu : it.nu + it.m] = slack
@@ -199,11 +224,23 @@ class Optimizer:
 
     def _solve(self, state: dict[str, np.ndarray], given: dict[str, np.ndarray], threads: int | None, bar: Bar) -> None:
         """Iterate until every problem is done, in place."""
-        scan, it = self.iteration.scan, self.iteration
+        column = {name: k - len(INFO) for k, name in enumerate(INFO)}
+        end = state["end"]
+        self._repeat(self.iteration, range(len(end)), state, given, threads, bar)
+        unfinished = (end[:, column["status"]] == RUNNING) | (end[:, column["status"]] == STALLED)
+        left = np.flatnonzero(unfinished & (end[:, column["iterations"]] < self.max_iterations))
+        if self.continues and len(left):
+            for name, number in {"status": RUNNING, "rho": 0.0, "wait": 0.0, "reach": 1.0}.items():
+                end[left, column[name]] = number
+            self._repeat(self.exact_iteration, left, state, given, threads, bar)
+
+    def _repeat(self, it: Iteration, members: Iterable[int], state, given, threads, bar: Bar) -> None:
+        """Iterate with one kernel; problems that are done leave, and problems that wait take their places."""
+        scan, end = it.scan, state["end"]
         status, count = (INFO.index(name) - len(INFO) for name in ("status", "iterations"))
-        waiting = list(range(len(state["x"])))
+        waiting = list(members)
         active: list[int] = []
-        done = 0
+        done = len(end) - len(waiting)
         ticks = np.zeros((1, CALL_ITERATIONS))
         while waiting or active:
             free = MAX_ACTIVE - len(active)
@@ -214,16 +251,16 @@ class Optimizer:
                 results = scan(*carried, *held, ticks, every=CALL_ITERATIONS, threads=threads)
             for name, result in zip(it.carried, results, strict=False):
                 state[name][active] = result[:, 0]
-            end = state["end"]
-            ended = [k for k in active if end[k, status] != 0.0 or end[k, count] >= self.max_iterations]
-            active = [k for k in active if k not in set(ended)]
-            done += len(ended)
+            still = [k for k in active if end[k, status] == RUNNING and end[k, count] < it.limit]
+            done += len(active) - len(still)
+            active = still
             bar(done)
 
     def gains(self, iterate: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the feedback gains of solved problems, (members, steps, inputs, directions of x)."""
         arrays = [np.array(iterate[name]) for name in (*self.iteration.carried, *self.iteration.held)]
-        arrays[3][:, INFO.index("status") - len(INFO)] = 0.0
+        for name, number in {"status": RUNNING, "iterations": 1.0}.items():  # a problem that is done computes nothing
+            arrays[3][:, INFO.index(name) - len(INFO)] = number
         return np.asarray(self.iteration.gains(*arrays))
 
     # ---- results
@@ -237,7 +274,7 @@ class Optimizer:
 
     @cached_property
     def _row_functions(self) -> tuple[list[Function], Function]:
-        """Rows g, e and gaps of every kind of knot, and rows of the last knot."""
+        """Rows g, e, gaps and cost of every kind of knot, and rows and cost of the last knot."""
         it, problem, nq = self.iteration, self.problem, self.problem.nq
         size = nq + problem.nv
 
@@ -248,9 +285,8 @@ class Optimizer:
                 data = list(next(parts)) if it.n_held + it.n_driven else []
                 t, h = problem.clock(clock[0], p, clock[1])
                 values = problem.values(kind, t, h, list(x[:nq]), list(x[nq:]), list(u), p, data)
-                gap = [*problem.difference(list(x_next[:nq]), values.q)]
-                gap += [a - b for a, b in zip(values.v, x_next[nq:], strict=True)]
-                return {"rows": [*values.g, *values.e, *gap]}
+                gap = problem.between(list(x_next), [*values.q, *values.v])
+                return {"rows": [*values.g, *values.e, *gap, values.cost]}
 
             sizes = {"x": size, "next": size, "u": it.nu, "clock": 2, "p": it.np, "data": it.n_held + it.n_driven}
             return Function.of("rows", {name: n for name, n in sizes.items() if n}, body, owner=problem.system.owner)
@@ -261,14 +297,14 @@ class Optimizer:
             data = list(next(parts)) if it.n_held else []
             t, h = problem.clock(clock[0], p, clock[1])
             values = problem.final_values(t, h, list(x[:nq]), list(x[nq:]), p, data)
-            return {"rows": [*values.g, *problem.parameter_values(p), *values.e] or [0.0]}
+            return {"rows": [*values.g, *problem.parameter_values(p), *values.e, values.cost]}
 
         sizes = {"x": size, "clock": 2, "p": it.np, "data": it.n_held}
         end = Function.of("final_rows", {name: n for name, n in sizes.items() if n}, last, owner=problem.system.owner)
         return [knot(kind) for kind in it.kinds], end
 
-    def _rows(self, x, u, p, held, driven) -> tuple[np.ndarray, ...]:
-        """Return g, e and gaps of all knots, (members, steps, n) each, and g and e of the end, (members, n)."""
+    def _rows(self, x, u, p, held, driven) -> KnotRows:
+        """Return rows, gaps and costs of all knots."""
         it, problem = self.iteration, self.problem
         members = len(x)
         knots, end = self._row_functions
@@ -277,7 +313,7 @@ class Optimizer:
         rest = [np.repeat(p[:, None], it.N, axis=1)] if it.np else []
         rest += [data] if data.shape[2] else []
         g, e = np.full((members, it.N, it.m), -1.0), np.zeros((members, it.N, it.me))
-        gaps = np.zeros((members, it.N, it.nx))
+        gaps, cost = np.zeros((members, it.N, it.nx)), np.zeros((members, it.N + 1))
         kinds = np.array(it.order)
         with np.errstate(all="ignore"):
             for k, function in enumerate(knots):
@@ -285,9 +321,10 @@ class Optimizer:
                 values = function(x[:, rows], x[:, rows + 1], u[:, rows], clock[rows], *(a[:, rows] for a in rest))
                 m, me = len(problem.rows[it.kinds[k]]), len(problem.equalities[it.kinds[k]])
                 g[:, rows, :m], e[:, rows, :me] = values[..., :m], values[..., m : m + me]
-                gaps[:, rows] = values[..., m + me :]
+                gaps[:, rows], cost[:, rows] = values[..., m + me : -1], values[..., -1]
             last = np.asarray(end(x[:, -1], clock[-1], *([p] if it.np else []), *([held] if it.n_held else [])))
-        return g, e, gaps, last[:, : it.m_end], last[:, it.m_end : it.m_end + it.me_end]
+        cost[:, -1] = last[:, -1]
+        return KnotRows(g, e, gaps, last[:, : it.m_end], last[:, it.m_end : -1], cost)
 
     def _solutions(self, iterate: dict[str, np.ndarray], held: np.ndarray, driven: np.ndarray) -> OptimalMotions:
         problem, it, system = self.problem, self.iteration, self.problem.system
@@ -300,30 +337,42 @@ class Optimizer:
         names: dict[str, tuple[str, ...]] = dict(record_names(system))
         blocks = {"q": x[..., : it.nq], "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
         names["costate"] = self._direction_names
-        kinds = [problem.rows[kind] for kind in it.kinds]
-        if it.m and len(kinds) == 1:
-            multipliers = np.zeros((members, N + 1, it.m))
-            multipliers[:, :N] = w[..., it.nu + it.m : it.nu + 2 * it.m]
-            blocks["multiplier"], names["multiplier"] = multipliers, tuple(row.name for row in kinds[0])
+        last_names = [row.name for row in (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)]
+        at_end = dict(zip(last_names, np.moveaxis(end[:, it.np + it.m_end : -len(INFO)], 1, 0), strict=True))
+        if it.m + it.me:
+            titles = tuple(row.name for row in (*problem.rows[0], *problem.equalities[0]))  # of all kinds of knots
+            last = [at_end.get(name, np.zeros(members)) for name in titles]
+            last_knot = np.stack(last, axis=1)[:, None]
+            blocks["multiplier"] = np.concatenate([w[..., it.nu + it.m :], last_knot], axis=1)
+            names["multiplier"] = titles
         info = dict(zip(INFO, np.moveaxis(end[:, -len(INFO) :], 1, 0), strict=True))
         lost = np.isnan(info["status"])  # kernels return NaN for everything if a carried array is not finite
         info["status"] = np.where(lost, NOT_FINITE, info["status"])
         info["iterations"] = np.where(lost, 0, info["iterations"])
+        for name in ("cost", "error", "dual", "primal", "gap"):
+            info[name] = np.where(info["status"] == NOT_FINITE, np.nan, info[name])
         p = end[:, : it.np]
         rows = self._rows(x, u, p, held, driven)
         reports = []
         for k in range(members):
             solved = bool(info["status"][k] == SOLVED)
+            numbers = {name: float(array[k]) for name, array in info.items()}
+            if numbers["status"] == NOT_FINITE:
+                cause = self._not_finite(iterate["start"][k], held[k], driven[k], KnotRows(*(x[k] for x in rows)))
+                reason = f"Not finite after {numbers['iterations']:.0f} iterations of problem {k}: {cause}."
+            else:
+                reason = self._reason(k, numbers, rows)
             reports.append(
                 {
                     "solved": solved,
-                    "reason": self._reason(k, {name: float(array[k]) for name, array in info.items()}, rows),
+                    "reason": reason,
                     "iterations": int(info["iterations"][k]),
                     "cost": float(info["cost"][k]),
                     "residuals": {name: float(info[name][k]) for name in ("error", "dual", "primal", "gap")},
                     "parameters": {
                         name: float(value) for name, value in zip(problem.parameter_names, p[k], strict=True)
                     },
+                    "final_multipliers": {name: float(values[k]) for name, values in at_end.items()},
                 }
             )
         t = np.arange(N + 1) * (1.0 / N if problem.dt is None else problem.dt)
@@ -333,17 +382,41 @@ class Optimizer:
             reports=tuple(reports), optimizer=self, iterate=iterate,
         )  # fmt: skip
 
-    def _reason(self, member: int, info: dict[str, float], rows: tuple[np.ndarray, ...]) -> str:
+    def _not_finite(self, start: np.ndarray, held: np.ndarray, driven: np.ndarray, rows: KnotRows) -> str:
+        """Return which number of a problem is infinite or NaN: of its data, or of its first knot that has one."""
+        problem, it, system = self.problem, self.iteration, self.problem.system
+        names = [*system.coordinate_names, *(f"velocity of {name}" for name in system.velocity_names)]
+        given = [(f"the start, {name},", x) for name, x in zip(names, start, strict=True)]
+        labels = [f"argument '{name}', entry {j}," for name, size in problem.held.items() for j in range(size)]
+        given += zip(labels, held, strict=True)
+        labels = [f"'{name}', entry {j}," for name, size in problem.driven.items() for j in range(size)]
+        given += [
+            (f"{name} at knot {k}", x) for k, row in enumerate(driven) for name, x in zip(labels, row, strict=True)
+        ]
+        for knot in range(it.N):
+            kind = problem.kinds[knot]
+            both = (problem.rows[kind], rows.g[knot]), (problem.equalities[kind], rows.e[knot])
+            given += [(f"'{row.name}' at knot {knot}", x) for part in both for row, x in zip(*part, strict=False)]
+            given += [
+                (f"the {name} after knot {knot}", x)
+                for name, x in zip(self._direction_names, rows.gaps[knot], strict=True)
+            ]
+            given.append((f"the cost of knot {knot}", rows.cost[knot]))
+        last = (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)
+        values = np.concatenate([rows.g_end, rows.e_end])
+        given += [(f"'{row.name}' at the last knot", x) for row, x in zip(last, values, strict=True)]
+        given.append(("the cost of the last knot", rows.cost[-1]))
+        return next((f"{name} is {x}" for name, x in given if not np.isfinite(x)), "derivatives are infinite or NaN")
+
+    def _reason(self, member: int, info: dict[str, float], rows: KnotRows) -> str:
         """Return how the solver ended, with the row that is violated most if it did not converge."""
         problem, it, residual = self.problem, self.iteration, f"KKT residual {info['error']:.2g}"
         if info["status"] == SOLVED:
             return f"Solved in {info['iterations']:.0f} iterations: {residual}."
-        if info["status"] == NOT_FINITE:
-            return f"The iterate became infinite or NaN after {info['iterations']:.0f} iterations."
         ended = f"{info['iterations']:.0f} iterations"
         ended = f"The limit of {ended} was reached" if info["status"] == 0.0 else f"No step was accepted after {ended}"
         masks = np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
-        g, e, gaps, g_end, e_end = (np.nan_to_num(array[member]) for array in rows)
+        g, e, gaps, g_end, e_end, _ = (np.nan_to_num(array[member]) for array in rows)
         at_knots = np.concatenate([g, np.abs(e)], axis=1) * masks
         at_end = np.concatenate([g_end, np.abs(e_end)])
         worst = max(at_knots.max(initial=0.0), at_end.max(initial=0.0))
@@ -392,7 +465,7 @@ def optimize(
     actuators: Iterable[str] | None = None,
     guess: Any = None,
     method: str = "euler",
-    hessian: str = "gauss-newton",
+    hessian: str = "auto",
     tolerance: float = 1e-8,
     iterations: int = 300,
     threads: int | None = None,
@@ -430,7 +503,8 @@ def optimize(
     method : str
         Step: "euler" (semi-implicit), "rk4" or "midpoint", as in `rollout`.
     hessian : str
-        "gauss-newton", or "exact": with second derivatives of the dynamics near the solution.
+        "gauss-newton"; "exact": with second derivatives of the dynamics; or "auto": exact for problems that do not
+        converge with Gauss-Newton Hessians in 40 iterations. Then a second kernel is compiled.
     tolerance, iterations : float, int
         KKT residual of a solution, and the largest number of iterations.
     threads, progress

@@ -43,7 +43,7 @@ from appell.simulation.rollouts.plan import RESERVED
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
 METHODS = ("euler", "rk4", "midpoint")
-HESSIANS = ("gauss-newton", "exact")
+HESSIANS = ("auto", "gauss-newton", "exact")
 RANK_TOLERANCE = 1e-9  # relative to the largest column: smaller combinations of torques do not act on the motion
 
 
@@ -92,7 +92,7 @@ class Problem:
         signals: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
         actuators: Iterable[str] | None = None,
         method: str = "euler",
-        hessian: str = "gauss-newton",
+        hessian: str = "auto",
         contacts: Any = None,
         phases: Any = None,
         gains: Any = (100.0, 20.0),
@@ -115,7 +115,7 @@ class Problem:
                 f"{', '.join(system.prescribed)}.",
                 hint="Remove the Prescribed constraints.",
             )
-        self.method, self.exact = method, hessian == "exact"
+        self.method, self.hessian, self.exact = method, hessian, hessian == "exact"
         self.functions = _functions(cost=cost, final_cost=final_cost, keep=keep, meet=meet)
         self.limits = LimitRows(dyn, limits, _chosen(system, actuators))
         self.actuators = self.limits.actuators
@@ -246,8 +246,10 @@ class Problem:
             tangents["time"] = trace("tangent_time", [Array("time", (2,))], body)
         state = {"time": 2, "q": self.nq, "v": self.nv}
         wrt = ("q", "v", "u", *self.free, *force)
-        self.stage = KnotInputs(state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps)
-        self.end = KnotInputs(state | sizes, ("q", "v", *self.free), tangents, self.steps)
+        self.stage = KnotInputs(
+            state | {"u": self.nu} | sizes | self.driven | force, wrt, tangents, self.steps, manifold.shifts
+        )
+        self.end = KnotInputs(state | sizes, ("q", "v", *self.free), tangents, self.steps, manifold.shifts)
 
     def _given(self, inputs: KnotInputs, time: Sequence[Scalar], q, v, p, data, u=()) -> dict[str, Any]:
         """Return the scalars of a knot by name."""
@@ -356,6 +358,16 @@ class Problem:
     def difference(self, start: Sequence[Scalar], end: Sequence[Scalar]) -> list[Scalar]:
         """Return the step (nd) that leads from one configuration to another."""
         return self.manifold.difference(start, end)
+
+    def between(self, start: Sequence[Scalar], end: Sequence[Scalar]) -> list[Scalar]:
+        """Return the directions (nx) that lead from one state (q, v) to another."""
+        n = self.nq
+        return [*self.difference(start[:n], end[:n]), *(b - a for a, b in zip(start[n:], end[n:], strict=True))]
+
+    def moved(self, x: Sequence[Scalar], dx: Sequence[Scalar]) -> list[Scalar]:
+        """Return the state (q, v) at the directions dx (nx) from x."""
+        q = self.integrate(list(x[: self.nq]), list(dx[: self.nd]))
+        return [*q, *(a + b for a, b in zip(x[self.nq :], dx[self.nd :], strict=True))]
 
     def values(self, kind: int, t, h, q, v, u, p, data) -> Values:
         """Return the values of a knot: `cost` is h l, and `data` are the held data, then the driven ones."""

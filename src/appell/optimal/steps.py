@@ -54,6 +54,15 @@ class StepSlopes(NamedTuple):
     by_p: Rows = EMPTY
     of_force: Rows = EMPTY  # ∂λ/∂z of contact forces, if they are used
 
+    def maps(self, structured: bool) -> tuple[Rows, Rows]:
+        """Return T and S of x⁺ = T (ξ, S (x, u)); T is empty and S = [A B] if the structure is not used."""
+        if not structured:
+            return EMPTY, [[*a, *b] for a, b in zip(self.A, self.B, strict=True)]
+        n, nd = len(self.P), len(self.T_q)
+        upper = [[*a, *b] for a, b in zip(self.T_q, self.T_v, strict=True)]
+        lower = [[0.0] * nd + row for row in identity(n)]
+        return upper + lower, [[*a, *b, *c] for a, b, c in zip(self.P, self.Q, self.R, strict=True)]
+
     @property
     def A(self) -> Rows:
         """∂x⁺/∂x, (nx, nx)."""
