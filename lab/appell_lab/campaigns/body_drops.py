@@ -36,7 +36,7 @@ def scene(index: int) -> tuple[ap.Robot, ap.BodyContact, list[str]]:
     kinds = [SHAPES[rng.integers(4 if count == 1 else 3)] for _ in range(count)]
     for k, kind in enumerate(kinds):
         s = rng.uniform(0.08, 0.25, 3)
-        sizes = {"sphere": s[:1] / 2, "capsule": (s[0] / 3, s[1]), "box": s, "cylinder": (s[0] / 2, s[1])}
+        sizes = {"sphere": [s[0] / 2], "capsule": [s[0] / 3, s[1]], "box": list(s), "cylinder": [s[0] / 2, s[1]]}
         mass, moments = float(rng.uniform(0.5, 2.0)), rng.uniform(0.8, 1.2, 3) * np.mean(s**2) / 6
         build.link(f"body{k}", ap.Floating(), mass=mass, inertia=tuple(mass * moments))
         build.collision(f"body{k}", kind, tuple(map(float, sizes[kind])))

@@ -13,7 +13,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from appell.algebra.scalar import is_number
 from appell.algebra.vector import Vec3
@@ -172,7 +172,7 @@ def capsule(mass: float, radius: float, length: float, axis: str = "z", com: Poi
 
 def solid_body(mass: float, shape: str, size: tuple[float, ...]) -> Body:
     """Body of a collision shape: "sphere", "capsule", "box" or "cylinder", with its dimensions."""
-    shapes = {"sphere": sphere, "capsule": capsule, "box": box, "cylinder": cylinder}
+    shapes: dict[str, Callable[..., Body]] = {"sphere": sphere, "capsule": capsule, "box": box, "cylinder": cylinder}
     if shape not in shapes:
         raise ArgumentError(unknown_name("shape of a free body", str(shape), shapes, "Builder.free_body"))
     fields = SIZES[shape]
