@@ -30,7 +30,7 @@ from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_m
 from appell.dynamics.distances import checked_pairs, distance_function, robot_of, sampled_pairs
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
-from appell.formulate.systems import EquationsFactory, FormulationChoice
+from appell.formulate.systems import COMPLETE, EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
 from appell.model.collision import CollisionPairs
 from appell.model.contact import Sole, Touch
@@ -95,8 +95,9 @@ class Dynamics:
         Axes in which wrenches are expressed.
     friction : bool
         Whether all functions include friction and offsets of the actuators.
-    rotors : bool
-        Whether all functions include the inertia of the actuators' rotors.
+    rotors : bool or "complete"
+        Whether all functions include the inertia of the actuators' rotors. That of the motors of elastic joints is
+        always included; "complete" also includes their motion with the links that carry them.
     looped : bool, optional
         Whether inverse and forward dynamics of a tree run as loops over its links (True) or as straight code (False).
         By default long trees run as loops, whose compile time does not depend on the number of links. `dyn.looped`
@@ -126,9 +127,11 @@ class Dynamics:
         wrenches: Iterable[str] = (),
         reference: str = "LOCAL",
         friction: bool = False,
-        rotors: bool = False,
+        rotors: bool | str = False,
         looped: bool | None = None,
     ):
+        if rotors not in (True, False, COMPLETE):
+            raise ArgumentError(f"rotors is {rotors!r}.", expected=f"True, False or '{COMPLETE}'")
         axes = frames.known_reference(reference)
         names = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
         self._set(system, FormulationChoice(formulation, inertia, forward, friction, rotors, axes, looped), names)
@@ -147,7 +150,7 @@ class Dynamics:
 
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
-        terms = {"springs": springs, "friction": self.choice.friction, "rotors": self.choice.rotors}
+        terms = {"elastic joints": bool(self.system.elastic_joints), "springs": springs, "friction": self.choice.friction, "rotors": self.choice.rotors}
         *first, last = [name for name, counts in terms.items() if counts] or [""]
         content = f"with {', '.join(first)}{' and ' * bool(first)}{last}" if last else "rigid bodies only"
         return f"Dynamics({self.system}, '{self.formulation}', {content}{', in loops' * bool(self.looped)})"

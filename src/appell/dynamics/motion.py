@@ -290,6 +290,8 @@ def actuator_jacobian(equations: Equations, q: Vector) -> dict[str, Any]:
 def joint_motion(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
     """Positions, velocities and accelerations of a mechanism's joints, actuators first, then the passive ones."""
     joints = equations.bodies.pose_functions.joints  # type: ignore[union-attr]
+    n = equations.system.link_nq
+    q, v, a = q[:n], v[:n], a[:n]
     return {"position": joints.value(q), "velocity": joints.rate(q, v), "acceleration": joints.second_rate(q, v, a)}
 
 
@@ -297,7 +299,7 @@ def survey(equations: Equations, q: Vector) -> dict[str, Any]:
     """Margin of reach of every leg of a mechanism (m, negative if it does not reach), and the actuator Jacobian."""
     margins = [
         select((most - size) - (size - least), size - least, most - size)
-        for size, least, most in (reach.values(q) for reach in equations.system.reaches)
+        for size, least, most in (reach.values(q[: equations.system.link_nq]) for reach in equations.system.reaches)
     ]
     return {"margin": margins, "J": equations.actuator_jacobian(q)}
 

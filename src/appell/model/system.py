@@ -19,7 +19,7 @@ from appell.algebra.rotation import as_vector
 from appell.algebra.scalar import Matrix, Scalar, Vector, is_number, real_array
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
-from appell.model.actuator import Actuator, ActuatorChanges
+from appell.model.actuator import Actuator, ActuatorChanges, Elasticity, Friction, elastic_changes, is_elastic
 from appell.model.body import Body, welded
 from appell.model.frame import Frame
 from appell.model.limits import LimitArrays
@@ -38,6 +38,17 @@ def generator(rng: Rng) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise ArgumentError(f"rng is {rng!r}.", expected="a numpy Generator, a whole number as seed, or None") from None
+
+
+RANDOM_DEFLECTION = 1e-3  # largest deflection of elastic joints in random configurations, rad or m
+
+
+def deflected(q: np.ndarray, motors: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a configuration with its last entries, the positions of motors, moved by small random deflections."""
+    q = np.array(q, float)
+    if motors:
+        q[-motors:] += rng.uniform(-RANDOM_DEFLECTION, RANDOM_DEFLECTION, motors)
+    return q
 
 
 class System(ABC):
@@ -123,6 +134,32 @@ class System(ABC):
         """Actuators by the names of their joints, including those of mimic joints."""
 
     @property
+    def elastic_joints(self) -> tuple[str, ...]:
+        """Names of the elastic joints. The positions of their motors are the last coordinates, in this order."""
+        return tuple(name for name, actuator in self.drives.items() if is_elastic(actuator))
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """Names of the motor positions of the elastic joints, the last entries of q and v."""
+        return tuple(f"{name}_motor" for name in self.elastic_joints)
+
+    @property
+    def link_nq(self) -> int:
+        """Number of coordinates of the bodies: those before the motor positions of elastic joints."""
+        return self.nq - len(self.elastic_joints)
+
+    @property
+    def link_nv(self) -> int:
+        """Number of velocities of the bodies: those before the motor velocities of elastic joints."""
+        return self.nv - len(self.elastic_joints)
+
+    @property
+    def link_side(self) -> Self:
+        """The same system with rigid joints: what the springs of elastic joints move. Its motors have no inertia."""
+        rigid = {"elasticity": None, "gear": 1.0, "rotor_inertia": 0.0, "friction": Friction(), "offset": 0.0}
+        return self.with_actuators(dict.fromkeys(self.elastic_joints, rigid)) if self.elastic_joints else self
+
+    @property
     def nq(self) -> int:
         """Number of coordinates q."""
         return len(self.coordinate_names)
@@ -179,6 +216,10 @@ class System(ABC):
     def bracket(self, v) -> np.ndarray:
         """Matrix (nv, nv) of the Lie bracket [v, ·] of velocities in link axes; zero where dq/dt = v."""
         return np.zeros((self.nv, self.nv))
+
+    @abstractmethod
+    def with_relaxed_springs(self, q) -> np.ndarray:
+        """Configurations (..., nq) with the bodies at q (..., link_nq) and every motor where its spring is relaxed."""
 
     @property
     @abstractmethod
@@ -377,6 +418,34 @@ class System(ABC):
         ModelWarning
             If an Actuator in a mapping has no limits but replaces one that has.
         """
+
+    def with_elastic_joints(self, springs: Mapping[str, Elasticity | Mapping[str, float] | None]) -> Self:
+        """Return a copy in which motors move their joints through springs.
+
+        The positions of the motors, divided by the gear ratio, follow the other coordinates in q, their velocities the
+        other velocities in v. At an elastic joint tau acts on the motor.
+
+        Parameters
+        ----------
+        springs : mapping of str to Elasticity
+            Springs by the names of joints; None makes a joint rigid again.
+
+        Raises
+        ------
+        ModelError
+            If a joint is unknown, has several axes or mimics another one, or its motor has no rotor inertia.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("puma").with_elastic_joints({"joint2": ap.Elasticity(4e4, damping=15.0)})
+        >>> arm.velocity_names[-1], arm.actuator_names[-1]
+        ('joint2_motor', 'joint6')
+        >>> q, v = arm.start, [0.0] * arm.nv
+        >>> ap.Dynamics(arm).forward_dynamics(q, v, [0.0] * arm.nu).shape
+        (7,)
+        """
+        return self.with_actuators(elastic_changes(springs, self.owner))
 
 
 # ---- The map from the independent velocities of a system to the velocities of its bodies: w = N(q) v + n(q, t)
