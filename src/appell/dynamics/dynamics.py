@@ -24,7 +24,7 @@ from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.taylor import Taylor
 from appell.compile.tape.trace import trace
-from appell.dynamics import constraints, frames, motion
+from appell.dynamics import constraints, elastic, frames, motion
 from appell.dynamics.contacts import ContactSet
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.dynamics.distances import checked_pairs, distance_function, robot_of, sampled_pairs
@@ -182,6 +182,62 @@ class Dynamics:
     friction = traced(motion.friction, inertial=False)
     regressor = traced(motion.regressor, inertial=False)
     base_regressor = traced(motion.base_regressor, inertial=False)
+
+    # ---- elastic joints
+
+    @locked_cached_property
+    def feedforward(self) -> Function:
+        """Feedforward of a system with elastic joints: the motor torques tau(q, v, a, jerk, snap) of a motion.
+
+        The motion is that of the links; the positions of the motors follow from it. If springs have damping, their
+        deflections are states: the function has one more argument and one more result, and `snap` is absent if all
+        springs have damping. The reduced model of the rotors applies.
+
+        Parameters
+        ----------
+        q : coordinates of the bodies, (..., link_nq), rad or m
+        v, a, jerk, snap : their velocities and the next three derivatives, (..., link_nv)
+        deflection : deflections of the damped springs, (..., number of these springs), rad or m
+
+        Returns
+        -------
+        tau : forces at the actuators, (..., nu), N m or N
+        deflection_rate : rates of the deflections, rad/s or m/s, to be integrated
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("puma").with_elastic_joints({"joint2": ap.Elasticity(4e4), "joint3": ap.Elasticity(2e4)})
+        >>> dyn, rest = ap.Dynamics(arm), [0.0] * 6
+        >>> q = [0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+        >>> dyn.feedforward(q, rest, rest, rest, rest).round(2)  # at rest: the torques of gravity
+        array([  0.  , -42.83,   1.97,  -0.  ,   0.  ,   0.  ])
+        """
+        return elastic.feedforward(self)
+
+    @locked_cached_property
+    def flat_state(self) -> Function:
+        """State of links and motors on a motion of the links, from q, v, a and jerk, without damping of the springs.
+
+        Parameters
+        ----------
+        q : coordinates of the bodies, (..., link_nq), rad or m
+        v, a, jerk : their velocities and the next two derivatives, (..., link_nv)
+
+        Returns
+        -------
+        q_all, v_all : coordinates (..., nq) and velocities (..., nv) of the system
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("pendulum").with_actuators({"hinge": {"gear": 50.0, "rotor_inertia": 1e-4}})
+        >>> dyn = ap.Dynamics(arm.with_elastic_joints({"hinge": ap.Elasticity(100.0)}))
+        >>> q, v = dyn.flat_state([0.5], [0.0], [0.0], [0.0])
+        >>> (100.0 * (q[1] - q[0])).round(6) == dyn.gravity([0.5, 0.5])[0].round(6)  # the spring carries the link
+        True
+        """
+        return elastic.flat_state(self)
 
     @property
     def rnea(self) -> Function:

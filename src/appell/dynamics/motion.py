@@ -299,7 +299,7 @@ def survey(equations: Equations, q: Vector) -> dict[str, Any]:
     """Margin of reach of every leg of a mechanism (m, negative if it does not reach), and the actuator Jacobian."""
     margins = [
         select((most - size) - (size - least), size - least, most - size)
-        for size, least, most in (reach.values(q[: equations.system.link_nq]) for reach in equations.system.reaches)
+        for size, least, most in equations.system.reach_sizes(q)
     ]
     return {"margin": margins, "J": equations.actuator_jacobian(q)}
 

@@ -381,7 +381,9 @@ class Mechanism(System):
 
     def out_of_reach(self, q: Sequence[float]) -> str:
         """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
-        sentences = (reach.sentence(*reach.values(q[: len(self.coordinates)])) for reach in self.reaches)
+        sentences = (
+            reach.sentence(*sizes) for reach, sizes in zip(self.reaches, self.reach_sizes(q), strict=True)
+        )
         return next(filter(None, sentences), "")
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:

@@ -87,6 +87,10 @@ class System(ABC):
         """Whether it is a mechanism whose poses are functions of its coordinates."""
         return self.tree is None
 
+    def reach_sizes(self, q: Vector) -> list[list[Scalar]]:
+        """Size, least and most of every condition for a leg to reach."""
+        return [reach.values(q[: self.link_nq]) for reach in self.reaches]
+
     def out_of_reach(self, q: Vector) -> str:
         """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
         return ""
