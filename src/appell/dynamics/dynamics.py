@@ -185,6 +185,8 @@ class Dynamics:
 
     # ---- elastic joints
 
+    spring_torques = traced(motion.spring_torques, inertial=False, refuse=motion.refuse_rigid)
+
     @locked_cached_property
     def feedforward(self) -> Function:
         """Feedforward of a system with elastic joints: the motor torques tau(q, v, a, jerk, snap) of a motion.

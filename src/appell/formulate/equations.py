@@ -561,6 +561,11 @@ class Equations:
         springs = zip(self.drives, friction, self._deflections(q), self.drive_rates(q, v), strict=True)
         return [f + drive.spring_force(deflection, rate) for drive, f, deflection, rate in springs]
 
+    def spring_torques(self, q: Vector, v: Vector) -> list[Scalar]:
+        """Forces of the springs of the elastic joints."""
+        motions = zip(self.drives, self._deflections(q), self.drive_rates(q, v), strict=True)
+        return [drive.spring_force(x, rate) for drive, x, rate in motions if drive.elasticity]
+
     def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
         """R θ̈ + f(θ̇) + o + k (θ - θ₀)."""
         accelerations = self.drive_accelerations(q, v, a) if self._has_rotors else [0.0] * len(self.drives)

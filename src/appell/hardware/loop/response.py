@@ -47,6 +47,7 @@ def closed_loop(
     ----------
     controller : Controller
     plant : Plant
+        If it has elastic joints and the controller's model has not, the controller measures the motors.
     reference : Reference
         With the period of the controller.
     settle : float
@@ -84,7 +85,14 @@ def closed_loop(
                 f"the plant has {axis_word(real, axis)}s {', '.join(actual)}, "
                 f"the controller's model has {', '.join(modelled)}."
             )
-    n, kind = model.nv, axis_word(model, "coordinate")
+    n, kind = model.link_nv, axis_word(model, "coordinate")
+    at_motors = bool(real.elastic_joints) and not model.elastic_joints
+    if at_motors and not model.is_tree:
+        raise ArgumentError(
+            f"the controller's model has rigid joints, but the plant {real.owner} has elastic ones, and its motors do "
+            "not determine the coordinates.",
+            expected="a tree, or a model with elastic joints",
+        )
     if reference.n != n or not np.isclose(reference.period, period):
         raise ArgumentError(
             f"the reference has {reference.n} {kind}s and a period of {reference.period:g} s.",
@@ -92,10 +100,10 @@ def closed_loop(
         )
     ticks = len(reference) + round(settle / period)
     t = period * np.arange(ticks)
-    q, v, tau = (np.empty((ticks, size)) for size in (model.nq, n, model.nu))
+    q, v, tau = (np.empty((ticks, size)) for size in (model.nq, model.nv, model.nu))
     end = reference.end
     for k in range(ticks):
-        q[k], v[k] = plant.q, plant.v
+        q[k], v[k] = plant.actuator_state if at_motors else (plant.q, plant.v)
         measured = {name: sensor(plant) for name, sensor in (sensors or {}).items()}
         target = reference.samples[k] if k < len(reference) else end
         tau[k] = controller(q[k], v[k], target, time=t[k], **measured)
