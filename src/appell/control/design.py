@@ -142,8 +142,7 @@ class Design:
                 f"law '{self.law.name}' is for rigid joints; {self.model.owner} has elastic ones: "
                 f"{', '.join(self.model.elastic_joints)}.",
                 expected="law='motor-pd', 'torque-feedback' or 'elastic-tracking', or a law of your own",
-                hint="For a controller that ignores the springs, give it a rigid model: model.with_elastic_joints("
-                "dict.fromkeys(model.elastic_joints)).",
+                hint="For a controller that ignores the springs, give it a model with rigid joints: model.rigid.",
             )
         _ = self.memory, self.parameter_blocks  # raise errors of their values now
 
@@ -191,8 +190,7 @@ class Design:
     @cached_property
     def _rigid_parts(self) -> FrictionParts:
         """The equations of the model with rigid joints, for stops and the feed-forward of dry friction."""
-        elastic = self.model.elastic_joints
-        return FrictionParts(self.model.with_elastic_joints(dict.fromkeys(elastic))) if elastic else self.parts
+        return FrictionParts(self.model.rigid) if self.model.elastic_joints else self.parts
 
     def coordinates_at(self, q, controlled) -> list[Scalar]:
         """Return the coordinates of the bodies with the controlled ones at given values."""

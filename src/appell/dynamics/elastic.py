@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from appell.algebra.scalar import Scalar, Vector, abs, exp, log, select, sqrt
 from appell.compile.function import Function
 from appell.compile.tape.taylor import Taylor
@@ -57,6 +59,31 @@ def deflection(spring: Elasticity, force: Scalar) -> Scalar:
         square = result * result
         result = result - (k * result + k3 * square * result - force) / (k + 3.0 * k3 * square)
     return result
+
+
+class SpringMode(NamedTuple):
+    """The fastest vibration of a system on the springs of its elastic joints."""
+
+    frequency: float  # rad/s
+    joint: str
+
+
+def spring_mode(dyn: Dynamics, q: np.ndarray) -> SpringMode:
+    """The fastest vibration at a configuration, on springs with their stiffness at zero deflection."""
+    equations, at = dyn.equations, [float(x) for x in q]
+    springs = [k for k, drive in enumerate(equations.drives) if drive.elasticity]
+    rows = np.array(equations.drive_jacobian(at), float)[springs]
+    slopes = np.array([_stiffness(equations.drives[k].elasticity) for k in springs])
+    root = np.linalg.cholesky(np.array(equations.mass_matrix(at), float))
+    rows = np.linalg.solve(root, rows.T).T  # of velocities with unit inertia
+    values, vectors = np.linalg.eigh(rows.T @ (slopes[:, None] * rows))
+    deflections = np.abs(rows @ vectors[:, -1]) * np.sqrt(slopes)
+    joint = equations.drives[springs[int(np.argmax(deflections))]].name
+    return SpringMode(float(np.sqrt(max(values[-1], 0.0))), joint)
+
+
+def _stiffness(spring: Elasticity | None) -> float:
+    return 0.0 if spring is None else spring.stiffness
 
 
 def refuse_feedforward(system: System, function: str, rotors: bool | str) -> None:

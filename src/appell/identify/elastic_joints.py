@@ -25,12 +25,15 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
-from appell.identify.processing import process
+from appell.identify.processing import choose_band, process
 from appell.model.actuator import direction
 from appell.model.system import System
 from appell.motion.record import Record
 
 DEFAULT_LIMIT = 0.05  # largest standard deviation of a stiffness relative to its value
+BAND_FACTOR = 4.0  # default cut-off frequency relative to that of `choose_band`: springs vibrate faster than arms move
+MAX_BAND = 0.2  # largest default cut-off frequency relative to the sampling rate
+SECOND_BAND = 0.6  # cut-off frequency of the fit for comparison, relative to that of the first
 SIGN_WIDTH = 0.02  # rad/s or m/s within which dry friction changes its sign in the rows
 GAUSS_NEWTON_STEPS = 12
 STEP_TOLERANCE = 1e-6  # relative change of the compliances at which the Gauss-Newton steps end
@@ -114,7 +117,7 @@ def identify_elastic_joints(
         Columns motor_* (rad of the motor) and tau_* (N m at the joint), and q_* (link encoder), spring_* (torque
         sensor) of the joints that have them.
     band : float, optional
-        Cut-off frequency of the filter in Hz; by default that of `process`.
+        Cut-off frequency of the filter in Hz; by default four times that of `process` for the motors.
     limit : float
         Largest standard deviation of a stiffness, relative to its value, with which a joint passes.
 
@@ -148,10 +151,29 @@ def identify_elastic_joints(
             f"the elastic joints of {system.owner} cannot be identified.", expected="a tree of joints with one axis"
         )
     signals = _Signals(system, record, band)
+    fits = _fits(system, signals, limit)
+    again = _fits(system, _Signals(system, record, SECOND_BAND * signals.band), limit)
+    judged = [_consistent(fit, other, limit) for fit, other in zip(fits, again, strict=True)]
+    return ElasticFit(system, tuple(judged), signals.band)
+
+
+def _fits(system: System, signals: _Signals, limit: float) -> list[JointFit]:
     by_torque = [name for name in system.elastic_joints if signals.has(name) == ("torque sensor",)]
     compliances = _by_torque_sensors(system, signals, by_torque) if by_torque else {}
-    fits = [_fit(system, signals, name, compliances.get(name), limit) for name in system.elastic_joints]
-    return ElasticFit(system, tuple(fits), signals.band)
+    return [_fit(system, signals, name, compliances.get(name), limit) for name in system.elastic_joints]
+
+
+def _consistent(fit: JointFit, other: JointFit, limit: float) -> JointFit:
+    """Return a fit, which does not pass if the stiffness at another cut-off frequency differs by more than `limit`.
+
+    Noise of the regressors, which least squares does not take into account, changes the result with the band.
+    """
+    change = abs(other.stiffness - fit.stiffness)
+    if not fit.passed or change <= limit * fit.stiffness:
+        return fit
+    share = f"{100.0 * change / fit.stiffness:.2g} %"
+    sentence = f"not identified: the stiffness changes by {share} with the cut-off frequency, because of noise"
+    return replace(fit, passed=False, sentence=sentence)
 
 
 class _Signals:
@@ -174,6 +196,10 @@ class _Signals:
         tau = np.column_stack([record[f"tau_{name}"].ravel() for name in system.elastic_joints])
         blocks = {"q": np.column_stack(list(columns.values())), "tau": tau}
         raw = Record.of(record.t, blocks, {"q": names, "tau": system.elastic_joints})
+        if band is None:
+            motors = np.column_stack([columns[f"motor_{name}"] for name in system.elastic_joints])
+            band = BAND_FACTOR * choose_band(Record.of(record.t, {"q": motors, "tau": tau}))
+            band = min(band, MAX_BAND / record.period)
         done = process(raw, band=band, smooth=True)
         self.band, self.period = float(done.about["band"]), done.period
         self.noise = dict(zip(names, done.about["noise"]["q"], strict=True))
@@ -189,15 +215,20 @@ class _Signals:
     def of(self, kind: str, joint: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._values[f"{kind}_{joint}"]
 
-    def solve(self, columns: dict[str, np.ndarray], y: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
-        """Least squares y = Σ value column: values and standard deviations, corrected for filtered noise."""
+    def solve(
+        self, columns: dict[str, np.ndarray], y: np.ndarray, every: int = 1
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Least squares y = Σ value column: values and standard deviations, corrected for filtered noise.
+
+        The rows are those of every sample, or of every `every`-th one.
+        """
         X = np.column_stack(list(columns.values()))
         scale = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
         Q, R = np.linalg.qr(X / scale)
         values = np.linalg.lstsq(R, Q.T @ y, rcond=None)[0]
         rest = y - (X / scale) @ values
-        independent = max(2.0 * self.band * self.period * len(y) - X.shape[1], 1.0)
-        variance = float(rest @ rest) / len(y) * len(y) / independent
+        independent = max(min(2.0 * self.band * self.period * every, 1.0) * len(y) - X.shape[1], 1.0)
+        variance = float(rest @ rest) / independent
         std = np.sqrt(variance * np.diag(np.linalg.pinv(R.T @ R))) / scale
         return dict(zip(columns, values / scale, strict=True)), dict(zip(columns, std, strict=True))
 
@@ -275,25 +306,28 @@ def _by_torque_sensors(system: System, signals: _Signals, joints: Sequence[str])
         )
     links = Dynamics(system.link_side)
     slopes = links.inverse_dynamics.jacobian("q", "v", "a")
-    names = system.joint_names
-    theta = [np.column_stack([signals.of("motor", name)[k] for name in names]) for k in range(3)]
-    f = [np.column_stack([signals.of("spring", name)[k] for name in names]) for k in range(3)]
+    names, every = system.joint_names, max(1, int(0.25 / (signals.band * signals.period)))
+
+    def block(kind: str, k: int) -> np.ndarray:
+        return np.column_stack([signals.of(kind, name)[k][::every] for name in names])
+
+    theta, f = ([block(kind, k) for k in range(3)] for kind in ("motor", "spring"))
     free = [k for k, name in enumerate(names) if name in joints]
+    beta = np.array([parameter.value for parameter in links.base_parameters])
     c = np.array([1.0 / system.drives[name].elasticity.stiffness for name in names])
-    known = [np.column_stack([signals.of("q", name)[k] if f"q_{name}" in signals.noise else theta[k][:, i] * np.nan
-                              for i, name in enumerate(names)]) for k in range(3)]
+    measured = [k for k, name in enumerate(names) if "link encoder" in signals.has(name)]
     std = np.full(len(names), np.nan)
     for _ in range(GAUSS_NEWTON_STEPS):
-        moved = [x - c * y for x, y in zip(theta, f, strict=True)]
-        motion = [np.where(np.isnan(k), m, k) for k, m in zip(known, moved, strict=True)]
+        motion = [x - c * y for x, y in zip(theta, f, strict=True)]
+        for k in measured:
+            for x, values in zip(motion, signals.of("q", names[k]), strict=True):
+                x[:, k] = values[::every]
         Y = links.base_regressor(*motion)
-        J = [matrix for matrix in slopes(*motion)]
-        by_c = -sum(matrix[..., free] * y[:, None, free] for matrix, y in zip(J, f, strict=True))
-        beta = np.array([parameter.value for parameter in links.base_parameters])
+        by_c = -sum(matrix[..., free] * y[:, None, free] for matrix, y in zip(slopes(*motion), f, strict=True))
         rows = np.concatenate([Y, by_c], axis=-1).reshape(-1, len(beta) + len(free))
         rest = (f[0] - Y @ beta).ravel()
         columns = {str(k): rows[:, k] for k in range(rows.shape[1])}
-        step, deviation = signals.solve(columns, rest)
+        step, deviation = signals.solve(columns, rest, every)
         change = np.array([step[str(len(beta) + k)] for k in range(len(free))])
         std[free] = [deviation[str(len(beta) + k)] for k in range(len(free))]
         c[free] = np.maximum(c[free] + change, 1e-3 * c[free])

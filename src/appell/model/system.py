@@ -159,9 +159,14 @@ class System(ABC):
 
     @property
     def link_side(self) -> Self:
-        """The same system with rigid joints: what the springs of elastic joints move. Its motors have no inertia."""
-        rigid = {"elasticity": None, "gear": 1.0, "rotor_inertia": 0.0, "friction": Friction(), "offset": 0.0}
-        return self.with_actuators(dict.fromkeys(self.elastic_joints, rigid)) if self.elastic_joints else self
+        """What the springs of elastic joints move: the system with rigid joints whose motors have no inertia."""
+        ideal = {"elasticity": None, "gear": 1.0, "rotor_inertia": 0.0, "friction": Friction(), "offset": 0.0}
+        return self.with_actuators(dict.fromkeys(self.elastic_joints, ideal)) if self.elastic_joints else self
+
+    @property
+    def rigid(self) -> Self:
+        """The same system with rigid joints, which the rotors of the motors follow."""
+        return self.with_elastic_joints(dict.fromkeys(self.elastic_joints)) if self.elastic_joints else self
 
     @property
     def nq(self) -> int:

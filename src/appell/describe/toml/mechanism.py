@@ -176,8 +176,7 @@ def _original(mechanism: Mechanism) -> tuple[Recipe, Mechanism]:
         hint = "Keep the Python code that creates it."
         raise ModelError(problem, expected="one of " + ", ".join(makers()), hint=hint)
     original = makers()[recipe.maker](**recipe.options, physical=mechanism.physical)
-    rigid = mechanism.with_elastic_joints(dict.fromkeys(mechanism.elastic_joints))
-    different = [what for what in NOT_IN_FILES if getattr(rigid, what) != getattr(original, what)]
+    different = [what for what in NOT_IN_FILES if getattr(mechanism.rigid, what) != getattr(original, what)]
     if mechanism.frames[: len(original.frames)] != original.frames:
         different.append("frames")
     if different:
