@@ -97,7 +97,7 @@ def _inertia_ratio(design: Design) -> np.ndarray:
 def _frequency(design: Design) -> np.ndarray:
     model = _elastic(design)
     springs = [actuator.elasticity for actuator in model.actuators]
-    if not model.is_tree or None in springs:
+    if not model.rigid.is_tree or None in springs:
         raise ModelError(
             f"law '{design.law.name}' does not support {model.owner}.", expected="a tree whose joints are all elastic"
         )
@@ -154,7 +154,7 @@ def tomei_stiffness(model: Any, kp: np.ndarray) -> float:
 
 def _motor_pd(dyn: Dynamics, state: LawState) -> Any:
     design, zero = state.design, np.zeros(state.design.model.link_nv)
-    targets = state.q_d if design.model.is_tree else design.coordinates_at(state.q, state.q_d)
+    targets = state.q_d if design.model.rigid.is_tree else design.coordinates_at(state.q, state.q_d)
     links = design.parts.links
     g = links.inverse_dynamics(targets, zero, zero)
     model, equations = design.model, design.parts.equations

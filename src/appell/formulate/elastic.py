@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 from appell.algebra.loops import Loops
@@ -37,6 +38,7 @@ from appell.formulate.tree import Tree
 from appell.formulate.tree_bodies import TreeBodies
 from appell.model.frame import Frame
 from appell.model.robot import Robot
+from appell.model.system import System
 
 
 @dataclass(frozen=True)
@@ -66,29 +68,34 @@ def rotors_of(robot: Robot) -> list[Rotor]:
 
 @final
 class ElasticBodies:
-    """Bodies of the link side, without a dependence on the motors, whose reflected inertias are `inertias`.
+    """Bodies of the link side of a system; without a dependence on its motors in the reduced model.
 
     `rotors` are those of the complete model; None for the reduced model.
     """
 
     def __init__(
         self,
+        system: System,
         links: TreeBodies | ClosedFormBodies,
-        sizes: tuple[int, int],
-        inertias: Sequence[float],
         rotors: Sequence[Rotor] | None = None,
     ):
-        self.links, self.inertias, self.rotors, self.reference = links, inertias, rotors, links.reference
-        self.nq, self.nv = sizes
+        self.links, self.rotors, self.reference, self.robot = links, rotors, links.reference, system.tree
+        self.inertias = [system.drives[name].reflected_inertia for name in system.elastic_joints]
+        self.nq, self.nv = system.link_nq, system.link_nv
 
     def run_by(self, loops: Loops) -> ElasticBodies:
         other = copy(self)
         other.links = self.links.run_by(loops)
         return other
 
-    @property
+    @cached_property
     def tree(self) -> Tree:
-        return self.links.tree  # type: ignore[union-attr]
+        """The links with columns for all velocities."""
+        return replace(self.links.tree, robot=self.robot)  # type: ignore[union-attr]
+
+    @property
+    def idle_joints(self) -> tuple[str, ...]:
+        return self.links.idle_joints  # type: ignore[union-attr]
 
     @property
     def pose_functions(self) -> Any:
@@ -214,7 +221,8 @@ class ElasticBodies:
         """For each carried rotor: number, rotor, θ̇, θ̈, and ω and ω̇ of its carrier in the carrier's axes."""
         if not self._carried:
             return []
-        motion = accelerations(self.tree, link_transforms(self.tree, q[: self.nq]), v[: self.nv], a[: self.nv])
+        tree = self.links.tree  # type: ignore[union-attr]
+        motion = accelerations(tree, link_transforms(tree, q[: self.nq]), v[: self.nv], a[: self.nv])
         carriers = [(k, rotor, motion[rotor.carrier]) for k, rotor in self._carried]
         n = self.nv
         return [(k, rotor, v[n + k], a[n + k], carrier.omega, carrier.alpha) for k, rotor, carrier in carriers]

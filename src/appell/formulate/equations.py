@@ -46,7 +46,6 @@ from appell.formulate.constrained.schur import Schur
 from appell.formulate.elastic import ElasticBodies
 from appell.formulate.kinematics import PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
-from appell.formulate.regular import idle_joints
 from appell.formulate.tree_bodies import TreeBodies
 from appell.model.body import PARAMETER_NAMES
 from appell.model.frame import Frame
@@ -322,7 +321,7 @@ class Equations:
     @cached_property
     def _tree_is_regular(self) -> bool:
         """Whether forces determine the accelerations of the tree without its constraints."""
-        return not idle_joints(self.bodies.tree)  # type: ignore[union-attr]
+        return not self.bodies.idle_joints  # type: ignore[union-attr]
 
     def mobility(self, q: Vector) -> Matrix:
         """P = N M*⁻¹ Nᵀ."""

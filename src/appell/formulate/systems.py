@@ -130,9 +130,7 @@ class EquationsFactory:
             )
         if not system.elastic_joints:
             return links
-        inertias = [system.drives[name].reflected_inertia for name in system.elastic_joints]
-        rotors = rotors_of(system.tree) if complete else None
-        return ElasticBodies(links, (system.link_nq, system.link_nv), inertias, rotors)
+        return ElasticBodies(system, links, rotors_of(system.tree) if complete else None)
 
     def _constrained(self, robot: Any, differentiate: Differentiate | None) -> Callable[..., Equations]:
         """Bodies of the tree by a formulation, and a solver for accelerations under constraints."""

@@ -146,7 +146,7 @@ def identify_elastic_joints(
     """
     if not system.elastic_joints:
         raise ModelError(f"{system.owner} has no elastic joints.", hint="Describe them: with_elastic_joints(...).")
-    if not (system.is_tree and system.is_flat) or any(link.joint.mimic for link in system.tree.links):
+    if not (system.rigid.is_tree and system.is_flat) or any(link.joint.mimic for link in system.tree.links):
         raise ModelError(
             f"the elastic joints of {system.owner} cannot be identified.", expected="a tree of joints with one axis"
         )

@@ -74,8 +74,8 @@ class System(ABC):
 
     @property
     def is_tree(self) -> bool:
-        """Whether it is a tree of links without constraints, so that v are the velocities of its joints."""
-        return self.tree is not None and self.map.is_identity
+        """Whether it is a tree of links without constraints and motors, so that v are the velocities of its joints."""
+        return self.tree is not None and self.map.is_identity and not self.elastic_joints
 
     @property
     def is_constrained(self) -> bool:
