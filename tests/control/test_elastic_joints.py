@@ -51,7 +51,8 @@ def test_a_law_runs_in_simulate_and_in_rollouts(design):
     torque = ap.control.Controller(design).continuous(lambda t: (target, np.zeros(6), np.zeros(6)))
     record = ap.simulate(robot, held(robot), until=0.4, torque=torque, solver="RK45")
     error = np.abs(record.q[:, :6] - target).max(axis=1)
-    assert record.status == "FINISHED" and error[-1] < 0.5 * error[0]
+    assert record.status == "FINISHED"
+    assert error[-1] < 0.5 * error[0]
     rolled = ap.rollout(robot, held(robot), steps=800, dt=5e-4, law=design, reference=target)
     np.testing.assert_allclose(rolled.q[0, -1, :6], record.q[-1, :6], atol=2e-3)
 
@@ -94,7 +95,9 @@ def test_tomeis_condition_is_checked_and_named():
     robot = arm()
     with pytest.raises(ArgumentError, match=r"Tomei's condition .* smallest stiffness .* gravity changes by up to"):
         ap.control.Design(robot, ap.control.Gains(5.0, 1.0), law="motor-pd")
-    with pytest.raises(ArgumentError, match="Tomei's condition"):  # no gain can hold an arm on springs that are too soft
+    with pytest.raises(
+        ArgumentError, match="Tomei's condition"
+    ):  # no gain can hold an arm on springs that are too soft
         ap.control.Design(arm(20.0), ap.control.Gains(1e4, 1.0), law="motor-pd")
     slope = gravity_slope(robot)
     links = ap.Dynamics(robot.link_side)
@@ -133,6 +136,7 @@ def test_motor_pd_holds_mechanisms_and_robots_with_loops(name):
 def test_linear_quadratic_control_stabilises_links_with_torques_at_the_motors():
     robot = arm()
     linear = ap.control.linearize(robot, held(robot))
-    assert len(linear.states) == 24 and len(linear.inputs) == 6
+    assert len(linear.states) == 24
+    assert len(linear.inputs) == 6
     regulator = ap.control.lqr(linear, np.ones(24), np.full(6, 1e-4))
     assert np.linalg.eigvals(linear.A - linear.B @ regulator.K).real.max() < 0.0

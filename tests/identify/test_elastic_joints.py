@@ -39,7 +39,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def response(arm):
-    """A controller with a rigid model, which measures the motors, on a plant with springs, dry friction and stiction."""
+    """Return the response of a controller with a rigid model, which measures motors, on a plant with springs."""
     design = ap.control.Design(arm.rigid, ap.control.critical(15.0, PERIOD), period=PERIOD, torque_limit=np.inf)
     plant = ap.hardware.Plant(arm)
     plant.set_state(ap.Dynamics(arm).flat_state(START, *np.zeros((3, 6)))[0])
@@ -76,7 +76,8 @@ def test_without_both_sensors_the_fit_is_refused_with_the_reason(arm, response):
     fit = ap.identify.identify_elastic_joints(arm, response.measured())
     assert not fit.passed
     for joint in fit.joints:
-        assert np.isnan(joint.stiffness) and "without a link encoder or a torque sensor" in joint.sentence
+        assert np.isnan(joint.stiffness)
+        assert "without a link encoder or a torque sensor" in joint.sentence
     assert fit.robot == arm
     assert "refused" in fit.to_markdown()
 
@@ -84,7 +85,9 @@ def test_without_both_sensors_the_fit_is_refused_with_the_reason(arm, response):
 def test_deflections_within_the_noise_are_refused(arm, response):
     fit = ap.identify.identify_elastic_joints(arm, response.measured(link_counts=2.0**11), band=20.0)
     assert not any(joint.passed for joint in fit.joints if joint.joint == WEAK)
-    assert all(abs(x) < 0.05 for name, x in relative_errors(fit).items() if name in [j.joint for j in fit.joints if j.passed])
+    assert all(
+        abs(x) < 0.05 for name, x in relative_errors(fit).items() if name in [j.joint for j in fit.joints if j.passed]
+    )
 
 
 def test_hardening_and_damping_are_identified_from_exact_records():

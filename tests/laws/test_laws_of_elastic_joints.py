@@ -65,13 +65,14 @@ def close(ours, theirs, scale, rtol=1e-12):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=rtol * np.max(np.abs(scale)))
 
 
-def whole(dyn) -> bool:
+def is_complete(dyn) -> bool:
     return dyn.choice.rotors == "complete"
 
 
 def test_every_system_has_motors_after_the_coordinates_of_its_bodies(dyn):
     system = dyn.system
-    assert system.elastic_joints and system.coordinate_names[system.link_nq :] == system.motor_names
+    assert system.elastic_joints
+    assert system.coordinate_names[system.link_nq :] == system.motor_names
     assert system.velocity_names[system.link_nv :] == system.motor_names
     assert len(system.start) == system.nq
 
@@ -103,8 +104,8 @@ def test_forward_dynamics_solves_the_equations_of_motion(dyn, motion):
 
 
 def test_forces_are_the_regressor_times_the_parameters(dyn, motion):
-    if whole(dyn):
-        with pytest.raises(ap.errors.ModelError, match="regressor .* is not available with rotors='complete'"):
+    if is_complete(dyn):
+        with pytest.raises(ap.errors.ModelError, match=r"regressor .* is not available with rotors='complete'"):
             _ = dyn.regressor
         return
     Y, values = answer(dyn.regressor, *motion), dyn.parameter_values
@@ -120,8 +121,8 @@ def test_kinetic_energy_is_the_quadratic_form_of_the_inertia_matrix(dyn, motion)
 
 def test_coriolis_forces_are_bias_less_gravity_and_friction_and_the_rate_of_inertia_is_skew(dyn, motion):
     q, v, _ = motion
-    if whole(dyn):
-        with pytest.raises(ap.errors.ModelError, match="Coriolis matrix .* is not available"):
+    if is_complete(dyn):
+        with pytest.raises(ap.errors.ModelError, match=r"Coriolis matrix .* is not available"):
             _ = dyn.coriolis
         return
     C, h = answer(dyn.coriolis, q, v), answer(dyn.bias, q, v)
@@ -154,7 +155,7 @@ def test_derivatives_of_forward_dynamics_are_those_of_the_equations(dyn, motion)
 
 
 def test_frames_depend_on_the_links_only(dyn, motion):
-    system, (q, v, _) = dyn.system, motion
+    system, (q, *_) = dyn.system, motion
     links, frame = ap.Dynamics(system.link_side), system.frame_names[-1]
     n, nv = system.link_nq, system.link_nv
     close(dyn.pose(frame)(q), links.pose(frame)(q[:n]), 1.0)

@@ -1,4 +1,4 @@
-"""Elastic joints against checked numbers: a pendulum in closed form, a planar 2R by SymPy, and the PUMA by Pinocchio."""
+"""Elastic joints against checked numbers: a pendulum in closed form, a 2R by SymPy, and the PUMA by Pinocchio."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 
 import appell as ap
 
-CASES = {case["name"]: case for case in json.loads(Path(__file__).with_name("elastic_joints.json").read_text())["cases"]}
+CASES = {
+    case["name"]: case for case in json.loads(Path(__file__).with_name("elastic_joints.json").read_text())["cases"]
+}
 
 
 def frequencies(robot, q):
@@ -57,7 +59,9 @@ def planar_arm(case, damped):
         spring = ap.Elasticity(p[f"K{k}"], damping=p[f"D{k}"] * damped)
         motor = ap.Actuator(gear=p[f"r{k}"], rotor_inertia=p[f"Jm{k}"], elasticity=spring)
         inertia = (I, I, I)
-        arm.link(name, ap.Revolute(), parent=parent, xyz=(x, 0, 0), mass=m, com=(c, 0, 0), inertia=inertia, actuator=motor)
+        arm.link(
+            name, ap.Revolute(), parent=parent, xyz=(x, 0, 0), mass=m, com=(c, 0, 0), inertia=inertia, actuator=motor
+        )
     return arm.build()
 
 
@@ -74,7 +78,12 @@ def test_the_planar_arm_has_the_equations_of_its_lagrangian():
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * np.abs(theirs).max())
     hanging = frequencies(planar_arm(case, False), [-np.pi / 2, 0.0])
     np.testing.assert_allclose(hanging, case["omega_hanging"], rtol=1e-10)  # by finite differences there: 4e-11
-    digits_40 = [3.70844624539471093, 3.94736799360759166, 59.8484982586222609, 134.02580828203281]  # eigenvalues, mpmath
+    digits_40 = [
+        3.70844624539471093,
+        3.94736799360759166,
+        59.8484982586222609,
+        134.02580828203281,
+    ]  # eigenvalues, mpmath
     np.testing.assert_allclose(hanging, digits_40, rtol=1e-12)
 
 

@@ -160,7 +160,9 @@ def _motor_pd(dyn: Dynamics, state: LawState) -> Any:
     model, equations = design.model, design.parts.equations
     joints = links.equations.actuator_positions_near(targets, equations.actuator_positions(state.q))
     springs = [actuator.elasticity for actuator in model.actuators]
-    theta_d = [x + deflection(spring, force) if spring else x for spring, x, force in zip(springs, joints, g, strict=True)]
+    theta_d = [
+        x + deflection(spring, force) if spring else x for spring, x, force in zip(springs, joints, g, strict=True)
+    ]
     rates_d = traced_array(links.equations.actuator_rates(targets, state.v_d))
     theta = traced_array(equations.actuator_positions(state.q))
     rates = traced_array(equations.actuator_rates(state.q, state.v))
@@ -180,11 +182,9 @@ def _elastic_tracking(dyn: Dynamics, state: LawState) -> Any:
     q, v, links = state.q[:n], state.v[:n], state.design.parts.links
     order = [model.elastic_joints.index(name) for name in model.actuator_names]
     theta, theta_rate = state.q[n:][order], state.v[n:][order]
-    springs = [actuator.elasticity for actuator in model.actuators]
+    springs = [actuator.elasticity for actuator in model.actuators if actuator.elasticity]
     f = traced_array([spring.force(x, 0.0) for spring, x in zip(springs, theta - q, strict=True)])
-    slopes = [
-        spring.stiffness + 3.0 * spring.hardening * (x * x) for spring, x in zip(springs, theta - q, strict=True)
-    ]
+    slopes = [spring.stiffness + 3.0 * spring.hardening * (x * x) for spring, x in zip(springs, theta - q, strict=True)]
     a = links.forward_dynamics(q, v, f)  # (5)
     still = dyn.flat_state(q, v, a, np.zeros(n))[1][n:][order]
     jerk = links.inverse_mass_matrix(q) @ (traced_array(slopes) * (theta_rate - still))

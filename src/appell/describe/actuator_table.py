@@ -2,9 +2,9 @@
 
     actuator = { gear = 62.6, rotor_inertia = 2e-4, viscous = 5.8, coulomb = 26.0, torque = 97.6 }
 
-Friction, offset, torque, speed, no-load speed and springs refer to the joint; rotor inertia, current and torque constant
-refer to the motor. Keys that are not given have the values of an ideal actuator. The keys of the spring of an elastic
-joint have the prefix "elastic_"; in TOML they are a table of their own: elastic = { stiffness = 4e4, damping = 15 }.
+Friction, offset, torque, speed, no-load speed and springs refer to the joint; rotor inertia, current and torque
+constant refer to the motor. Keys that are not given have the values of an ideal actuator. The keys of the spring of an
+elastic joint have the prefix "elastic_"; in TOML they are a table: elastic = { stiffness = 4e4, damping = 15 }.
 """
 
 from __future__ import annotations

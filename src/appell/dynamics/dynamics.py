@@ -150,7 +150,12 @@ class Dynamics:
 
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
-        terms = {"elastic joints": bool(self.system.elastic_joints), "springs": springs, "friction": self.choice.friction, "rotors": self.choice.rotors}
+        terms = {
+            "elastic joints": bool(self.system.elastic_joints),
+            "springs": springs,
+            "friction": self.choice.friction,
+            "rotors": self.choice.rotors,
+        }
         *first, last = [name for name, counts in terms.items() if counts] or [""]
         content = f"with {', '.join(first)}{' and ' * bool(first)}{last}" if last else "rigid bodies only"
         return f"Dynamics({self.system}, '{self.formulation}', {content}{', in loops' * bool(self.looped)})"

@@ -157,7 +157,9 @@ class TreeActuation:
     def __init__(self, tree: Tree, owner: str, weights: Mapping[str, float] | None = None):
         self.tree, self.robot, self.owner, self.weights = tree, tree.robot, owner, weights
         names = self.robot.actuator_names
-        self.actuated = tuple(self.robot.actuated[names.index(name)] for name in (names if weights is None else weights))
+        self.actuated = tuple(
+            self.robot.actuated[names.index(name)] for name in (names if weights is None else weights)
+        )
         self.drives = tuple(drive for link in tree.links for drive in _drives(self.robot, link.joint))
         self.motors = {name: self.robot.link_nv + k for k, name in enumerate(self.robot.elastic_joints)}
         self.elastic = bool(self.motors)
@@ -219,7 +221,9 @@ class TreeActuation:
         one_axis = {link.name: self.tree.position(link, q) for link in driven if link.joint.motion.nv == 1}
         shift = len(q) - self.robot.nv  # of a motor's coordinate from its velocity
         positions = (one_axis.get(link.name, [0.0] * link.joint.motion.nv) for link in driven)
-        return [x for link, joint in zip(driven, positions, strict=True) for x in self._drive_values(link, joint, q, shift)]
+        return [
+            x for link, joint in zip(driven, positions, strict=True) for x in self._drive_values(link, joint, q, shift)
+        ]
 
     def drive_rates(self, q: Vector, w: Vector) -> list[Scalar]:
         """θ̇ of every drive."""

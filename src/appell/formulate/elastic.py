@@ -7,11 +7,11 @@ of the rotor there. In the reduced model only the rotor's own spin counts (Spong
 
 The spring forces f, friction φ and B θ̈ are terms of the drives (`formulate.actuation`), so that the bodies do not
 depend on θ. Their accelerations are those of the rigid links under the forces of the springs, and those of the motors
-cost one division each. Flexible joints thus change no recursion.
+cost one division each. Elastic joints thus change no recursion.
 
-In the complete model a rotor with spin s = r θ̇ about the axis z fixed in its carrier p moves with the carrier as well. Its
-mass and its inertia with the spin locked belong to the body of the carrier. What is left is exact for every rotor of
-axial symmetry:
+In the complete model a rotor with spin s = r θ̇ about the axis z fixed in its carrier p moves with the carrier as well.
+Its mass and its inertia with the spin locked belong to the body of the carrier. What is left is exact for every rotor
+of axial symmetry:
 
     S_rotor = J (½ ṡ² + ṡ z·ω̇_p + s ω̇_p·(ω_p × z))            T_rotor = J (½ s² + s z·ω_p)                       (2)
     moment on the carrier  J (ṡ z + s ω_p × z)                  force on the motor  r J (ṡ + z·ω̇_p)              (3)
@@ -29,7 +29,7 @@ from typing import Any, final
 
 from appell.algebra.loops import Loops
 from appell.algebra.scalar import Matrix, Scalar, Vector, dot
-from appell.algebra.vector import ZERO, Vec3
+from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.kinematics import PointMotion, Wrenches

@@ -18,7 +18,8 @@ Drives have positions θ, with θ̇ = D v + const, and add to the terms of the b
     T = T_bodies + Σ ½ R θ̇²                                 U = U_bodies + Σ ½ k (θ - θ₀)²                       (6)
 
 with the reflected rotor inertias R, friction f and offsets o of the actuators, if these are enabled, and springs of
-stiffness k, which are always included. Motors and springs of elastic joints are drives too (`formulate.elastic`). Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
+stiffness k, which are always included. Motors and springs of elastic joints are drives (`formulate.elastic`).
+Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
 
 Dry friction jumps with the sign of θ̇. To follow a motion through such jumps, the directions s of the dry drives can be
 given instead of taken from θ̇: f is then smooth. A drive with s = 0 is held at rest by a force that must be solved for.

@@ -1,7 +1,7 @@
 """Stiffness and damping of elastic joints, and the motor side, from records of a motion.
 
-Of the sensors of a joint, the motor encoder (`motor_*`, rad before the gear) and the motor torque (`tau_*`, at the joint
-side of the gear) are always needed. With θ the motor position divided by the gear ratio, q the link encoder (`q_*`) and
+The motor encoder (`motor_*`, rad before the gear) and the motor torque (`tau_*`, on the joint side of the gear) are
+always needed. With θ the motor position divided by the gear ratio, q the link encoder (`q_*`) and
 f the torque sensor after the gear (`spring_*`), the rows of least squares are
 
     link encoder and torque sensor    f = k ε + k₃ ε³ + d ε̇ + o              τ - f = B θ̈ + f_v θ̇ + f_c s(θ̇) + o      (1)
@@ -27,6 +27,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
 from appell.identify.processing import choose_band, process
 from appell.model.actuator import direction
+from appell.model.robot import Robot
 from appell.model.system import System
 from appell.motion.record import Record
 
@@ -104,7 +105,7 @@ class ElasticFit:
 
 
 def identify_elastic_joints(
-    system: System, record: Record, *, band: float | None = None, limit: float = DEFAULT_LIMIT
+    system: Robot, record: Record, *, band: float | None = None, limit: float = DEFAULT_LIMIT
 ) -> ElasticFit:
     """Identify the springs and motors of the elastic joints of a robot.
 
@@ -157,7 +158,7 @@ def identify_elastic_joints(
     return ElasticFit(system, tuple(judged), signals.band)
 
 
-def _fits(system: System, signals: _Signals, limit: float) -> list[JointFit]:
+def _fits(system: Robot, signals: _Signals, limit: float) -> list[JointFit]:
     by_torque = [name for name in system.elastic_joints if signals.has(name) == ("torque sensor",)]
     compliances = _by_torque_sensors(system, signals, by_torque) if by_torque else {}
     return [_fit(system, signals, name, compliances.get(name), limit) for name in system.elastic_joints]
@@ -179,7 +180,7 @@ def _consistent(fit: JointFit, other: JointFit, limit: float) -> JointFit:
 class _Signals:
     """Filtered positions, rates and second rates of motors, links and spring torques, and motor torques."""
 
-    def __init__(self, system: System, record: Record, band: float | None):
+    def __init__(self, system: Robot, record: Record, band: float | None):
         titles = set(record.columns)
         for joint in system.elastic_joints:
             for title in (f"motor_{joint}", f"tau_{joint}"):
@@ -240,7 +241,7 @@ def _motor_columns(signals: _Signals, joint: str) -> dict[str, np.ndarray]:
 
 
 def _fit(
-    system: System, signals: _Signals, joint: str, compliance: tuple[float, float] | None, limit: float
+    system: Robot, signals: _Signals, joint: str, compliance: tuple[float, float] | None, limit: float
 ) -> JointFit:
     sensors = signals.has(joint)
     if not sensors:
@@ -253,11 +254,10 @@ def _fit(
     assert spring is not None
     tau, motor = signals.tau[joint], _motor_columns(signals, joint)
     if compliance is not None:
-        c, std = compliance
+        c, deviation = compliance
         values, _ = signals.solve(motor, tau - signals.of("spring", joint)[0])
-        stiffness, relative = 1.0 / c, abs(std / c)
-        values["stiffness"] = stiffness
-        return _judged(joint, used, values, stiffness * relative, limit)
+        values["stiffness"] = 1.0 / c
+        return _judged(joint, used, values, abs(deviation / c) / c, limit)
     theta, q = signals.of("motor", joint), signals.of("q", joint)
     strain = spring.columns(1.0, 1.0)  # which terms the spring has
     x, rate = theta[0] - q[0], theta[1] - q[1]
@@ -291,7 +291,7 @@ def _judged(joint: str, sensors: tuple[str, ...], values: dict[str, float], std:
     return JointFit(joint, sensors, passed, sentence, stiffness_std=float(std), **known)
 
 
-def _by_torque_sensors(system: System, signals: _Signals, joints: Sequence[str]) -> dict[str, tuple[float, float]]:
+def _by_torque_sensors(system: Robot, signals: _Signals, joints: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Compliances and their standard deviations by (3), of joints with a torque sensor but without a link encoder."""
     if lacking := [name for name in system.joint_names if name not in system.elastic_joints]:
         raise ModelError(
@@ -300,7 +300,7 @@ def _by_torque_sensors(system: System, signals: _Signals, joints: Sequence[str])
         )
     if blind := [name for name in system.joint_names if "torque sensor" not in signals.has(name)]:
         raise ArgumentError(
-            f"joint '{blind[0]}' has no torque sensor (column 'spring_{blind[0]}'), so that the forces of the links are "
+            f"joint '{blind[0]}' has no torque sensor (column 'spring_{blind[0]}'): the forces of the links are "
             f"unknown and the compliance of '{joints[0]}' cannot be estimated.",
             expected="torque sensors at all joints, or a link encoder at this joint",
         )
@@ -314,7 +314,8 @@ def _by_torque_sensors(system: System, signals: _Signals, joints: Sequence[str])
     theta, f = ([block(kind, k) for k in range(3)] for kind in ("motor", "spring"))
     free = [k for k, name in enumerate(names) if name in joints]
     beta = np.array([parameter.value for parameter in links.base_parameters])
-    c = np.array([1.0 / system.drives[name].elasticity.stiffness for name in names])
+    springs = [system.drives[name].elasticity for name in names]
+    c = np.array([1.0 / spring.stiffness for spring in springs if spring])
     measured = [k for k, name in enumerate(names) if "link encoder" in signals.has(name)]
     std = np.full(len(names), np.nan)
     for _ in range(GAUSS_NEWTON_STEPS):

@@ -178,7 +178,9 @@ class Elasticity:
     def energy(self, deflection: Scalar) -> Scalar:
         """Potential energy of the spring, J."""
         square = self.stretch(deflection) * self.stretch(deflection)
-        return (0.5 * self.stiffness + 0.25 * self.hardening * square if self.hardening else 0.5 * self.stiffness) * square
+        return (
+            0.5 * self.stiffness + 0.25 * self.hardening * square if self.hardening else 0.5 * self.stiffness
+        ) * square
 
     def flaw(self) -> str:
         """Return what makes this spring impossible, as the end of a sentence; empty if it is valid."""

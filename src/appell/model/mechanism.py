@@ -381,9 +381,7 @@ class Mechanism(System):
 
     def out_of_reach(self, q: Sequence[float]) -> str:
         """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
-        sentences = (
-            reach.sentence(*sizes) for reach, sizes in zip(self.reaches, self.reach_sizes(q), strict=True)
-        )
+        sentences = (reach.sentence(*sizes) for reach, sizes in zip(self.reaches, self.reach_sizes(q), strict=True))
         return next(filter(None, sentences), "")
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:

@@ -369,7 +369,10 @@ class Robot(System):
 
     def difference(self, q0, q1) -> np.ndarray:
         q0, q1 = _broadcast(self.sized("q0", q0, self.nq), self.sized("q1", q1, self.nq))
-        parts = [motion.difference(q0[..., s], q1[..., s]) for motion, s in ((joint.motion, self.span(joint)[0]) for joint in self._joints)]
+        parts = [
+            motion.difference(q0[..., s], q1[..., s])
+            for motion, s in ((joint.motion, self.span(joint)[0]) for joint in self._joints)
+        ]
         return np.concatenate([*parts, q1[..., self.link_nq :] - q0[..., self.link_nq :]], axis=-1)
 
     def bracket(self, v) -> np.ndarray:
@@ -502,7 +505,9 @@ def constrained(
     weights = _weights(tree, actuated)
     if home is not None:
         home = tuple(home)
-        tree = replace(tree, home=home if len(home) == tree.link_nq else tuple(tree.sized("home", home, tree.nq).tolist()))
+        tree = replace(
+            tree, home=home if len(home) == tree.link_nq else tuple(tree.sized("home", home, tree.nq).tolist())
+        )
     preferred = tuple(weights) if actuated is not None else ()
     chosen = independent if isinstance(independent, Constraint | None) else _names("independent", independent)
     velocity_map, q = constraint_map(tree, constraints, chosen, preferred, tree.start)

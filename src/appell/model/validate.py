@@ -123,7 +123,9 @@ def _joint(robot: Robot, joint: Joint) -> Iterator[Flaw]:
         if any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
             yield Flaw(culprit, f"{owner} is {kind}, but its actuator has limits.", "no limits, or a joint of one axis")
     elif joint.actuator.elasticity and joint.mimic:
-        yield Flaw(culprit, f"{owner} mimics '{joint.mimic.leader}', but is elastic.", "an elasticity of the leader only")
+        yield Flaw(
+            culprit, f"{owner} mimics '{joint.mimic.leader}', but is elastic.", "an elasticity of the leader only"
+        )
     yield from _limits(joint, owner, culprit)
 
 

@@ -195,7 +195,9 @@ class ConstrainedStates(States):
     @property
     def units(self) -> dict[str, dict[str, str]]:
         tree = self.system.tree
-        return super().units | {"w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}}
+        return super().units | {
+            "w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}
+        }
 
     def public_piece(self, piece: Piece) -> Piece:
         degree = len(piece.series) - 1

@@ -13,8 +13,7 @@ from typing import Any
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.describe.actuator_table import FLAT_KEYS as ACTUATOR
-from appell.describe.actuator_table import SPRING_KEYS
-from appell.describe.actuator_table import actuator_from_table
+from appell.describe.actuator_table import SPRING_KEYS, actuator_from_table
 from appell.describe.diagnostics import ErrorCollector
 from appell.describe.toml.lines import KeyPath, lines_of
 from appell.describe.values import NUMBER_FORMS, body_from, numbers, parse_quantity, shortened, vector

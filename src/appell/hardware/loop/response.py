@@ -63,9 +63,8 @@ class Response:
         Record
             Columns motor_* (rad), tau_* (N m or N) and, with these sensors, q_* and spring_*.
         """
-        if self.plant is None or not self.plant.system.elastic_joints:
+        if self.plant is None or self.plant_q is None or not self.plant.system.elastic_joints:
             raise ArgumentError("the plant of this response has no elastic joints, whose sensors could be simulated.")
-        assert self.plant_q is not None and self.plant_v is not None
         system, rng = self.plant.system, np.random.default_rng(seed)
         gears = np.array([system.drives[name].gear for name in system.elastic_joints])
         count = 2.0 * np.pi / motor_counts

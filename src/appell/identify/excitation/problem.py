@@ -215,7 +215,7 @@ class Loads:
             )
             self.speed_back = self.speed.pullback("q", "v")
         if system.reaches:
-            values = np.array(system.reach_sizes(system.start.tolist()))
+            values: np.ndarray = np.array(system.reach_sizes(system.start.tolist()))
             self.half = 0.5 * (values[:, 2] - values[:, 1])  # half the range of every leg's length, at home
             self.margins = dynamics.function("margins", lambda e, q: _margins(system, q), inertial=False)
             self.margins_back = self.margins.pullback("q")
