@@ -7,7 +7,7 @@ the equations of motion of any of them. Q = B(q) τ are the forces of the actuat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
@@ -87,9 +87,9 @@ class System(ABC):
         """Whether it is a mechanism whose poses are functions of its coordinates."""
         return self.tree is None
 
-    def reach_sizes(self, q: Vector) -> list[list[Scalar]]:
+    def reach_sizes(self, q: Vector) -> Iterator[list[Scalar]]:
         """Size, least and most of every condition for a leg to reach."""
-        return [reach.values(q[: self.link_nq]) for reach in self.reaches]
+        return (reach.values(q[: self.link_nq]) for reach in self.reaches)
 
     def out_of_reach(self, q: Vector) -> str:
         """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""

@@ -93,7 +93,7 @@ class LegRanges:
         self.names, self.flow = tuple(f"{leg.leg}, {leg.part}" for leg in legs for _ in range(2)), flow
 
         def body(q):
-            sizes = system.reach_sizes(q)
+            sizes = list(system.reach_sizes(q))
             return {"margin": [x for size, shortest, longest in sizes for x in (size - shortest, longest - size)]}
 
         self.margins = Function.of("margins", {"q": system.nq}, body, owner=system.owner) if legs else None
