@@ -102,6 +102,8 @@ def refuse_feedforward(system: System, function: str, rotors: bool | str) -> Non
         )
     if system.tree is not None and not system.tree.is_flat:
         raise ModelError(f"{function} needs joints of one axis; those of {owner} have several.")
+    if system.free:
+        raise ModelError(f"{function} of {owner} needs the inertia of all bodies; those of some are inputs.")
     if system.prescribed:
         raise ModelError(f"{function} of {owner} is not available: some of its motions are prescribed.")
     for name in system.elastic_joints:
