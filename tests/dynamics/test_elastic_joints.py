@@ -309,3 +309,17 @@ def test_distances_and_inverse_kinematics_use_the_coordinates_of_the_links():
     J = distance(arm.start)[-1]
     assert J.shape == (arm.nv,)
     assert not J[arm.link_nv :].any()
+
+
+def test_contact_sets_solve_the_equations_of_links_and_motors():
+    puma = ap.load("puma")
+    dyn, rng = ap.Dynamics(puma.with_elastic_joints(springs(puma))), np.random.default_rng(0)
+    contacts = dyn.contacts(tip=ap.Touch("tool"))
+    q, v, tau = dyn.system.random_configuration(rng), rng.normal(size=12), rng.normal(size=6)
+    a = contacts.forward_dynamics(q, v, tau, contacts.poses(q), contacts.mask("tip"), (0.0, 0.0))[0]
+    axes = "LOCAL_WORLD_ALIGNED"
+    J, drift = dyn.jacobian("tool", axes)(q)[:3], dyn.jacobian_rate("tool", axes)(q, v)[:3] @ v
+    forces = dyn.actuator_jacobian(q).T @ tau - dyn.bias(q, v)
+    system = np.block([[dyn.mass_matrix(q), -J.T], [J, np.zeros((3, 3))]])
+    expected = np.linalg.solve(system, [*forces, *-drift])[:12]
+    np.testing.assert_allclose(a, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
