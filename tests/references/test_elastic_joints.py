@@ -132,4 +132,4 @@ def test_the_puma_has_the_feedforward_and_the_frequencies_of_pinocchio():
     at = robot.with_relaxed_springs(case["pose_of_frequencies"])
     squares = np.linalg.eigvals(np.linalg.solve(dyn.mass_matrix(at), dyn.gravity.jacobian("q")(at))).real
     ours = np.sort(np.sign(squares) * np.sqrt(np.abs(squares))) / (2.0 * np.pi)
-    np.testing.assert_allclose(ours[6:], case["frequencies_Hz"][6:], rtol=1e-4)
+    np.testing.assert_allclose(ours[6:], case["frequencies_Hz"][6:], rtol=1e-12)
