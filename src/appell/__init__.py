@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.model import constraint as constraint
     from appell.model import shapes as shapes
     from appell.model.actuator import Actuator as Actuator
+    from appell.model.actuator import Elasticity as Elasticity
     from appell.model.actuator import Friction as Friction
     from appell.model.body import Body as Body
     from appell.model.body import Inertia as Inertia
@@ -179,7 +180,7 @@ _NAMES = {  # module -> the public names that it defines
     ),
     "appell.identify.check": "MotionCheck check",
     "appell.learning": "gym_env",
-    "appell.model.actuator": "Actuator Friction",
+    "appell.model.actuator": "Actuator Elasticity Friction",
     "appell.model.body": "Body Inertia",
     "appell.model.collision": "Collision IgnoredPair",
     "appell.model.constraint": (

@@ -42,6 +42,10 @@ HEADINGS = {  # properties of an actuator and their units: F is N m or N, u is r
     "current": ("current ≤", "A"),
     "torque_constant": ("torque constant", "N m/A"),
     "no_load_speed": ("no-load speed", "u/s"),
+    "elastic_stiffness": ("spring", "F/u"),
+    "elastic_damping": ("its damping", "F s/u"),
+    "elastic_hardening": ("its hardening", "F/u³"),
+    "elastic_backlash": ("backlash", "u"),
 }
 MAX_FRAMES = 40  # in the table; --json has all
 
@@ -110,14 +114,14 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
 
 def _actuators(system: System) -> dict[str, ap.Actuator]:
     """Return the actuators of a tree's joints, mimics included, or of the actuated joints of another system."""
-    if system.is_tree:
+    if system.rigid.is_tree:
         return dict(system.drives)
     return dict(zip(system.actuator_names, system.actuators, strict=True))
 
 
 def _unit(system: System, actuator: str) -> str:
     """Return the unit of an actuator's position: rad, m, or both for a joint of several axes."""
-    if system.is_tree:
+    if system.rigid.is_tree:
         units = tuple(unit for _, unit in system.tree.joint(actuator).motion.velocities)
     else:
         units = (system.actuator_units[system.actuator_names.index(actuator)],)
@@ -175,8 +179,9 @@ def _lacking(system: System) -> list[str]:
 
 def _operations(system: System) -> dict[str, dict[str, int]]:
     dyn, counts = ap.Dynamics(system), {}
-    with Bar("deriving", len(COUNTED), "functions") as bar:
-        for name in COUNTED:
+    names = [*COUNTED] if not system.elastic_joints else ["feedforward", *COUNTED[1:]]
+    with Bar("deriving", len(names), "functions") as bar:
+        for name in names:
             bar.say(f"deriving {name}")
             counts[name] = asdict(getattr(dyn, name).count())
             bar.advance()

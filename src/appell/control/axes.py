@@ -32,9 +32,9 @@ def controllable(system: Any) -> System:
         )
     if lacking := system.missing_inertias():
         raise ModelError(f"{system.owner} has moving links without inertia: {', '.join(lacking)}.")
-    if system.nu < system.nv:
+    if system.nu < system.link_nv:
         raise ModelError(
-            f"{system.owner} has {system.nu} actuators for {system.nv} coordinates, too few to control them.",
+            f"{system.owner} has {system.nu} actuators for {system.link_nv} coordinates, too few to control them.",
             expected="at least as many actuators as coordinates",
         )
     return system
@@ -79,13 +79,16 @@ def check_wirable(system: System) -> None:
 def controlled_indices(system: System) -> tuple[int, ...]:
     """Return the indices in q of the coordinates that a controller controls, one per velocity."""
     if not system.is_constrained:
-        return tuple(range(system.nq))
-    return tuple(system.coordinate_names.index(name) for name in system.velocity_names)
+        return tuple(range(system.link_nq))
+    return tuple(system.coordinate_names.index(name) for name in names_of(system, "coordinate"))
 
 
 def names_of(system: System, axis: str) -> tuple[str, ...]:
-    """Return the names of the controlled coordinates (axis "coordinate") or of the actuators (axis "actuator")."""
-    return system.velocity_names if axis == "coordinate" else system.actuator_names
+    """Return the names of the controlled coordinates (axis "coordinate") or of the actuators (axis "actuator").
+
+    The controlled coordinates are those of the bodies; the positions of the motors of elastic joints follow from them.
+    """
+    return system.velocity_names[: system.link_nv] if axis == "coordinate" else system.actuator_names
 
 
 def axis_word(system: System, axis: str) -> str:

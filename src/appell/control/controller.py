@@ -35,8 +35,8 @@ def control_function(design: Design) -> Function:
     Sensors, parameters and blocks of the memory are arguments of their names, the blocks of the next step results with
     "_next"; the laws of joints have neither a time, sensors nor parameters.
     """
-    n, memory, parameters = design.model.nv, design.memory, design.parameter_blocks
-    inputs = {"q": design.model.nq, "v": n, "reference": (3, n)}
+    n, memory, parameters = design.model.link_nv, design.memory, design.parameter_blocks
+    inputs = {"q": design.model.nq, "v": design.model.nv, "reference": (3, n)}
     inputs |= {"time": ()} if isinstance(design.law, TracedLaw) else {}
     inputs |= {**design.sensors, **parameters.sizes, **memory.sizes}
 
@@ -109,8 +109,8 @@ class Controller:
         ----------
         q : array_like, shape (nq,)
         v : array_like, shape (nv,)
-        reference : array_like, shape (3, nv)
-            Desired position, velocity and acceleration of the controlled coordinates.
+        reference : array_like, shape (3, link_nv)
+            Desired position, velocity and acceleration of the controlled coordinates, those of the bodies.
         time : float
             In s, for laws that depend on it.
         **sensors : array_like

@@ -36,7 +36,7 @@ from appell.control.blocks import Blocks
 from appell.control.contact_observer import ContactObserver, excess
 from appell.control.friction_parts import FrictionParts
 from appell.control.gains import Gains
-from appell.control.laws import feedback, find_law
+from appell.control.laws import LAWS, feedback, find_law
 from appell.control.rollout_laws import design_law
 from appell.control.traced_law import LawState, TracedLaw, resolved
 from appell.errors import ArgumentError, Hint, unknown_name
@@ -46,6 +46,7 @@ from appell.simulation.rollouts.laws import KernelLaw
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
 
+ELASTIC_LAWS = ("motor-pd", "torque-feedback", "elastic-tracking")  # laws of `LAWS` for elastic joints
 FRICTION_WIDTH = 0.02  # rad/s or m/s; speed within which the feed-forward of dry friction changes sign
 
 
@@ -136,6 +137,13 @@ class Design:
             self._check_parameters()
         else:
             self._check_gains()
+        if self.model.elastic_joints and self.law.name in LAWS and self.law.name not in ELASTIC_LAWS:
+            raise ArgumentError(
+                f"law '{self.law.name}' is for rigid joints; {self.model.owner} has elastic ones: "
+                f"{', '.join(self.model.elastic_joints)}.",
+                expected="law='motor-pd', 'torque-feedback' or 'elastic-tracking', or a law of your own",
+                hint="For a controller that ignores the springs, give it a model with rigid joints: model.rigid.",
+            )
         _ = self.memory, self.parameter_blocks  # raise errors of their values now
 
     def _check_parameters(self) -> None:
@@ -180,11 +188,21 @@ class Design:
         return FrictionParts(self.model)
 
     @cached_property
+    def _rigid_parts(self) -> FrictionParts:
+        """The equations of the model with rigid joints, for stops and the feed-forward of dry friction."""
+        return FrictionParts(self.model.rigid) if self.model.elastic_joints else self.parts
+
+    def coordinates_at(self, q, controlled) -> list[Scalar]:
+        """Return the coordinates of the bodies with the controlled ones at given values."""
+        given = dict(zip(controlled_indices(self.model), controlled, strict=True))
+        return self.parts.links.equations.closed([given.get(k, x) for k, x in enumerate(q[: self.model.link_nq])])
+
+    @cached_property
     def memory(self) -> Blocks:
         """What is carried from step to step: blocks of the law, and the torque `before` of the previous step."""
         observed = {} if self.observer is None else self.observer.blocks(self)
         if not isinstance(self.law, TracedLaw):
-            return Blocks(integral=self.model.nv, **observed, before=self.model.nu)
+            return Blocks(integral=self.model.link_nv, **observed, before=self.model.nu)
         blocks = resolved(self, self.law.memory, "memory")
         return Blocks(**blocks.named(blocks.start), **observed, before=self.model.nu)
 
@@ -316,7 +334,8 @@ class Design:
         tau, changed = self.law.torques(self, state)
         if is_number(stopping) and not stopping > 0.0:
             return tau, changed
-        brake = self.parts.equations.tau(q, v, self._braking(q, v, reference), {})
+        n, braking = self.model.link_nv, self._braking(q, v, reference)
+        brake = self._rigid_parts.equations.tau(q[: self.model.link_nq], v[:n], braking, {})
         kept = {
             name: [select(stopping, old, new) for old, new in zip(blocks[name], values, strict=True)]
             for name, values in changed.items()
@@ -355,7 +374,7 @@ class Design:
     def _braking(self, q, v, reference) -> list[Scalar]:
         """Return u of a stop, (5)."""
         damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
-        rows = zip(self._controlled(q), v, reference[0], strict=True)
+        rows = zip(self._controlled(q), v[: self.model.link_nv], reference[0], strict=True)
         return [-damping * rate - stiffness * (x - target) for x, rate, target in rows]
 
     def _controlled(self, q) -> list[Scalar]:
@@ -364,9 +383,10 @@ class Design:
 
     def dry_friction(self, q, v_desired) -> list[Scalar]:
         """Return the feed-forward torques against dry friction at the desired velocity."""
-        equations, dry = self.parts.equations, self.parts.dry
+        equations, dry = self._rigid_parts.equations, self._rigid_parts.dry
         if not self.parts.sticks:
             return [0.0] * self.model.nu
+        q = q[: self.model.link_nq]
         rates = equations.drive_rates(q, v_desired)
         forces = [
             replace(friction, width=friction.width or FRICTION_WIDTH).force(rate)

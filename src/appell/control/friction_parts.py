@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from appell.algebra.scalar import Scalar, Vector
 from appell.control.axes import controllable
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
@@ -39,7 +40,20 @@ class FrictionParts:
     def dry(self) -> tuple[Friction, ...]:
         """Dry friction of every drive."""
         actuators = self.system.drives
-        return tuple(replace(actuators[drive.name].friction, viscous=0.0) for drive in self.equations.drives)
+        return tuple(
+            Friction() if drive.elasticity else replace(actuators[drive.name].friction, viscous=0.0)
+            for drive in self.equations.drives
+        )
+
+    @cached_property
+    def links(self) -> Dynamics:
+        """Smooth dynamics of the link side of elastic joints."""
+        return Dynamics(self.smooth.system.link_side, friction=True, rotors=True)
+
+    def spring_torques(self, q: Vector, v: Vector) -> list[Scalar | None]:
+        """Torques of the springs at the actuators, from joints and motors; None at rigid joints."""
+        torques = dict(zip(self.system.elastic_joints, self.equations.spring_torques(q, v), strict=True))
+        return [torques.get(name) for name in self.system.actuator_names]
 
     @property
     def sticks(self) -> bool:

@@ -8,7 +8,7 @@
     pd-gravity          τ = G(q) - Kd (v - v_d) - Kp e                                                       (5)
     pid                 τ = -Kd (v - v_d) - Kp e - Ki ∫e                                                     (6)
 
-The laws of `task_space`, `slotine_li` and `cooperation` are functions of the whole state.
+The laws of `task_space`, `slotine_li`, `cooperation` and `elastic_joints` are functions of the whole state.
 
 Table 4 prints Kd q̇ in (3) and (4); this would brake every motion, so Kd ė is used here.
 """
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields
 
 from appell.algebra.scalar import Scalar
 from appell.control.cooperation import two_arms
+from appell.control.elastic_joints import elastic_tracking, motor_pd, torque_feedback
 from appell.control.gains import Gains
 from appell.control.slotine_li import adaptive, passivity
 from appell.control.task_space import hybrid_force, impedance, operational_space
@@ -62,6 +63,9 @@ LAWS: dict[str, Law | TracedLaw] = {
         passivity(),
         adaptive(),
         two_arms(),
+        motor_pd(),
+        torque_feedback(),
+        elastic_tracking(),
     )
 }
 

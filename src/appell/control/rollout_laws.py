@@ -43,7 +43,7 @@ def design_law(design: Design, reference: Any, sensors: Mapping[str, Callable] |
 
     `sensors` are functions of (t, q, v) that compute the further measurements of the law, by name.
     """
-    n, values = design.model.nv, design.parameter_blocks.start
+    n, values = design.model.link_nv, design.parameter_blocks.start
     sample, measured = _sampled(design, reference), sensors or {}
     if missing := [name for name in design.sensors if name not in measured]:
         raise ArgumentError(
@@ -67,7 +67,7 @@ def design_law(design: Design, reference: Any, sensors: Mapping[str, Callable] |
 
 def _sampled(design: Design, reference: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function from times (ticks,) to samples (q_d, v_d, a_d) of a reference, (ticks, 3 n)."""
-    n, period = design.model.nv, design.period
+    n, period = design.model.link_nv, design.period
     if reference is None:
         raise ArgumentError(
             f"no reference is given for law '{design.law.name}'.", expected="reference=, a path or a target"
@@ -145,7 +145,9 @@ def deviations(system: System, q0: Sequence[float], w0: Sequence[float]) -> dict
         elif isinstance(motion, Floating | Spherical):
             p, w = list(q0[q.stop - 4 : q.stop]), list(w0[v.stop - 3 : v.stop])
             functions |= {v.stop - 3 + axis: partial(_rotation, q.stop - 4, p, w, axis) for axis in range(3)}
-    return functions
+    tree = system.tree
+    motors = zip(range(tree.link_nq, tree.nq), range(tree.link_nv, tree.nv), strict=True)
+    return functions | {v: partial(_along, q, q0[q], w0[v]) for q, v in motors}
 
 
 def _along(k: int, start: float, rate: float, t: Scalar, q: Vector) -> Scalar:

@@ -129,7 +129,9 @@ class WholeBody:
         self.dyn = moving_dynamics(dyn, "WholeBody")
         system = self.system = self.dyn.system
         if not system.is_tree:
-            raise ModelError(f"WholeBody is for trees; {system.owner} has loops or is a mechanism in closed form.")
+            raise ModelError(
+                f"WholeBody is for trees; {system.owner} has loops or elastic joints, or is a mechanism in closed form."
+            )
         self.tasks = checked_tasks(system, tasks, TASKS)
         if later := [task for task in self.tasks if getattr(task, "priority", 1) != 1]:
             raise ArgumentError(

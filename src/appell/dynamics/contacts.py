@@ -522,7 +522,7 @@ class ContactSet:
         system = self.dyn.system
         if not system.is_tree:
             raise ModelError(
-                f"{use} of contacts is for trees; {system.owner} has loops or other constraints.",
+                f"{use} of contacts is for trees; {system.owner} has loops, other constraints or elastic joints.",
                 hint="Use con.forward_dynamics.jacobian(...), which differentiates its tape.",
             )
         known = ["q", "v", "tau", "footholds", *["parameters"] * bool(self.dyn.free_bodies)]

@@ -24,13 +24,13 @@ from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.taylor import Taylor
 from appell.compile.tape.trace import trace
-from appell.dynamics import constraints, frames, motion
+from appell.dynamics import constraints, elastic, frames, motion
 from appell.dynamics.contacts import ContactSet
 from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
 from appell.dynamics.distances import checked_pairs, distance_function, robot_of, sampled_pairs
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.equations import Equations, Parameter
-from appell.formulate.systems import EquationsFactory, FormulationChoice
+from appell.formulate.systems import COMPLETE, EquationsFactory, FormulationChoice
 from appell.model.body import inertias_of
 from appell.model.collision import CollisionPairs
 from appell.model.contact import Sole, Touch
@@ -95,8 +95,9 @@ class Dynamics:
         Axes in which wrenches are expressed.
     friction : bool
         Whether all functions include friction and offsets of the actuators.
-    rotors : bool
-        Whether all functions include the inertia of the actuators' rotors.
+    rotors : bool or "complete"
+        Whether all functions include the inertia of the actuators' rotors. That of the motors of elastic joints is
+        always included; "complete" also includes their motion with the links that carry them.
     looped : bool, optional
         Whether inverse and forward dynamics of a tree run as loops over its links (True) or as straight code (False).
         By default long trees run as loops, whose compile time does not depend on the number of links. `dyn.looped`
@@ -126,9 +127,11 @@ class Dynamics:
         wrenches: Iterable[str] = (),
         reference: str = "LOCAL",
         friction: bool = False,
-        rotors: bool = False,
+        rotors: bool | str = False,
         looped: bool | None = None,
     ):
+        if rotors not in (True, False, COMPLETE):
+            raise ArgumentError(f"rotors is {rotors!r}.", expected=f"True, False or '{COMPLETE}'")
         axes = frames.known_reference(reference)
         names = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
         self._set(system, FormulationChoice(formulation, inertia, forward, friction, rotors, axes, looped), names)
@@ -147,7 +150,12 @@ class Dynamics:
 
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
-        terms = {"springs": springs, "friction": self.choice.friction, "rotors": self.choice.rotors}
+        terms = {
+            "elastic joints": bool(self.system.elastic_joints),
+            "springs": springs,
+            "friction": self.choice.friction,
+            "rotors": self.choice.rotors,
+        }
         *first, last = [name for name, counts in terms.items() if counts] or [""]
         content = f"with {', '.join(first)}{' and ' * bool(first)}{last}" if last else "rigid bodies only"
         return f"Dynamics({self.system}, '{self.formulation}', {content}{', in loops' * bool(self.looped)})"
@@ -179,6 +187,64 @@ class Dynamics:
     friction = traced(motion.friction, inertial=False)
     regressor = traced(motion.regressor, inertial=False)
     base_regressor = traced(motion.base_regressor, inertial=False)
+
+    # ---- elastic joints
+
+    spring_torques = traced(motion.spring_torques, inertial=False, refuse=motion.refuse_rigid)
+
+    @locked_cached_property
+    def feedforward(self) -> Function:
+        """Feedforward of a system with elastic joints: the motor torques tau(q, v, a, jerk, snap) of a motion.
+
+        The motion is that of the links; the positions of the motors follow from it. If springs have damping, their
+        deflections are states: the function has one more argument and one more result, and `snap` is absent if all
+        springs have damping. The reduced model of the rotors applies.
+
+        Parameters
+        ----------
+        q : coordinates of the bodies, (..., link_nq), rad or m
+        v, a, jerk, snap : their velocities and the next three derivatives, (..., link_nv)
+        deflection : deflections of the damped springs, (..., number of these springs), rad or m
+
+        Returns
+        -------
+        tau : forces at the actuators, (..., nu), N m or N
+        deflection_rate : rates of the deflections, rad/s or m/s, to be integrated
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("puma").with_elastic_joints({"joint2": ap.Elasticity(4e4), "joint3": ap.Elasticity(2e4)})
+        >>> dyn, rest = ap.Dynamics(arm), [0.0] * 6
+        >>> q = [0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+        >>> dyn.feedforward(q, rest, rest, rest, rest).round(2)  # at rest: the torques of gravity
+        array([  0.  , -73.22, -12.49,   0.  ,  -0.1 ,   0.  ])
+        """
+        return elastic.feedforward(self)
+
+    @locked_cached_property
+    def flat_state(self) -> Function:
+        """State of links and motors on a motion of the links, from q, v, a and jerk, without damping of the springs.
+
+        Parameters
+        ----------
+        q : coordinates of the bodies, (..., link_nq), rad or m
+        v, a, jerk : their velocities and the next two derivatives, (..., link_nv)
+
+        Returns
+        -------
+        q_all, v_all : coordinates (..., nq) and velocities (..., nv) of the system
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("pendulum").with_actuators({"hinge": {"gear": 50.0, "rotor_inertia": 1e-4}})
+        >>> dyn = ap.Dynamics(arm.with_elastic_joints({"hinge": ap.Elasticity(100.0)}))
+        >>> q, v = dyn.flat_state([0.5], [0.0], [0.0], [0.0])
+        >>> bool(abs(100.0 * (q[1] - q[0]) - dyn.gravity([0.5, 0.5])[0]) < 1e-9)  # the spring carries the link
+        True
+        """
+        return elastic.flat_state(self)
 
     @property
     def rnea(self) -> Function:

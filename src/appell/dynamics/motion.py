@@ -287,9 +287,25 @@ def actuator_jacobian(equations: Equations, q: Vector) -> dict[str, Any]:
     return {"J": equations.actuator_jacobian(q)}
 
 
+def spring_torques(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
+    """f(q, v), the forces of the springs of elastic joints on their joints: what torque sensors after the gear measure.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> arm = ap.load("puma").with_elastic_joints({"joint2": ap.Elasticity(4e4)})
+    >>> q = arm.configuration({"joint2": 0.1, "joint2_motor": 0.101})
+    >>> ap.Dynamics(arm).spring_torques(q, [0.0] * arm.nv).round(6)
+    array([40.])
+    """
+    return {"f": equations.spring_torques(q, v)}
+
+
 def joint_motion(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
     """Positions, velocities and accelerations of a mechanism's joints, actuators first, then the passive ones."""
     joints = equations.bodies.pose_functions.joints  # type: ignore[union-attr]
+    n = equations.system.link_nq
+    q, v, a = q[:n], v[:n], a[:n]
     return {"position": joints.value(q), "velocity": joints.rate(q, v), "acceleration": joints.second_rate(q, v, a)}
 
 
@@ -297,12 +313,20 @@ def survey(equations: Equations, q: Vector) -> dict[str, Any]:
     """Margin of reach of every leg of a mechanism (m, negative if it does not reach), and the actuator Jacobian."""
     margins = [
         select((most - size) - (size - least), size - least, most - size)
-        for size, least, most in (reach.values(q) for reach in equations.system.reaches)
+        for size, least, most in equations.system.reach_sizes(q)
     ]
     return {"margin": margins, "J": equations.actuator_jacobian(q)}
 
 
 # ---- checks
+
+
+def refuse_rigid(system: System, function: str) -> None:
+    """Raise ModelError unless the system has elastic joints."""
+    if not system.elastic_joints:
+        raise ModelError(
+            f"{function} is for elastic joints; {system.owner} has none.", hint="Use robot.with_elastic_joints(...)."
+        )
 
 
 def refuse_tree(system: System, function: str) -> None:

@@ -18,7 +18,8 @@ Drives have positions θ, with θ̇ = D v + const, and add to the terms of the b
     T = T_bodies + Σ ½ R θ̇²                                 U = U_bodies + Σ ½ k (θ - θ₀)²                       (6)
 
 with the reflected rotor inertias R, friction f and offsets o of the actuators, if these are enabled, and springs of
-stiffness k, which are always included. Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
+stiffness k, which are always included. Motors and springs of elastic joints are drives (`formulate.elastic`).
+Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
 
 Dry friction jumps with the sign of θ̇. To follow a motion through such jumps, the directions s of the dry drives can be
 given instead of taken from θ̇: f is then smooth. A drive with s = 0 is held at rest by a force that must be solved for.
@@ -44,9 +45,9 @@ from appell.formulate.base import Reduction, reduction
 from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
+from appell.formulate.elastic import ElasticBodies
 from appell.formulate.kinematics import FrameKinematics, PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
-from appell.formulate.regular import idle_joints
 from appell.formulate.tree_bodies import TreeBodies
 from appell.model.body import PARAMETER_NAMES
 from appell.model.frame import Frame
@@ -67,7 +68,7 @@ class Equations:
     def __init__(
         self,
         system: Any,
-        bodies: TreeBodies | ClosedFormBodies,
+        bodies: TreeBodies | ClosedFormBodies | ElasticBodies,
         velocity_map: Any,
         actuation: TreeActuation | ClosedFormActuation,
         *,
@@ -269,9 +270,9 @@ class Equations:
     def _factorised(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         rest = [0.0] * len(v)
         h = self.body_forces(q, v, rest, wrenches)
-        if self.rotors:
+        if self._has_rotors:
             of_rotors = [R * x for R, x in zip(self._rotors, self.drive_accelerations(q, v, rest), strict=True)]
-            h = [x + y for x, y in zip(h, self.along_coordinates(q, of_rotors), strict=True)]
+            h = [x + y for x, y in zip(h, self.drives_along(q, of_rotors), strict=True)]
         return LDL.of(self.mass_matrix(q)).solve([Q - x for Q, x in zip(forces, h, strict=True)])
 
     def _eliminated(self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
@@ -292,7 +293,7 @@ class Equations:
 
     def _with_rotors(self, forces: Vector, w_dot: Vector) -> list[Scalar]:
         """Forces along the velocities of the tree plus those that the rotors require."""
-        if not self.rotors:
+        if not self._has_rotors:
             return list(forces)
         accelerations = zip(self._rotors, self.actuation.drive_rates((), w_dot), strict=True)
         added = self.actuation.at_joints([R * x for R, x in accelerations])
@@ -334,7 +335,7 @@ class Equations:
     @cached_property
     def _tree_is_regular(self) -> bool:
         """Whether forces determine the accelerations of the tree without its constraints."""
-        return not idle_joints(self.bodies.tree)  # type: ignore[union-attr]
+        return not self.bodies.idle_joints  # type: ignore[union-attr]
 
     def mobility(self, q: Vector) -> Matrix:
         """P = N M*⁻¹ Nᵀ."""
@@ -414,15 +415,14 @@ class Equations:
         return self.forces(q, v, [0.0] * len(v), {})
 
     def friction_forces(self, q: Vector, v: Vector) -> list[Scalar]:
-        """Contribution of friction to h, along v."""
-        rates = self.drive_rates(q, v)
-        friction = [drive.actuator.friction.force(x) for drive, x in zip(self.drives, rates, strict=True)]
-        return self.drives_along(q, friction if self.friction else [0.0] * len(friction))
+        """Contribution of friction, and of the damping of elastic joints, to h, along v."""
+        motions = zip(self.drives, self._deflections(q), self.drive_rates(q, v), strict=True)
+        return self.drives_along(q, [drive.friction_force(x, rate, self.friction) for drive, x, rate in motions])
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
         M = self.map.congruent(q, self.bodies.mass_matrix(q))
-        return self._plus_rotors(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
+        return self._plus_rotors(M, q, self.drive_jacobian(q), symmetric=True) if self._has_rotors else M
 
     def inverse_mass_matrix(self, q: Vector) -> Matrix:
         """M⁻¹."""
@@ -432,7 +432,7 @@ class Equations:
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
         """C(q, v), with C v = bias - gravity - friction - drift and dM/dt - 2C skew; see (3)."""
         C = self.map.coriolis(q, v, self.bodies.mass_matrix, self.bodies.coriolis)
-        if not self.rotors:
+        if not self._has_rotors:
             return C
         return self._plus_rotors(C, q, self.actuation.drive_drift(q, v, self.map), symmetric=False)
 
@@ -463,7 +463,7 @@ class Equations:
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         """T(q, v), of the bodies and the rotors."""
         T = self.bodies.kinetic_energy(q, self.map.velocity(q, v))
-        if self.rotors:
+        if self._has_rotors:
             for R, rate in zip(self._rotors, self.drive_rates(q, v), strict=True):
                 T = T + (0.5 * R) * (rate * rate)
         return T
@@ -471,17 +471,21 @@ class Equations:
     def potential_energy(self, q: Vector) -> Scalar:
         """U(q), of the bodies and the springs."""
         U = self.bodies.potential_energy(q)
-        springs = zip(self._deflections(q), self._spring_forces(q), strict=True) if self._has_springs else ()
-        for deflection, force in springs:
-            U = U + 0.5 * (deflection * force)
+        for drive, deflection in zip(self.drives, self._deflections(q), strict=True):
+            U = U + drive.spring_energy(deflection) if drive.has_spring else U
         return U
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        """Y(q, v, a), with τ = Y π: ten columns per body, then those of active drives and springs; or some of them."""
+        """Y(q, v, a), with τ = Y π: ten columns per body, then those of active drives and springs; or some of them.
+
+        With elastic joints, the rows are those of the velocities: B τ = Y π, with zeros of B τ along the joints.
+        """
         bodies = 10 * len(self.system.bodies)
         dropped = set() if columns is None else {*range(bodies, len(self.parameters))} - {*columns}
         of_bodies = None if columns is None else [k for k in columns if k < bodies]
-        rows = [list(row) for row in self.at_actuators(q, self.body_regressor(q, v, a, of_bodies))]
+        elastic = bool(self.system.elastic_joints)
+        of_links = self.body_regressor(q, v, a, of_bodies)
+        rows = [list(row) for row in (of_links if elastic else self.at_actuators(q, of_links))]
         number = count(bodies)
         motions = zip(self._deflections(q), self.drive_rates(q, v), self.drive_accelerations(q, v, a), strict=True)
         for k, (drive, motion) in enumerate(zip(self.drives, motions, strict=True)):
@@ -489,7 +493,8 @@ class Equations:
                 if next(number) in dropped:
                     continue
                 alone = [column if i == k else 0.0 for i in range(len(self.drives))]
-                for row, entry in zip(rows, self.drives_at_actuators(q, alone), strict=True):
+                entries = self.drives_along(q, alone) if elastic else self.drives_at_actuators(q, alone)
+                for row, entry in zip(rows, entries, strict=True):
                     row.append(entry)
         return rows
 
@@ -510,23 +515,24 @@ class Equations:
             ten = zip(PARAMETER_NAMES, body.parameters if body else (0.0,) * 10, strict=True)
             parameters += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
         for drive in self.drives:
-            actuator = drive.actuator
-            values = {**vars(actuator), **vars(actuator.friction), "rotor": actuator.reflected_inertia}
             for kind in self._regressor_factors(drive, 0.0, 0.0, 0.0):
-                parameters.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
+                value = float(drive.parameter_values[kind])
+                parameters.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, value))
         return tuple(parameters)
 
     def _regressor_factors(
         self, drive: Drive, deflection: Scalar, rate: Scalar, acceleration: Scalar
     ) -> dict[str, Scalar]:
         """Factors of the parameters of a drive in its force, by kind."""
-        rotor = {"rotor": acceleration} if self.rotors else {}
-        friction = {**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {}
-        return rotor | friction | ({"stiffness": deflection} if drive.actuator.stiffness else {})
+        return drive.regressor_factors(deflection, rate, acceleration, rotors=self.rotors, friction=self.friction)
 
     @property
     def _has_springs(self) -> bool:
-        return any(drive.actuator.stiffness for drive in self.drives)
+        return any(drive.has_spring for drive in self.drives)
+
+    @property
+    def _has_rotors(self) -> bool:
+        return self.rotors or any(drive.motor for drive in self.drives)
 
     @property
     def _has_drive_terms(self) -> bool:
@@ -534,7 +540,7 @@ class Equations:
 
     @property
     def _rotors(self) -> list[float]:
-        return [drive.actuator.reflected_inertia if self.rotors else 0.0 for drive in self.drives]
+        return [drive.rotor(self.rotors) for drive in self.drives]
 
     @property
     def dry_drives(self) -> tuple[int, ...]:
@@ -557,26 +563,25 @@ class Equations:
         """θ - θ₀ of every drive with a spring, 0 for others."""
         if not self._has_springs:
             return [0.0] * len(self.drives)
-        actuators = [drive.actuator for drive in self.drives]
-        return [
-            x - actuator.rest if actuator.stiffness else 0.0
-            for actuator, x in zip(actuators, self.actuation.drive_positions(q), strict=True)
-        ]
-
-    def _spring_forces(self, q: Vector) -> list[Scalar]:
-        """k (θ - θ₀) of every drive."""
-        return [drive.actuator.stiffness * x for drive, x in zip(self.drives, self._deflections(q), strict=True)]
+        positions = zip(self.drives, self.actuation.drive_positions(q), strict=True)
+        return [drive.deflection(x) for drive, x in positions]
 
     def passive(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
         """Passive forces f(θ̇) + o + k (θ - θ₀) of every drive."""
         friction = self._friction_and_offset(q, v, directions)
         if not self._has_springs:
             return friction
-        return [f + spring for f, spring in zip(friction, self._spring_forces(q), strict=True)]
+        springs = zip(self.drives, friction, self._deflections(q), self.drive_rates(q, v), strict=True)
+        return [f + drive.spring_force(deflection, rate) for drive, f, deflection, rate in springs]
+
+    def spring_torques(self, q: Vector, v: Vector) -> list[Scalar]:
+        """Forces of the springs of the elastic joints."""
+        motions = zip(self.drives, self._deflections(q), self.drive_rates(q, v), strict=True)
+        return [drive.spring_force(x, rate) for drive, x, rate in motions if drive.elasticity]
 
     def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
         """R θ̈ + f(θ̇) + o + k (θ - θ₀)."""
-        accelerations = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
+        accelerations = self.drive_accelerations(q, v, a) if self._has_rotors else [0.0] * len(self.drives)
         return [R * x + f for R, x, f in zip(self._rotors, accelerations, self.passive(q, v), strict=True)]
 
     def _plus_rotors(self, matrix: Matrix, q: Vector, rows: Matrix, *, symmetric: bool) -> Matrix:

@@ -20,7 +20,10 @@ from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.formulate.recursion import Acceleration, accelerations, carried_partials, link_transforms
 from appell.formulate.tree import Tree
 
-SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo", "stiffness": "k"}
+SYMBOLS = {
+    **{"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo", "stiffness": "k"},
+    **{"motor": "Im", "damping": "d", "hardening": "k3"},  # of elastic joints
+}
 UNIT_INERTIAS = tuple(
     Mat3.of([[1.0 if (a, b) in ((i, j), (j, i)) else 0.0 for b in range(3)] for a in range(3)])
     for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))

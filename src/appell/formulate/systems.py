@@ -10,6 +10,7 @@ from appell.algebra.scalar import Vector
 from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.actuation import ClosedFormActuation, TreeActuation
 from appell.formulate.closed_form import ClosedFormBodies, Differentiate, PoseFunctions
+from appell.formulate.elastic import ElasticBodies, rotors_of
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, NO_LOOPS, Formulation, Looping, choose, looping
 from appell.formulate.spherical import SphericalRobot
@@ -23,6 +24,7 @@ CLOSED_FORMS = {
     "differentiated": "poses differentiated by the compiler, for any mechanism in closed form",
     "explicit": "Abedloo et al. 2014: explicit M, C, G, for spherical robots",
 }
+COMPLETE = "complete"  # value of `rotors` for rotors that also move with their carriers
 CONSTRAINED_SOLVERS = ("elimination", "schur")  # methods for the forward dynamics of a constrained robot
 
 
@@ -42,7 +44,7 @@ class FormulationChoice:
     inertia: str | None = None
     forward: str | None = None
     friction: bool = False
-    rotors: bool = False
+    rotors: bool | str = False
     reference: str = "LOCAL"
     looped: bool | None = None
 
@@ -84,7 +86,7 @@ class EquationsFactory:
 
     @property
     def _switches(self) -> dict[str, Any]:
-        return {"friction": self.choice.friction, "rotors": self.choice.rotors}
+        return {"friction": self.choice.friction, "rotors": bool(self.choice.rotors)}
 
     def _formulation(self, robot: Robot, forward: str | None) -> Formulation:
         choice = self.choice
@@ -97,7 +99,8 @@ class EquationsFactory:
         formulation = self._formulation(robot, forward)
         loops = looping(robot, formulation, looped, forward_given=forward is not None)
         used = formulation.inverse_dynamics, formulation.mass_matrix
-        self.looped, self.structured = loops.functions, all(method.name == "gibbs-appell" for method in used)
+        self.looped = loops.functions
+        self.structured = all(method.name == "gibbs-appell" for method in used) and not robot.elastic_joints
         self._methods = {
             "forward_dynamics": formulation.forward_dynamics,
             "mass_matrix": formulation.mass_matrix,
@@ -112,10 +115,22 @@ class EquationsFactory:
     def _of_tree(
         self, robot: Robot, formulation: Formulation, loops: Looping, inertias: Mapping[str, Inertia]
     ) -> Equations:
-        links = Tree.of(robot).with_inertias(inertias)
+        links = Tree.of(robot.link_side).with_inertias(inertias)
         tree = links.with_rotors() if self.choice.rotors else links
-        bodies = TreeBodies(tree, formulation, self.choice.reference, loops)
-        return Equations(robot, bodies, robot.map, TreeActuation(tree, robot.owner), **self._switches)
+        bodies = self._with_motors(robot, TreeBodies(tree, formulation, self.choice.reference, loops))
+        return Equations(robot, bodies, robot.map, TreeActuation(Tree.of(robot), robot.owner), **self._switches)
+
+    def _with_motors(self, system: System, links: TreeBodies | ClosedFormBodies) -> Any:
+        """Bodies of a system from those of its link side."""
+        complete = self.choice.rotors == COMPLETE
+        if complete and not (system.elastic_joints and system.tree):
+            raise ModelError(
+                f"{system.owner} has no elastic joints of a tree, for which rotors='{COMPLETE}' is meant.",
+                hint="Pass rotors=True: the inertia of rotors at rigid joints is reflected to the joints.",
+            )
+        if not system.elastic_joints:
+            return links
+        return ElasticBodies(system, links, rotors_of(system.tree) if complete else None)
 
     def _constrained(self, robot: Any, differentiate: Differentiate | None) -> Callable[..., Equations]:
         """Bodies of the tree by a formulation, and a solver for accelerations under constraints."""
@@ -130,7 +145,7 @@ class EquationsFactory:
 
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             tree = self._of_tree(robot.tree, formulation, NO_LOOPS, inertias)
-            actuation = TreeActuation(tree.bodies.tree, robot.owner, robot.weights)  # type: ignore[union-attr]
+            actuation = TreeActuation(Tree.of(robot.tree), robot.owner, robot.weights)
             velocity_map = robot.map.driven(prescribed, differentiate)
             return Equations(
                 robot, tree.bodies, velocity_map, actuation, tree=tree, solver=choice.forward, **self._switches
@@ -158,15 +173,15 @@ class EquationsFactory:
                 hint=Hint("Use {formulation}.", formulation="differentiated"),
             )
         assert differentiate is not None
-        pose_functions = PoseFunctions(mechanism, differentiate)
+        pose_functions = PoseFunctions(mechanism.link_side, differentiate)
 
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             known = [inertias.get(part.name, part.body.about_origin) for part in mechanism.parts]
             explicit = None
             if self.name == "explicit":
                 explicit = SphericalRobot.of(mechanism.design, known, mechanism.gravity)
-            bodies = ClosedFormBodies(pose_functions, known, explicit, choice.reference)
-            actuation = ClosedFormActuation(pose_functions, explicit)
+            bodies = self._with_motors(mechanism, ClosedFormBodies(pose_functions, known, explicit, choice.reference))
+            actuation = ClosedFormActuation(mechanism, pose_functions, explicit)
             return Equations(mechanism, bodies, mechanism.map, actuation, **self._switches)
 
         return parts

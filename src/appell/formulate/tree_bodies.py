@@ -172,6 +172,11 @@ class TreeBodies:
         return sum(size * inboard[name] + size * (size + 1) // 2 for name, size in sizes.items())
 
     @property
+    def idle_joints(self) -> tuple[str, ...]:
+        """Joints that can move without moving any inertia."""
+        return idle_joints(self.tree)
+
+    @property
     def is_regular(self) -> bool:
         """Whether forces determine the accelerations. If not, raise a ModelError unless `robot.physical` is False."""
         if self.robot.physical:

@@ -171,10 +171,11 @@ class Plant:
     def set_state(self, q, v=0.0) -> None:
         """Set the configuration q and the velocity v (one number, or one per coordinate)."""
         nq, nv, state = self.system.nq, self.system.nv, self.bound.state_next
-        q = per_axis(self.system, "coordinate", "q", q) if nq == nv else self.system.sized("q", q, nq)
+        elastic = bool(self.system.elastic_joints)
+        q = per_axis(self.system, "coordinate", "q", q) if nq == nv and not elastic else self.system.sized("q", q, nq)
         check_pose(self.parts.smooth, q)
         q = close_loops(self.parts.smooth, np.array(q))
-        v = per_axis(self.system, "coordinate", "v", v)
+        v = np.broadcast_to(v, nv) if elastic else per_axis(self.system, "coordinate", "v", v)
         state[:nq], state[nq : nq + nv], state[nq + nv :] = q, v, 0.0
 
     @property
@@ -187,6 +188,17 @@ class Plant:
         """Current velocity, of shape (nv,)."""
         nq = self.system.nq
         return self.bound.state_next[nq : nq + self.system.nv].copy()
+
+    @property
+    def actuator_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities of the actuators, each (nu,): what encoders at the motors measure."""
+        dyn, q = self.parts.smooth, self.q
+        return dyn.actuator_positions(q), dyn.actuator_jacobian(q) @ self.v
+
+    @property
+    def spring_torque(self) -> np.ndarray:
+        """Torques of the springs of elastic joints, (elastic joints,), N m or N: what torque sensors measure."""
+        return self.parts.smooth.spring_torques(self.q, self.v)
 
     def __call__(self, tau, duration: float) -> None:
         """Simulate `duration` seconds with constant torques `tau`, of shape (nu,), in N m or N."""

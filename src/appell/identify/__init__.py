@@ -8,6 +8,7 @@ fit = identify.LeastSquares(parameters)                         an estimator
 verdict = identify.identify_record(fit, record)                 filter, fit and validate: verdict.to_markdown()
 identify.export(verdict, "identified.toml")                     robot with the identified parameters
 fit = identify.fit_contacts(robot, record, contacts)            stiffness, damping and friction of walls
+fit = identify.identify_elastic_joints(robot, record)           springs and motors of elastic joints
 
 plan = identify.plan_poses(robot, 40)                           kinematic calibration: poses to measure
 fit = identify.calibrate(robot, plan.q, positions)              corrected joint placements: fit.robot, fit.to_markdown()
@@ -18,6 +19,7 @@ from appell.identify.calibration.estimate import Calibration, calibrate
 from appell.identify.calibration.geometry import GeometricModel, geometric_parameters
 from appell.identify.calibration.measurement import read_poses
 from appell.identify.calibration.plan import PosePlan, plan_poses
+from appell.identify.elastic_joints import ElasticFit, JointFit, identify_elastic_joints
 from appell.identify.estimators.contact_error import ContactFit, fit_contacts
 from appell.identify.estimators.instruments import InstrumentalVariables
 from appell.identify.estimators.least_squares import Described, LeastSquares, Ridge, Robust, TotalLeastSquares
@@ -43,9 +45,11 @@ __all__ = [
     "ContactFit",
     "Delay",
     "Described",
+    "ElasticFit",
     "Excitation",
     "GeometricModel",
     "InstrumentalVariables",
+    "JointFit",
     "Judgement",
     "LeastSquares",
     "MotionBounds",
@@ -74,6 +78,7 @@ __all__ = [
     "flaws",
     "geometric_parameters",
     "identified_system",
+    "identify_elastic_joints",
     "identify_record",
     "judge",
     "negative_parameters",

@@ -192,5 +192,5 @@ def _actuator(actuator: Actuator, levels: dict[str, float]) -> Actuator:
     """Return the actuator with the estimated values."""
     friction = replace(actuator.friction, **{kind: x for kind, x in levels.items() if hasattr(actuator.friction, kind)})
     rotor = levels["rotor"] / actuator.gear**2 if "rotor" in levels else actuator.rotor_inertia
-    others = {kind: levels[kind] for kind in ("offset", "stiffness") if kind in levels}
-    return replace(actuator, rotor_inertia=rotor, friction=friction, **others)
+    offset, stiffness = levels.get("offset", actuator.offset), levels.get("stiffness", actuator.stiffness)
+    return replace(actuator, rotor_inertia=rotor, friction=friction, offset=offset, stiffness=stiffness)

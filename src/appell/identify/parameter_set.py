@@ -155,6 +155,12 @@ def select_parameters(
         return system
     if not isinstance(system, System):
         raise ArgumentError(f"a {type(system).__name__} cannot be identified.", expected="a Robot or a Mechanism")
+    if system.elastic_joints:
+        raise ModelError(
+            f"the parameters of {system.owner} cannot be selected: its joints {', '.join(system.elastic_joints)} are "
+            "elastic.",
+            hint="Use identify_elastic_joints(robot, record) for springs and motors, and robot.rigid for the links.",
+        )
     chosen = (
         DEFAULT_FRICTION if friction is True else (friction,) if isinstance(friction, str) else tuple(friction or ())
     )

@@ -20,6 +20,13 @@ limited; against its motion, when it brakes, the full torque is available. With 
 speed w₀, an actuator that moves at speed w provides
 
     -τ₀ c(1 + w/w₀)  ≤  τ  ≤  τ₀ c(1 - w/w₀)             c(x) = x, limited to the interval from 0 to 1           (4)
+
+A gear or a series elastic actuator bends: the motor is connected to the joint by a spring. The position θ of the motor,
+divided by the gear ratio, is then a coordinate of its own. With the deflection ε = θ - q, the spring transmits
+
+    f = k x + k₃ x³ + d ε̇         x = ε minus its part within ±b/2         f = 0 within the backlash b              (5)
+
+to the joint. The motor has the inertia and the friction of the actuator; its torque acts on the motor.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from appell.algebra.scalar import Scalar, clamp, is_number, select, sqrt
+from appell.algebra.scalar import Scalar, abs, clamp, is_number, select, sqrt
 from appell.errors import ModelError, ModelWarning, is_finite, unknown_name, value_text
 
 
@@ -116,6 +123,76 @@ def direction(v: Scalar, width: float = 0.0) -> Scalar:
     return select(v, 1.0, select(-v, -1.0, 0.0))
 
 
+@dataclass(frozen=True)
+class Elasticity:
+    """Spring between the motor and the joint, on the joint side of the gear: equation (5).
+
+    Parameters
+    ----------
+    stiffness : float
+        k, N m/rad or N/m.
+    damping : float
+        d, N m s/rad or N s/m.
+    hardening : float
+        k₃, the cubic part of the stiffness, N m/rad³ or N/m³.
+    backlash : float
+        Play of the gear, rad or m: the width of the interval of deflections without force.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> spring = ap.Elasticity(4e4, damping=15.0)
+    >>> spring.force(1e-3, 0.0)
+    40.0
+    >>> arm = ap.load("puma").with_elastic_joints({"joint2": spring})
+    >>> arm.nq, arm.coordinate_names[-1], arm.nu
+    (7, 'joint2_motor', 6)
+    """
+
+    stiffness: float
+    damping: float = 0.0
+    hardening: float = 0.0
+    backlash: float = 0.0
+
+    def force(self, deflection: Scalar, rate: Scalar) -> Scalar:
+        """Force on the joint, equation (5), N m or N."""
+        columns = self.columns(deflection, rate)
+        return sum((getattr(self, kind) * column for kind, column in columns.items()), start=0.0)
+
+    def columns(self, deflection: Scalar, rate: Scalar) -> dict[str, Scalar]:
+        """Factors of the parameters in (5), by name; hardening and damping only where they are not zero."""
+        x = self.stretch(deflection)
+        columns = {"stiffness": x}
+        if self.damping:
+            touching = abs(deflection) - 0.5 * self.backlash
+            columns["damping"] = select(touching, rate, 0.0) if self.backlash else rate
+        if self.hardening:
+            columns["hardening"] = x * x * x
+        return columns
+
+    def stretch(self, deflection: Scalar) -> Scalar:
+        """x of (5): the deflection beyond the backlash."""
+        half = 0.5 * self.backlash
+        return deflection - clamp(deflection, -half, half) if self.backlash else deflection
+
+    def energy(self, deflection: Scalar) -> Scalar:
+        """Potential energy of the spring, J."""
+        square = self.stretch(deflection) * self.stretch(deflection)
+        return (
+            0.5 * self.stiffness + 0.25 * self.hardening * square if self.hardening else 0.5 * self.stiffness
+        ) * square
+
+    def flaw(self) -> str:
+        """Return what makes this spring impossible, as the end of a sentence; empty if it is valid."""
+        for field, value in vars(self).items():
+            if not is_number(value) or not is_finite(value):
+                return f"has elastic {field} {value_text(value)}, which is not a finite number"
+            if value < 0.0 or (field == "stiffness" and value == 0.0):
+                sign = "not positive" if field == "stiffness" else "negative"
+                return f"has elastic {field} {value:g}, which is {sign}"
+        return ""
+
+
 LIMITS = ("torque", "speed", "current", "no_load_speed")  # fields of an Actuator that limit it
 
 
@@ -150,6 +227,9 @@ class Actuator:
         Stiffness of a spring at the joint, N m/rad or N/m.
     rest : float
         Position of the joint, rad or m, at which its spring is relaxed.
+    elasticity : Elasticity, optional
+        Spring between the motor and the joint. The position of the motor is then a coordinate, and the rotor inertia
+        and the friction act on the motor.
 
     Examples
     --------
@@ -178,6 +258,7 @@ class Actuator:
     stiffness: float = 0.0
     rest: float = 0.0
     no_load_speed: float | None = None
+    elasticity: Elasticity | None = None
 
     @property
     def reflected_inertia(self) -> float:
@@ -215,7 +296,7 @@ class Actuator:
         if not isinstance(self.friction, Friction):
             return f"has friction {self.friction!r}, which is not a Friction"
         for field, value in (*vars(self).items(), *vars(self.friction).items()):
-            if field != "friction" and value is not None and not is_number(value):
+            if field not in ("friction", "elasticity") and value is not None and not is_number(value):
                 return f"has {field.replace('_', ' ')} {value!r}, which is not a number"
             if isinstance(value, int) and not is_finite(value):
                 return f"has {field.replace('_', ' ')} {value_text(value)}"
@@ -240,10 +321,32 @@ class Actuator:
                 f"has no-load speed {self.no_load_speed:g}, but no torque limit that could fall with its speed "
                 "(give torque, or current and torque constant)"
             )
-        return self.friction.flaw()
+        return self.friction.flaw() or self._elastic_flaw()
+
+    def _elastic_flaw(self) -> str:
+        if self.elasticity is None:
+            return ""
+        if not isinstance(self.elasticity, Elasticity):
+            return f"has elasticity {self.elasticity!r}, which is not an Elasticity"
+        if flaw := self.elasticity.flaw():
+            return flaw
+        if self.stiffness:
+            return (
+                f"has a spring to the link (stiffness {self.stiffness:g}) and one to the motor (elastic stiffness "
+                f"{self.elasticity.stiffness:g}), which are two different springs in one joint"
+            )
+        if not self.rotor_inertia:
+            return "is elastic, but its motor has no rotor inertia (give gear and rotor_inertia)"
+        return ""
 
 
 IDEAL = Actuator()
+
+
+def is_elastic(actuator: object) -> bool:
+    """Whether an actuator moves its joint through a spring; False for objects that are not actuators."""
+    return getattr(actuator, "elasticity", None) is not None
+
 
 # joint -> its new actuator, or the fields that change; or a function of a joint's name and its present actuator
 ActuatorChanges = Mapping[str, Actuator | Mapping[str, Any]] | Callable[[str, Actuator], Actuator]
@@ -298,6 +401,30 @@ def changed_actuators(present: Mapping[str, Actuator], changes: ActuatorChanges,
             stacklevel=3,
         )
     return actuators
+
+
+def elastic_changes(
+    springs: Mapping[str, Elasticity | Mapping[str, float] | None], owner: str
+) -> dict[str, dict[str, Elasticity | None]]:
+    """Return the changes of actuators that `with_elastic_joints` makes; springs may be given by their parameters."""
+    changes: dict[str, dict[str, Elasticity | None]] = {}
+    for name, spring in springs.items():
+        if isinstance(spring, Mapping):
+            known = Elasticity.__dataclass_fields__
+            for key in spring:
+                if key == "hysteresis":
+                    raise ModelError(
+                        f"joint '{name}' of {owner} has an elasticity with hysteresis, which is not supported.",
+                        expected=f"{', '.join(known)}",
+                        hint="Describe the losses of the spring by its damping.",
+                    )
+                if key not in known:
+                    raise ModelError(unknown_name("parameter", str(key), known, f"the elasticity of joint '{name}'"))
+            if "stiffness" not in spring:
+                raise ModelError(f"the elasticity of joint '{name}' of {owner} has no stiffness.", expected="a number")
+            spring = Elasticity(**spring)
+        changes[name] = {"elasticity": spring}
+    return changes
 
 
 def _limits(actuator: Actuator) -> dict[str, float]:

@@ -23,12 +23,12 @@ from appell.algebra.rotation import Pose, as_vector
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning, is_finite, value_text
-from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, actuator_flaw, changed_actuators
+from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, actuator_flaw, changed_actuators, is_elastic
 from appell.model.body import Body
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.positions import coordinate
 from appell.model.robot import GRAVITY
-from appell.model.system import IdentityMap, Rng, System, generator
+from appell.model.system import IdentityMap, Rng, System, deflected, generator
 
 ORTHONORMAL_TOLERANCE = 1e-9  # largest entry of RᵀR - 1
 CHECK_OFFSET = 0.01  # rad or m from home along each coordinate, where poses are checked as well
@@ -260,8 +260,12 @@ class Mechanism(System):
     def __post_init__(self):
         for name in ("coordinates", "parts", "driven", "passive", "reaches", "pins", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        unlimited = ((-math.inf, math.inf),) * len(self.coordinates)
-        object.__setattr__(self, "ranges", tuple((float(low), float(high)) for low, high in self.ranges) or unlimited)
+        n, unlimited = len(self.coordinates), (-math.inf, math.inf)
+        ranges = tuple((float(low), float(high)) for low, high in self.ranges) or (unlimited,) * n
+        of_motors = (unlimited,) * len(self.elastic_joints)
+        if ranges[n:] == (unlimited,) * len(ranges[n:]):  # those of motors, in a copy with other elastic joints
+            ranges = ranges[:n] + of_motors
+        object.__setattr__(self, "ranges", ranges)
         object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
@@ -289,11 +293,11 @@ class Mechanism(System):
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        return tuple(self.coordinates)
+        return tuple(self.coordinates) + self.motor_names
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        return tuple(self.coordinates)
+        return self.coordinate_names
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -301,11 +305,11 @@ class Mechanism(System):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        return tuple(self.units)
+        return tuple(self.units) + tuple(joint.unit for joint in self.driven if is_elastic(joint.actuator))
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
-        return tuple(self.units)
+        return self.coordinate_units
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
@@ -336,16 +340,26 @@ class Mechanism(System):
     def difference(self, q0, q1) -> np.ndarray:
         return self.sized("q1", q1, self.nq) - self.sized("q0", q0, self.nq)
 
+    def with_relaxed_springs(self, q) -> np.ndarray:
+        q = np.asarray(q, float)
+        elastic = [joint for joint in self.driven if is_elastic(joint.actuator)]
+        motors = np.empty((*q.shape[:-1], len(elastic)))
+        for index in np.ndindex(q.shape[:-1]):
+            motors[index] = [joint.position(q[index].tolist()) for joint in elastic]
+        return np.concatenate([q, motors], axis=-1)
+
     @property
     def start(self) -> np.ndarray:
-        return np.array(self.home)
+        return self.with_relaxed_springs(self.home)
 
     def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
-        q, names = self.start, dict.fromkeys(self.coordinates)
+        values = {}
         for name, position in positions.items():
-            self.find("coordinate", name, names)
-            q[self.coordinates.index(name)] = coordinate(self, name, position)
-        return q
+            self.find("coordinate", name, dict.fromkeys(self.coordinate_names))
+            values[name] = coordinate(self, name, position)
+        q = [values.get(name, x) for name, x in zip(self.coordinates, self.home, strict=True)]
+        pairs = zip(self.coordinate_names, self.with_relaxed_springs(q), strict=True)
+        return np.array([values.get(name, x) for name, x in pairs])
 
     @property
     def bodies(self) -> dict[str, Body | None]:
@@ -354,11 +368,12 @@ class Mechanism(System):
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
         """Random configuration near home at which all legs reach."""
         rng, limits = generator(rng), self.limits
+        n = len(self.coordinates)
         for _ in range(MAX_RANDOM_TRIES):
-            q = self.start + rng.uniform(-RANDOM_RANGE, RANDOM_RANGE, self.nq)
-            q = np.clip(q, limits.lower, limits.upper) if within_limits else q
+            q = np.array(self.home) + rng.uniform(-RANDOM_RANGE, RANDOM_RANGE, n)
+            q = np.clip(q, limits.lower[:n], limits.upper[:n]) if within_limits else q
             if not self.out_of_reach(q.tolist()):
-                return q
+                return deflected(self.with_relaxed_springs(q), self.nq - n, rng)
         raise ModelError(
             f"{self.owner} has no configuration near its home at which all legs reach.",
             expected="legs that reach at home and near it",
@@ -366,7 +381,7 @@ class Mechanism(System):
 
     def out_of_reach(self, q: Sequence[float]) -> str:
         """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
-        sentences = (reach.sentence(*reach.values(q)) for reach in self.reaches)
+        sentences = (reach.sentence(*sizes) for reach, sizes in zip(self.reaches, self.reach_sizes(q), strict=True))
         return next(filter(None, sentences), "")
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
@@ -405,11 +420,11 @@ def check(mechanism: Mechanism) -> None:
     for field_name, values in (
         ("home", mechanism.home),
         ("list of units", mechanism.units),
-        ("list of ranges", mechanism.ranges),
+        ("list of ranges", mechanism.ranges[: len(mechanism.ranges) - len(mechanism.elastic_joints)]),
     ):
-        if len(values) != mechanism.nq:
+        if len(values) != len(mechanism.coordinates):
             problem = f"{owner} has a {field_name} of length {len(values)}."
-            raise ModelError(problem, expected=f"length {mechanism.nq}: {listed}")
+            raise ModelError(problem, expected=f"length {len(mechanism.coordinates)}: {listed}")
     for field_name, numbers in (("home", mechanism.home), ("gravity", tuple(mechanism.gravity))):
         if not all(map(is_finite, numbers)):
             raise ModelError(f"the {field_name} of {owner} is {value_text(numbers)}.", expected="finite numbers")
@@ -433,7 +448,7 @@ def _check_bodies(mechanism: Mechanism) -> None:
 
 def _check_names(mechanism: Mechanism) -> None:
     kinds: dict[str, Sequence[str]] = {
-        "coordinate": mechanism.coordinates,
+        "coordinate": mechanism.coordinate_names,
         "body": [part.name for part in mechanism.parts],
         "actuator": mechanism.actuator_names,
         "joint": [joint.name for joint in (*mechanism.driven, *mechanism.passive)],

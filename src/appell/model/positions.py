@@ -83,6 +83,9 @@ def configuration(robot: Robot, positions: Mapping[str, Any]) -> np.ndarray:
         else:
             known = dict.fromkeys((*robot.joint_names, *robot.coordinate_names))
             raise ModelError(unknown_name("joint or coordinate", str(name), known, robot.owner))
+    for joint, motor in zip(robot.elastic_joints, robot.motor_names, strict=True):
+        if joint in positions and motor not in positions:
+            q[robot.coordinate_names.index(motor)] = q[robot.coordinate_names.index(joint)]  # a relaxed spring
     return q
 
 

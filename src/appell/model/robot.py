@@ -25,7 +25,7 @@ from appell.algebra.rotation import Pose, as_pose, as_vector
 from appell.algebra.scalar import Scalar, is_number, plain
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, value_text
-from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators
+from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators, is_elastic
 from appell.model.body import Body
 from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, uniquely_named
 from appell.model.constraint import Constraint, check_constraints
@@ -34,7 +34,7 @@ from appell.model.joints import Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
 from appell.model.positions import configuration
-from appell.model.system import IdentityMap, Rng, System, constraint_map, generator
+from appell.model.system import IdentityMap, Rng, System, constraint_map, deflected, generator
 from appell.model.validate import validate
 from appell.model.visual import Visual
 
@@ -188,28 +188,40 @@ class Robot(System):
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.coordinates)
+        names = tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.coordinates)
+        return names + self.motor_names
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
+        return self.actuator_names + self.motor_names
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
-        """Names of tau, equal to those of v: a force acts along every velocity."""
-        return self.velocity_names
+        """Names of tau, those of the velocities of the joints: a force acts along each of them, or on its motor."""
+        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
+
+    @cached_property
+    def actuated(self) -> tuple[int, ...]:
+        """Indices of the velocities along which tau acts: the motor of an elastic joint, or the joint."""
+        motor = {name: self.link_nv + k for k, name in enumerate(self.elastic_joints)}
+        return tuple(motor.get(name, k) for k, name in enumerate(self.actuator_names))
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        return tuple(unit for joint in self._joints for _, unit in joint.motion.coordinates)
+        units = tuple(unit for joint in self._joints for _, unit in joint.motion.coordinates)
+        return units + self._motor_units
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
-        return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
+        return self.actuator_units + self._motor_units
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
-        return self.velocity_units
+        return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
+
+    @property
+    def _motor_units(self) -> tuple[str, ...]:
+        return tuple(self.joint(name).motion.coordinates[0][1] for name in self.elastic_joints)
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
@@ -261,6 +273,8 @@ class Robot(System):
 
     def coordinate_of(self, velocity: int) -> int | None:
         """Index of the coordinate whose rate is the velocity with this index; None for joints of several axes."""
+        if velocity >= self.link_nv:
+            return velocity - self.link_nv + self.link_nq
         for link in self.moving:
             q, v = self.span(link.joint)
             if v.start == velocity and link.joint.motion.nv == 1:
@@ -269,7 +283,7 @@ class Robot(System):
 
     def rate(self, q, v, prescribed=()):
         spans = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        return [x for motion, sq, sv in spans for x in motion.rate(q[sq], v[sv])]
+        return [*(x for motion, sq, sv in spans for x in motion.rate(q[sq], v[sv])), *v[self.link_nv :]]
 
     # ---- names
 
@@ -315,12 +329,19 @@ class Robot(System):
     @property
     def neutral(self) -> np.ndarray:
         """The configuration in which every link coincides with its joint's placement."""
-        return np.array([x for joint in self._joints for x in joint.motion.neutral])
+        return self.with_relaxed_springs([x for joint in self._joints for x in joint.motion.neutral])
 
     @property
     def start(self) -> np.ndarray:
         """Default start configuration: `home`, or the neutral configuration."""
-        return self.neutral if self.home is None else np.array(self.home)
+        if self.home is None:
+            return self.neutral
+        return self.with_relaxed_springs(self.home) if len(self.home) == self.link_nq else np.array(self.home)
+
+    def with_relaxed_springs(self, q) -> np.ndarray:
+        q = np.asarray(q, float)
+        spans = (self.span(self.joint(name))[0] for name in self.elastic_joints)
+        return np.concatenate([q, *(q[..., span] for span in spans)], axis=-1)
 
     def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
         return configuration(self, positions)
@@ -331,22 +352,28 @@ class Robot(System):
             lower, upper = limits.lower, limits.upper
             return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
-        return tuple(interval(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
+        joints = tuple(interval(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
+        return joints + ((-math.inf, math.inf),) * len(self.elastic_joints)
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
         """Random configuration (nq) within the limits; lengths without limits are within ±1 m."""
         rng = generator(rng)
-        return np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
+        joints = np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
+        return deflected(self.with_relaxed_springs(joints), len(self.elastic_joints), rng)
 
     def integrate(self, q, step) -> np.ndarray:
         q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
         parts = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        return np.concatenate([motion.integrate(q[..., sq], step[..., sv]) for motion, sq, sv in parts], axis=-1)
+        moved = [motion.integrate(q[..., sq], step[..., sv]) for motion, sq, sv in parts]
+        return np.concatenate([*moved, q[..., self.link_nq :] + step[..., self.link_nv :]], axis=-1)
 
     def difference(self, q0, q1) -> np.ndarray:
         q0, q1 = _broadcast(self.sized("q0", q0, self.nq), self.sized("q1", q1, self.nq))
-        parts = [(joint.motion, self.span(joint)[0]) for joint in self._joints]
-        return np.concatenate([motion.difference(q0[..., s], q1[..., s]) for motion, s in parts], axis=-1)
+        parts = [
+            motion.difference(q0[..., s], q1[..., s])
+            for motion, s in ((joint.motion, self.span(joint)[0]) for joint in self._joints)
+        ]
+        return np.concatenate([*parts, q1[..., self.link_nq :] - q0[..., self.link_nq :]], axis=-1)
 
     def bracket(self, v) -> np.ndarray:
         v, matrix = self.sized("v", v, self.nv), super().bracket(v)
@@ -460,7 +487,9 @@ class Robot(System):
                 self.joint(name)
         actuators = changed_actuators({link.joint.name: link.joint.actuator for link in self.links}, change, self.owner)
         joints = (replace(link.joint, actuator=actuators[link.joint.name]) for link in self.links)
-        return replace(self, links=tuple(replace(link, joint=x) for link, x in zip(self.links, joints, strict=True)))
+        links = tuple(replace(link, joint=x) for link, x in zip(self.links, joints, strict=True))
+        same = all(is_elastic(actuators[name]) == is_elastic(old) for name, old in self.drives.items())
+        return replace(self, links=links, home=self.home if same or self.home is None else self.home[: self.link_nq])
 
 
 def constrained(
@@ -475,20 +504,25 @@ def constrained(
     check_constraints(tree, constraints)
     weights = _weights(tree, actuated)
     if home is not None:
-        tree = replace(tree, home=tuple(tree.sized("home", home, tree.nq).tolist()))
+        home = tuple(home)
+        tree = replace(
+            tree, home=home if len(home) == tree.link_nq else tuple(tree.sized("home", home, tree.nq).tolist())
+        )
     preferred = tuple(weights) if actuated is not None else ()
     chosen = independent if isinstance(independent, Constraint | None) else _names("independent", independent)
     velocity_map, q = constraint_map(tree, constraints, chosen, preferred, tree.start)
+    if tree.home is None or len(tree.home) == tree.link_nq:
+        q = tree.with_relaxed_springs(q[: tree.link_nq])
     return ConstrainedRobot(tree, constraints, weights, tuple(q.tolist()), velocity_map, chosen, actuated is not None)
 
 
 def _weights(tree: Robot, actuated: Iterable[str] | Mapping[str, float] | None) -> dict[str, float]:
     """Actuated velocities of the tree and the weights of their forces."""
     if actuated is None:
-        return dict.fromkeys(tree.velocity_names, 1.0)
+        return dict.fromkeys(tree.actuator_names, 1.0)
     weights = dict(actuated) if isinstance(actuated, Mapping) else dict.fromkeys(_names("actuated", actuated), 1.0)
     for name, weight in weights.items():
-        tree.find("velocity", name, dict.fromkeys(tree.velocity_names))
+        tree.find("velocity", name, dict.fromkeys(tree.actuator_names))
         if not (is_number(weight) and is_finite(weight) and weight > 0.0):
             raise ModelError(
                 f"actuator '{name}' of {tree.owner} has weight {value_text(weight)}.", expected="a positive number"
@@ -619,12 +653,12 @@ class ConstrainedRobot(System):
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
-        return tuple(self.tree.actuators[k] for k in self.actuated)
+        return tuple(self.tree.actuators[self.tree.actuator_names.index(name)] for name in self.weights)
 
     @property
     def actuated(self) -> tuple[int, ...]:
         """Indices of the velocities of the tree that have a motor."""
-        return tuple(self.tree.velocity_names.index(name) for name in self.weights)
+        return tuple(self.tree.actuated[self.tree.actuator_names.index(name)] for name in self.weights)
 
     @property
     def drives(self) -> dict[str, Actuator]:
@@ -674,12 +708,17 @@ class ConstrainedRobot(System):
     def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
         q = configuration(replace(self.tree, home=self.home), positions)
         names = {name: link.joint.name for link in self.tree.moving for name in self._names_of(link.joint)}
-        held = tuple(dict.fromkeys(names[name] for name in positions))
-        return self.map.assembled(q, held)
+        held = tuple(dict.fromkeys(names[name] for name in positions if name in names))
+        q = self.map.assembled(q, held)
+        relaxed = self.tree.with_relaxed_springs(q[: self.link_nq])
+        return np.where([name in positions for name in self.coordinate_names], q, relaxed)
 
     def _names_of(self, joint: Joint) -> tuple[str, ...]:
         """Name of a joint and names of its coordinates."""
         return (joint.name, *self.coordinate_names[self.tree.span(joint)[0]])
+
+    def with_relaxed_springs(self, q) -> np.ndarray:
+        return self.tree.with_relaxed_springs(q)
 
     def integrate(self, q, step) -> np.ndarray:
         """Move along the tangent, then back to the constraints, at fixed time.
@@ -705,6 +744,7 @@ class ConstrainedRobot(System):
                 q = self.assembled(self.tree.integrate(self.start, step * rng.uniform(-1.0, 1.0, self.tree.nv)))
             except ModelError:
                 continue
+            q = deflected(self.with_relaxed_springs(q[: self.link_nq]), len(self.elastic_joints), rng)
             if not within_limits or limits.contain(q):
                 return q
         raise ModelError(
@@ -735,7 +775,9 @@ class ConstrainedRobot(System):
         return self._with_tree(self.tree.with_bodies(bodies))
 
     def with_actuators(self, change: ActuatorChanges) -> Self:
-        return self._with_tree(self.tree.with_actuators(change))
+        tree = self.tree.with_actuators(change)
+        same = tree.elastic_joints == self.tree.elastic_joints
+        return self._with_tree(tree) if same else self._rebuilt(tree, self.constraints)
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
         """Return a smaller robot in which some joints are locked and become frames; the constraints stay.
@@ -755,11 +797,12 @@ class ConstrainedRobot(System):
 
     def _rebuilt(self, tree: Robot, constraints: Iterable[Constraint]) -> Self:
         """Copy with another tree or other constraints, and with the chosen velocities that still exist."""
-        remaining = {name: weight for name, weight in self.weights.items() if name in tree.velocity_names}
+        remaining = {name: weight for name, weight in self.weights.items() if name in tree.actuator_names}
         chosen = self.chosen
         if not isinstance(chosen, Constraint | None):
             chosen = tuple(name for name in chosen if name in tree.velocity_names)
-        home = self.home if len(self.home) == tree.nq else None
+        links = self.home[: self.tree.link_nq]
+        home = self.home if len(self.home) == tree.nq else links if len(links) == tree.link_nq else None
         actuated = remaining if self.motors else None
         return constrained(tree, constraints, actuated, chosen, home)  # type: ignore[return-value]
 

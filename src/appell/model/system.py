@@ -7,8 +7,9 @@ the equations of motion of any of them. Q = B(q) τ are the forces of the actuat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
 
@@ -19,7 +20,7 @@ from appell.algebra.rotation import as_vector
 from appell.algebra.scalar import Matrix, Scalar, Vector, is_number, real_array
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, unknown_name, value_text
-from appell.model.actuator import Actuator, ActuatorChanges
+from appell.model.actuator import Actuator, ActuatorChanges, Elasticity, Friction, elastic_changes, is_elastic
 from appell.model.body import Body, welded
 from appell.model.frame import Frame
 from appell.model.limits import LimitArrays
@@ -38,6 +39,17 @@ def generator(rng: Rng) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise ArgumentError(f"rng is {rng!r}.", expected="a numpy Generator, a whole number as seed, or None") from None
+
+
+RANDOM_DEFLECTION = 1e-3  # largest deflection of elastic joints in random configurations, rad or m
+
+
+def deflected(q: np.ndarray, motors: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a configuration with its last entries, the positions of motors, moved by small random deflections."""
+    q = np.array(q, float)
+    if motors:
+        q[-motors:] += rng.uniform(-RANDOM_DEFLECTION, RANDOM_DEFLECTION, motors)
+    return q
 
 
 class System(ABC):
@@ -63,8 +75,8 @@ class System(ABC):
 
     @property
     def is_tree(self) -> bool:
-        """Whether it is a tree of links without constraints, so that v are the velocities of its joints."""
-        return self.tree is not None and self.map.is_identity
+        """Whether it is a tree of links without constraints and motors, so that v are the velocities of its joints."""
+        return self.tree is not None and self.map.is_identity and not self.elastic_joints
 
     @property
     def is_constrained(self) -> bool:
@@ -75,6 +87,10 @@ class System(ABC):
     def is_closed_form(self) -> bool:
         """Whether it is a mechanism whose poses are functions of its coordinates."""
         return self.tree is None
+
+    def reach_sizes(self, q: Vector) -> Iterator[list[Scalar]]:
+        """Size, least and most of every condition for a leg to reach."""
+        return (reach.values(q[: self.link_nq]) for reach in self.reaches)
 
     def out_of_reach(self, q: Vector) -> str:
         """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
@@ -121,6 +137,37 @@ class System(ABC):
     @abstractmethod
     def drives(self) -> Mapping[str, Actuator]:
         """Actuators by the names of their joints, including those of mimic joints."""
+
+    @cached_property
+    def elastic_joints(self) -> tuple[str, ...]:
+        """Names of the elastic joints. The positions of their motors are the last coordinates, in this order."""
+        return tuple(name for name, actuator in self.drives.items() if is_elastic(actuator))
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """Names of the motor positions of the elastic joints, the last entries of q and v."""
+        return tuple(f"{name}_motor" for name in self.elastic_joints)
+
+    @property
+    def link_nq(self) -> int:
+        """Number of coordinates of the bodies: those before the motor positions of elastic joints."""
+        return self.nq - len(self.elastic_joints)
+
+    @property
+    def link_nv(self) -> int:
+        """Number of velocities of the bodies: those before the motor velocities of elastic joints."""
+        return self.nv - len(self.elastic_joints)
+
+    @property
+    def link_side(self) -> Self:
+        """What the springs of elastic joints move: the system with rigid joints whose motors have no inertia."""
+        ideal = {"elasticity": None, "gear": 1.0, "rotor_inertia": 0.0, "friction": Friction(), "offset": 0.0}
+        return self.with_actuators(dict.fromkeys(self.elastic_joints, ideal)) if self.elastic_joints else self
+
+    @property
+    def rigid(self) -> Self:
+        """The same system with rigid joints, which the rotors of the motors follow."""
+        return self.with_elastic_joints(dict.fromkeys(self.elastic_joints)) if self.elastic_joints else self
 
     @property
     def nq(self) -> int:
@@ -179,6 +226,10 @@ class System(ABC):
     def bracket(self, v) -> np.ndarray:
         """Matrix (nv, nv) of the Lie bracket [v, ·] of velocities in link axes; zero where dq/dt = v."""
         return np.zeros((self.nv, self.nv))
+
+    @abstractmethod
+    def with_relaxed_springs(self, q) -> np.ndarray:
+        """Configurations (..., nq) with the bodies at q (..., link_nq) and every motor where its spring is relaxed."""
 
     @property
     @abstractmethod
@@ -377,6 +428,34 @@ class System(ABC):
         ModelWarning
             If an Actuator in a mapping has no limits but replaces one that has.
         """
+
+    def with_elastic_joints(self, springs: Mapping[str, Elasticity | Mapping[str, float] | None]) -> Self:
+        """Return a copy in which motors move their joints through springs.
+
+        The positions of the motors, divided by the gear ratio, follow the other coordinates in q, their velocities the
+        other velocities in v. At an elastic joint tau acts on the motor.
+
+        Parameters
+        ----------
+        springs : mapping of str to Elasticity
+            Springs by the names of joints; None makes a joint rigid again.
+
+        Raises
+        ------
+        ModelError
+            If a joint is unknown, has several axes or mimics another one, or its motor has no rotor inertia.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("puma").with_elastic_joints({"joint2": ap.Elasticity(4e4, damping=15.0)})
+        >>> arm.velocity_names[-1], arm.actuator_names[-1]
+        ('joint2_motor', 'joint6')
+        >>> q, v = arm.start, [0.0] * arm.nv
+        >>> ap.Dynamics(arm).forward_dynamics(q, v, [0.0] * arm.nu).shape
+        (7,)
+        """
+        return self.with_actuators(elastic_changes(springs, self.owner))
 
 
 # ---- The map from the independent velocities of a system to the velocities of its bodies: w = N(q) v + n(q, t)

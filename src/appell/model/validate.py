@@ -118,10 +118,14 @@ def _joint(robot: Robot, joint: Joint) -> Iterator[Flaw]:
     elif joint.motion.nv != 1:
         if joint.actuator.rotor_inertia and kind != "spherical":  # there it counts equally about all axes
             yield Flaw(culprit, f"{owner} is {kind}, but has a rotor.", "a joint of one axis, or a spherical joint")
-        if joint.actuator.stiffness:
+        if joint.actuator.stiffness or joint.actuator.elasticity:
             yield Flaw(culprit, f"{owner} is {kind}, but has a spring.", "a joint of one axis")
         if any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
             yield Flaw(culprit, f"{owner} is {kind}, but its actuator has limits.", "no limits, or a joint of one axis")
+    elif joint.actuator.elasticity and joint.mimic:
+        yield Flaw(
+            culprit, f"{owner} mimics '{joint.mimic.leader}', but is elastic.", "an elasticity of the leader only"
+        )
     yield from _limits(joint, owner, culprit)
 
 
@@ -176,7 +180,7 @@ def _settings(robot: Robot) -> Iterator[Flaw]:
     owner, culprit = f"robot '{robot.name}'", ("robot", "")
     yield from _finite(robot.gravity, f"the gravity of {owner}", culprit)
     if robot.home is not None:
-        if len(robot.home) != robot.nq:
+        if len(robot.home) not in (robot.nq, robot.link_nq):
             yield Flaw(culprit, f"{owner} has a home of {len(robot.home)} numbers.", f"nq = {robot.nq}")
         elif any(not any(robot.home[span]) for span in robot.quaternions):
             yield Flaw(

@@ -24,6 +24,8 @@ QUANTITIES = {
     "w": "rad/s or m/s",
     "a": "rad/s² or m/s²",
     "tau": "N m or N",
+    "motor": "rad",  # position of the motor of an elastic joint, before the gear
+    "spring": "N m or N",  # torque of the spring of an elastic joint: what a torque sensor after the gear measures
     "qd": "rad or m",
     "vd": "rad/s or m/s",
     "ad": "rad/s² or m/s²",

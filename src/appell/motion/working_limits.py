@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,7 +39,7 @@ RANDOM_POSES = 400
 class WorkingLimits:
     """Finite limits of a system; `assumed` maps "range", "speed" and "torque" to the names that have none described."""
 
-    system: System
+    system: System  # with rigid joints
     lower: np.ndarray  # rad or m, (nq)
     upper: np.ndarray
     velocity: np.ndarray  # rad/s or m/s of the coordinates, (nv)
@@ -48,7 +48,11 @@ class WorkingLimits:
 
     @staticmethod
     def of(system: System) -> WorkingLimits:
-        """Return the limits of a system by the rules (1) to (3)."""
+        """Return the limits of a system by the rules (1) to (3); motors of elastic joints have none of their own."""
+        if motors := len(system.elastic_joints):
+            rigid, free = WorkingLimits.of(system.rigid), np.full(motors, np.inf)
+            lower, upper = np.append(rigid.lower, -free), np.append(rigid.upper, free)
+            return replace(rigid, lower=lower, upper=upper, velocity=np.append(rigid.velocity, free))
         lower, upper = coordinate_ranges(system).T
         described = system.limits
         known = (described.speed > 0.0) & np.isfinite(described.speed)

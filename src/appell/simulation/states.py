@@ -30,6 +30,7 @@ from appell.errors import ArgumentError, value_text
 from appell.formulate.constrained.assembly import assemble_loops
 from appell.kinematics.assembly import ConstraintRows, saddle_solve, tree_dynamics
 from appell.motion.curve import Piece, fit_matrix
+from appell.motion.titles import FORCES
 from appell.simulation.inputs import PrescribedMotions
 from appell.simulation.status import Status, Stop
 
@@ -80,13 +81,24 @@ class States:
         return self.dyn.actuator_jacobian(q) @ w
 
     def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the columns of a record that belong to states, by quantity."""
-        return {"q": q, "v": w}
+        """Return the columns of a record that belong to states, by quantity; with the sensors of elastic joints."""
+        return {"q": q, "v": w} | self.elastic_sensors(q, w)
 
     @property
     def units(self) -> dict[str, dict[str, str]]:
         """Names and units of quantities that only these states have."""
-        return {}
+        joints = self.dyn.system.elastic_joints
+        units = dict(zip(self.dyn.system.actuator_names, self.dyn.system.actuator_units, strict=True))
+        forces = {name: FORCES[units.get(name, "rad")] for name in joints}
+        return {"motor": dict.fromkeys(joints, "rad"), "spring": forces} if joints else {}
+
+    def elastic_sensors(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Return motor positions before the gear, and spring torques, of the elastic joints."""
+        system = self.dyn.system
+        if not system.elastic_joints:
+            return {}
+        gears = np.array([system.drives[name].gear for name in system.elastic_joints])
+        return {"motor": gears * q[..., system.link_nq :], "spring": self.moving.spring_torques(q, w)}
 
     def public_piece(self, piece: Piece) -> Piece:
         """Return a step in (q, v), for the record."""
@@ -178,12 +190,14 @@ class ConstrainedStates(States):
         return w[..., list(self.system.actuated)]
 
     def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
-        return {"q": q, "v": self.velocities(q, w), "w": w}
+        return {"q": q, "v": self.velocities(q, w), "w": w} | self.elastic_sensors(q, w)
 
     @property
     def units(self) -> dict[str, dict[str, str]]:
         tree = self.system.tree
-        return {"w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}}
+        return super().units | {
+            "w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}
+        }
 
     def public_piece(self, piece: Piece) -> Piece:
         degree = len(piece.series) - 1

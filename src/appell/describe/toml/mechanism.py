@@ -89,7 +89,7 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
         bodies[body] = tables.body_options(table, f"body '{body}'" if body else table.owner).get("body")
     for table in tables.tables(top, "actuator"):
         actuator = tables.name(table)
-        entries = {key: value for key, value in table.items() if key != "name"}
+        entries = tables.actuator_entries(table, f"'{actuator}'")
         actuators[actuator] = errors.attempt(IDEAL, actuator_from_table, entries, f"'{actuator}'", tables.where(table))
     for table in tables.tables(top, "frame"):
         frames.append(Frame(tables.name(table), table.get("on"), tables.pose(table, table.owner)))
@@ -176,7 +176,7 @@ def _original(mechanism: Mechanism) -> tuple[Recipe, Mechanism]:
         hint = "Keep the Python code that creates it."
         raise ModelError(problem, expected="one of " + ", ".join(makers()), hint=hint)
     original = makers()[recipe.maker](**recipe.options, physical=mechanism.physical)
-    different = [what for what in NOT_IN_FILES if getattr(mechanism, what) != getattr(original, what)]
+    different = [what for what in NOT_IN_FILES if getattr(mechanism.rigid, what) != getattr(original, what)]
     if mechanism.frames[: len(original.frames)] != original.frames:
         different.append("frames")
     if different:

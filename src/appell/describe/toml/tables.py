@@ -12,8 +12,8 @@ from typing import Any
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.describe.actuator_table import KEYS as ACTUATOR
-from appell.describe.actuator_table import actuator_from_table
+from appell.describe.actuator_table import FLAT_KEYS as ACTUATOR
+from appell.describe.actuator_table import SPRING_KEYS, actuator_from_table
 from appell.describe.diagnostics import ErrorCollector
 from appell.describe.toml.lines import KeyPath, lines_of
 from appell.describe.values import NUMBER_FORMS, body_from, numbers, parse_quantity, shortened, vector
@@ -57,8 +57,9 @@ KEYS = {
     "mimic": ("leader", "multiplier", "offset"),
     "base": POSE_KEYS,
     "tool": POSE_KEYS,
-    "actuator of a joint": ACTUATOR,
-    "actuator": ("name", *ACTUATOR),
+    "actuator of a joint": (*ACTUATOR, "elastic"),
+    "actuator": ("name", *ACTUATOR, "elastic"),
+    "elastic": SPRING_KEYS,
     "body": ("name", *BODY_KEYS),
 }
 STRING_KEYS = {
@@ -124,10 +125,12 @@ class Tables:
         return table
 
     def _entry(self, key: str, value: Any, kind: str, owner: str, key_path: KeyPath) -> Any:
+        if key == "hysteresis" and kind == "elastic":
+            raise self.error(f"{owner} has hysteresis, which is not supported.", key_path, ", ".join(KEYS[kind]))
         if key not in KEYS[kind]:
             raise self.error(unknown_name("key", key, KEYS[kind], owner), key_path)
-        if key in ("visual", "collision"):
-            return value  # read by `toml.visuals`
+        if key in ("visual", "collision", "elastic"):
+            return value  # read by `toml.visuals` and `actuator_entries`
         if key == "ignored_pairs":
             texts = isinstance(value, list) and all(isinstance(pair, list) for pair in value)
             if not texts or not all(len(p) in (2, 3) and all(isinstance(name, str) for name in p) for p in value):
@@ -208,7 +211,17 @@ class Tables:
         """Return the actuator of a [[link]] or [[dh]] table."""
         key_path = (*table.key_path, "actuator")
         entries = self.table(table.get("actuator", {}), "actuator of a joint", f"actuator of {owner}", key_path)
-        return self.errors.attempt(IDEAL, actuator_from_table, entries, owner, self.where(table, "actuator"))
+        flat = self.actuator_entries(entries, owner)
+        return self.errors.attempt(IDEAL, actuator_from_table, flat, owner, self.where(table, "actuator"))
+
+    def actuator_entries(self, table: TomlTable, owner: str) -> dict[str, Any]:
+        """Return the entries of an actuator with those of its table `elastic` under their flat keys."""
+        entries = {key: value for key, value in table.items() if key not in ("name", "elastic")}
+        if "elastic" in table:
+            path = (*table.key_path, "elastic")
+            spring = self.table(table["elastic"], "elastic", f"elastic of the actuator of {owner}", path)
+            entries |= {f"elastic_{key}": value for key, value in spring.items()}
+        return entries
 
     # ---- locations in the file
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.describe.actuator_table import non_default_entries
+from appell.describe.actuator_table import ELASTIC_KEYS, non_default_entries
 from appell.describe.rpy import is_exact, rpy_of
 from appell.model.actuator import Actuator
 from appell.model.body import Body
@@ -81,7 +81,11 @@ def _options(joint: Joint) -> list[str]:
 
 def actuator_entries(actuator: Actuator) -> list[str]:
     """Return the entries of an actuator that differ from an ideal one."""
-    return [f"{key} = {number_text(value)}" for key, value in non_default_entries(actuator).items()]
+    entries = non_default_entries(actuator)
+    spring = {name: entries.pop(key) for key, name in ELASTIC_KEYS.items() if key in entries}
+    lines = [f"{key} = {number_text(value)}" for key, value in entries.items()]
+    listed = ", ".join(f"{key} = {number_text(value)}" for key, value in spring.items())
+    return [*lines, f"elastic = {{ {listed} }}"] if spring else lines
 
 
 def body_lines(body: Body | None) -> list[str]:

@@ -390,7 +390,8 @@ def _depths(tree: Robot) -> list[int]:
     depth: dict[str | None, int] = {None: 0}
     for link in tree.links:
         depth[link.name] = depth[link.parent] + 1
-    return [depth[link.name] for link in tree.moving for _ in range(link.joint.motion.nv)]
+    joints = [depth[link.name] for link in tree.moving for _ in range(link.joint.motion.nv)]
+    return joints + [0] * len(tree.elastic_joints)  # no row contains the motors of elastic joints
 
 
 def _requested_velocities(

@@ -7,12 +7,15 @@ limited to those of the actuators. In its safe state, and until the first comman
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from appell.control.axes import check_wirable
+from appell.control.friction_parts import FrictionParts
+from appell.dynamics import Dynamics
+from appell.dynamics.elastic import spring_mode
 from appell.errors import check_number
 from appell.hardware.clock import Clock
 from appell.hardware.device import MODES, DeviceInfo, JointCommand, JointState
@@ -92,17 +95,25 @@ class SimulatedArm(DrivenRobot):
         self._brakes = BRAKE_FACTOR * limits.torque + self._holding(start)
 
     def _stable_step(self, q: np.ndarray) -> float:
-        """Return a step with which the integration of viscous friction is stable."""
-        viscous = np.array([actuator.friction.viscous for actuator in self.system.actuators])
+        """Return a step with which the integration of viscous friction and of the springs of joints is stable."""
+        viscous, dyn = np.array([actuator.friction.viscous for actuator in self.system.actuators]), self._parts.smooth
+        springs = spring_mode(dyn, q).frequency if self.system.elastic_joints else 0.0
         if not viscous.any():
-            return np.inf
-        dyn = self._parts.smooth
+            return STABLE_STEP / springs if springs else np.inf
         J = np.atleast_2d(dyn.actuator_jacobian(q))
         rates = np.linalg.eigvals(np.linalg.solve(dyn.mass_matrix(q), J.T @ (viscous[:, None] * J)))
-        return STABLE_STEP / max(float(np.abs(rates).max()), 1e-12)
+        return STABLE_STEP / max(float(np.abs(rates).max()), springs, 1e-12)
 
     def _holding(self, q: np.ndarray) -> np.ndarray:
+        if self.system.elastic_joints:
+            n = self.system.link_nq
+            return np.abs(self._rigid.inverse_dynamics(q[:n], np.zeros(n), np.zeros(n)))
         return np.abs(self._parts.smooth.gravity(q)) if self.system.nu == self.system.nv else np.zeros(self.system.nu)
+
+    @cached_property
+    def _rigid(self) -> Dynamics:
+        """The dynamics with rigid joints, by which the drives compute torques."""
+        return FrictionParts(self.system.rigid).smooth
 
     # ---- true state
 
@@ -141,6 +152,10 @@ class SimulatedArm(DrivenRobot):
 
     def _forces(self, q: np.ndarray, v: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
         """Return the torques for accelerations of the actuators."""
+        if self.system.elastic_joints:
+            n = self.system.link_nq
+            rates = np.linalg.lstsq(self._rigid.actuator_jacobian(q[:n]), acceleration, rcond=None)[0]
+            return self._rigid.inverse_dynamics(q[:n], v[:n], rates)
         if not self._at_joints:
             acceleration = np.linalg.lstsq(self._dyn.actuator_jacobian(q), acceleration, rcond=None)[0]
         return self._dyn.inverse_dynamics(q, v, acceleration)

@@ -228,7 +228,7 @@ class Loads:
             )
             self.speed_back = self.speed.pullback("q", "v")
         if system.reaches:
-            values = np.array([reach.values(system.start.tolist()) for reach in system.reaches])
+            values: np.ndarray = np.array(list(system.reach_sizes(system.start.tolist())))
             self.half = 0.5 * (values[:, 2] - values[:, 1])  # half the range of every leg's length, at home
             self.margins = dynamics.function("margins", lambda e, q: _margins(system, q), inertial=False)
             self.margins_back = self.margins.pullback("q")
@@ -322,5 +322,5 @@ def _scaled(pullback: Pullback, scale: np.ndarray) -> Pullback:
 
 def _margins(mechanism: System, q):
     """Return the distances of every leg's length from its lower limit, then from its upper limit."""
-    sizes = [reach.values(q) for reach in mechanism.reaches]
+    sizes = list(mechanism.reach_sizes(q))
     return {"margin": [size - least for size, least, _ in sizes] + [most - size for size, _, most in sizes]}

@@ -592,7 +592,7 @@ def numerical(
 
     Parameters
     ----------
-    robot : a tree
+    robot : a tree; with elastic joints, solutions are coordinates of its links: `robot.with_relaxed_springs(q)`
     tasks : name of the frame; by default 'tool', or the last link of a chain. Or a list of tasks: names of frames,
         `FrameTask` and `ComTask`, with their weights and priorities
     weight : length in m that counts as much as 1 rad in the error of one frame; with 0 only the position matters. It
@@ -620,6 +620,7 @@ def numerical(
     >>> solver(pose, start=[0.0] * 6).q.round(6)
     array([ 0.3, -0.5,  0.4,  0.2,  0.6, -0.1])
     """
+    robot = robot.link_side
     is_list = tasks is not None and not isinstance(tasks, (str, FrameTask, ComTask)) and isinstance(tasks, Iterable)
     if tasks is None or isinstance(tasks, str):
         frame = default_frame(robot) if tasks is None else tasks

@@ -270,6 +270,7 @@ def spherical_wrist(robot: Robot, frame: str | None = None) -> SphericalWrist:
     >>> q.shape
     (8, 6)
     """
+    robot = robot.link_side
     frame = default_frame(robot) if frame is None else frame
     geometry = wrist_geometry(robot, frame)
 

@@ -451,7 +451,7 @@ class JointStop:
 
 def limited_joints(system: System) -> tuple[JointStop, ...]:
     """Return the stops of all single-axis joints (or of a mechanism's coordinates) with limits, lower before upper."""
-    if system.is_tree:
+    if system.rigid.is_tree:
         joints = [link.joint for link in system.tree.links if link.joint.motion.nv == 1]
         joint_limits = [
             (

@@ -93,11 +93,11 @@ class LegRanges:
         self.names, self.flow = tuple(f"{leg.leg}, {leg.part}" for leg in legs for _ in range(2)), flow
 
         def body(q):
-            sizes = [leg.values(q) for leg in legs]
+            sizes = list(system.reach_sizes(q))
             return {"margin": [x for size, shortest, longest in sizes for x in (size - shortest, longest - size)]}
 
         self.margins = Function.of("margins", {"q": system.nq}, body, owner=system.owner) if legs else None
-        home = [abs(leg.values(system.start.tolist())[0]) for leg in legs]
+        home = [abs(size[0]) for size in system.reach_sizes(system.start.tolist())]
         self.limit = REACH_MARGIN * np.repeat(np.maximum(home, 1e-3), 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:

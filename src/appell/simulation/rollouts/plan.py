@@ -22,6 +22,7 @@ import numpy as np
 from appell.compile.function import Function
 from appell.compile.scan import Scan
 from appell.dynamics import Dynamics
+from appell.dynamics.elastic import spring_mode
 from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.robot import refuse_immobile
@@ -46,7 +47,7 @@ from appell.simulation.rollouts.formula import StepFormula
 from appell.simulation.rollouts.laws import NO_ARGUMENTS, KernelLaw, keyword_names, law_of
 from appell.simulation.rollouts.results import Results
 from appell.simulation.rollouts.schemes import IN_LOOPS
-from appell.simulation.rollouts.stability import check_convergence, check_damping, check_springs
+from appell.simulation.rollouts.stability import check_convergence, check_damping, check_modes, check_springs
 from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
@@ -289,6 +290,10 @@ class Rollout:
         contact = self.formula.contact
         if isinstance(contact, Penalty):
             check_springs(contact.max_frequency, self.method, task.dt)
+        if self.dyn.system.elastic_joints and task.dt not in self._stable_steps:
+            q = task.carried["q"][0]
+            if np.isfinite(q).all() and not self.dyn.system.prescribed:
+                check_modes(spring_mode(self.dyn, q), task.dt, self.dyn.system.owner)
         if task.dt in self._stable_steps or (isinstance(contact, Impulses) and self._has_contacts):
             return
         finite = np.ones(task.members, bool)

@@ -18,11 +18,13 @@ from math import isfinite
 
 import numpy as np
 
-from appell.errors import StepWarning
+from appell.dynamics.elastic import SpringMode
+from appell.errors import ArgumentError, StepWarning
 from appell.simulation.rollouts.tracing import PACKAGE_FOLDER
 
 STABILITY_LIMIT = {"rk4": 2.785, "euler": 2.0, "midpoint": 2.0, "moreau": 2.0}  # of h |λ|
 HELD_LIMIT = 2.0  # of period |λ| for a law that is held
+MAX_MODE_SHARE = 0.3  # of the sampling rate: largest frequency of elastic joints
 MAX_LAST_CHANGE = 1e-8  # relative to velocities: by the last iteration of the midpoint rule
 PROBE_STEP = 1e-4  # relative to the step
 PROBE_CHANGE = 1e-4  # of velocities, relative (at least 1)
@@ -87,6 +89,18 @@ def check_springs(frequency: float, method: str, dt: float) -> None:
         _warn(
             f"contacts oscillate with {frequency:.4g} rad/s, but {method} with a step of {dt:g} s is stable only up to "
             f"{STABILITY_LIMIT[method] / dt:.4g} rad/s. Use a shorter step, a larger depth, or method='moreau'."
+        )
+
+
+def check_modes(mode: SpringMode, dt: float, owner: str) -> None:
+    """Raise `ArgumentError` if the springs of elastic joints vibrate too fast for the step to represent it."""
+    if mode.frequency * dt > 2.0 * np.pi * MAX_MODE_SHARE:
+        longest = 2.0 * np.pi * MAX_MODE_SHARE / mode.frequency
+        raise ArgumentError(
+            f"{owner} vibrates at {mode.frequency / (2.0 * np.pi):.4g} Hz on its springs, mostly that of joint "
+            f"'{mode.joint}', too fast for steps of {dt:g} s.",
+            expected=f"dt of at most {longest:.2g} s",
+            hint="Use shorter steps, or pass check=False.",
         )
 
 
