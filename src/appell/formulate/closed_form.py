@@ -24,6 +24,7 @@ G this way for spherical robots (`formulate.spherical`) and suggest the method f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Protocol, final
 
@@ -198,6 +199,12 @@ class ClosedFormBodies:
     def run_by(self, loops: Loops) -> ClosedFormBodies:
         """Return self: mechanisms have no loops."""
         return self
+
+    def weighed(self, factor: Scalar) -> ClosedFormBodies:
+        """Copy with gravity times a factor."""
+        other = copy(self)
+        other.gravities = [factor * gravity for gravity in self.gravities]
+        return other
 
     # ---- bodies
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 from appell.algebra.loops import Loops
@@ -88,7 +87,13 @@ class ElasticBodies:
         other.links = self.links.run_by(loops)
         return other
 
-    @cached_property
+    def weighed(self, factor: Scalar) -> ElasticBodies:
+        """Copy with gravity times a factor, for functions that are not loops."""
+        other = copy(self)
+        other.links = self.links.weighed(factor)
+        return other
+
+    @property
     def tree(self) -> Tree:
         """The links with columns for all velocities."""
         return replace(self.links.tree, robot=self.robot)  # type: ignore[union-attr]

@@ -70,6 +70,13 @@ class TreeBodies:
         other.loops = loops
         return other
 
+    def weighed(self, factor: Scalar) -> TreeBodies:
+        """Copy with gravity times a factor, for functions that are not loops."""
+        other, gravity = copy(self), factor * self.tree.gravity
+        other.regrouped = self.regrouped.with_gravity(gravity)
+        other.tree = self.tree.with_gravity(gravity)
+        return other
+
     def _tree(self, method: Method) -> Tree:
         return self.regrouped if method.regroup else self.tree
 

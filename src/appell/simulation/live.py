@@ -31,7 +31,6 @@ from appell.compile.wasm.source import wasm_binary
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.files import check_target, write_text
-from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.equations import Equations
 from appell.model.robot import refuse_immobile
 from appell.model.system import System
@@ -287,13 +286,7 @@ class _WeighedStep(StepFormula):
 
 def weighed(equations: Equations, factor: Scalar) -> Equations:
     """Return equations with gravity times a factor, for bodies whose functions are not loops."""
-    other, bodies = copy(equations), copy(equations.bodies)
-    if isinstance(bodies, ClosedFormBodies):
-        bodies.gravities = [factor * gravity for gravity in bodies.gravities]
-    else:
-        gravity = factor * bodies.tree.gravity
-        bodies.regrouped = bodies.regrouped.with_gravity(gravity)
-        bodies.tree = bodies.tree.with_gravity(gravity)
-    other.bodies = bodies
+    other = copy(equations)
+    other.bodies = equations.bodies.weighed(factor)
     other.tree = None if equations.tree is None else weighed(equations.tree, factor)
     return other
