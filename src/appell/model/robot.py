@@ -29,6 +29,7 @@ from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actu
 from appell.model.body import Body
 from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, uniquely_named
 from appell.model.constraint import Constraint, check_constraints
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
@@ -79,12 +80,21 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link and the joint that carries it on `parent` (None: the world); `body` is None for a massless link."""
+    """A link and the joint that carries it on `parent` (None: the world); `body` is None for a massless link.
+
+    `at` names the node of a flexible parent to which the joint is fixed; None: the origin of the parent.
+    """
 
     name: str
     parent: str | None
     joint: Joint
-    body: Body | None = None
+    body: Body | FlexibleBody | None = None
+    at: str | None = None
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Names of the modal coordinates of a flexible link; empty for a rigid one."""
+        return self.body.modes if isinstance(self.body, FlexibleBody) else ()
 
 
 RANDOM_RANGE = 0.3  # largest step from the start, rad or m, to random configurations of a constrained robot
@@ -187,29 +197,34 @@ class Robot(System):
         return tuple(link for link in self.links if link.joint.mimic is None)
 
     @cached_property
+    def flexible(self) -> tuple[Link, ...]:
+        """Links with a flexible body. Their modal coordinates follow those of their joint in q and v."""
+        return tuple(link for link in self.links if link.modes)
+
+    @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.coordinates)
+        return tuple(name for link in self.moving for name in _names_of(link, link.joint.motion.coordinates))
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
+        return tuple(name for link in self.moving for name in _names_of(link, link.joint.motion.velocities))
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
-        """Names of tau, equal to those of v: a force acts along every velocity."""
-        return self.velocity_names
+        """Names of tau: a force acts along every velocity of a joint, and none along a mode."""
+        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        return tuple(unit for joint in self._joints for _, unit in joint.motion.coordinates)
+        return tuple(unit for link in self.moving for unit in _units_of(link, link.joint.motion.coordinates))
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
-        return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
+        return tuple(unit for link in self.moving for unit in _units_of(link, link.joint.motion.velocities))
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
-        return self.velocity_units
+        return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
@@ -226,15 +241,20 @@ class Robot(System):
     @cached_property
     def _spans(self) -> dict[str, tuple[slice, slice]]:
         spans, q, v = {}, 0, 0
-        for joint in self._joints:
-            nq, nv = joint.motion.nq, joint.motion.nv
-            spans[joint.name] = slice(q, q + nq), slice(v, v + nv)
-            q, v = q + nq, v + nv
+        for link in self.moving:
+            nq, nv, modes = link.joint.motion.nq, link.joint.motion.nv, len(link.modes)
+            spans[link.joint.name] = slice(q, q + nq), slice(v, v + nv)
+            q, v = q + nq + modes, v + nv + modes
         return spans
 
     def span(self, joint: Joint) -> tuple[slice, slice]:
         """Slices of the joint's coordinates in q and v; a mimic joint has those of its leader."""
         return self._spans[joint.mimic.leader if joint.mimic else joint.name]
+
+    def modal_span(self, link: Link) -> tuple[slice, slice]:
+        """Slices of the modal coordinates of a link in q and v."""
+        q, v = self.span(link.joint)
+        return slice(q.stop, q.stop + len(link.modes)), slice(v.stop, v.stop + len(link.modes))
 
     def joint_position(self, joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
         """Position of a joint in q, with the multiplier and offset of a mimic joint."""
@@ -253,7 +273,7 @@ class Robot(System):
 
     @property
     def is_flat(self) -> bool:
-        return all(joint.motion.nv == 1 for joint in self._joints)
+        return all(joint.motion.nv <= 1 for joint in self._joints)
 
     @property
     def map(self) -> IdentityMap:
@@ -265,11 +285,16 @@ class Robot(System):
             q, v = self.span(link.joint)
             if v.start == velocity and link.joint.motion.nv == 1:
                 return q.start
+            if v.stop <= velocity < self.modal_span(link)[1].stop:
+                return q.stop + velocity - v.stop
         return None
 
     def rate(self, q, v, prescribed=()):
-        spans = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        return [x for motion, sq, sv in spans for x in motion.rate(q[sq], v[sv])]
+        rates = []
+        for link in self.moving:
+            sq, sv = self.span(link.joint)
+            rates += [*link.joint.motion.rate(q[sq], v[sv]), *v[self.modal_span(link)[1]]]
+        return rates
 
     # ---- names
 
@@ -315,7 +340,7 @@ class Robot(System):
     @property
     def neutral(self) -> np.ndarray:
         """The configuration in which every link coincides with its joint's placement."""
-        return np.array([x for joint in self._joints for x in joint.motion.neutral])
+        return np.array([x for link in self.moving for x in (*link.joint.motion.neutral, *(0.0 for _ in link.modes))])
 
     @property
     def start(self) -> np.ndarray:
@@ -331,22 +356,38 @@ class Robot(System):
             lower, upper = limits.lower, limits.upper
             return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
-        return tuple(interval(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
+        def intervals(link: Link) -> list[tuple[float, float]]:
+            return [interval(link.joint.limits)] * link.joint.motion.nq + [(-math.inf, math.inf)] * len(link.modes)
+
+        return tuple(x for link in self.moving for x in intervals(link))
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
-        """Random configuration (nq) within the limits; lengths without limits are within ±1 m."""
-        rng = generator(rng)
-        return np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
+        """Random configuration (nq) within the limits; lengths without limits are within ±1 m.
+
+        The tip of a flexible link is deflected by a few hundredths of its length.
+        """
+        rng, parts = generator(rng), []
+        for link in self.moving:
+            parts.append((link.joint if within_limits else link.joint.motion).random(rng))
+            if isinstance(link.body, FlexibleBody):
+                parts.append(link.body.random(rng))
+        return np.concatenate(parts)
 
     def integrate(self, q, step) -> np.ndarray:
         q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
-        parts = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        return np.concatenate([motion.integrate(q[..., sq], step[..., sv]) for motion, sq, sv in parts], axis=-1)
+        parts = []
+        for link in self.moving:
+            (sq, sv), (mq, mv) = self.span(link.joint), self.modal_span(link)
+            parts += [link.joint.motion.integrate(q[..., sq], step[..., sv]), q[..., mq] + step[..., mv]]
+        return np.concatenate(parts, axis=-1)
 
     def difference(self, q0, q1) -> np.ndarray:
         q0, q1 = _broadcast(self.sized("q0", q0, self.nq), self.sized("q1", q1, self.nq))
-        parts = [(joint.motion, self.span(joint)[0]) for joint in self._joints]
-        return np.concatenate([motion.difference(q0[..., s], q1[..., s]) for motion, s in parts], axis=-1)
+        parts = []
+        for link in self.moving:
+            joint, modal = self.span(link.joint)[0], self.modal_span(link)[0]
+            parts += [link.joint.motion.difference(q0[..., joint], q1[..., joint]), q1[..., modal] - q0[..., modal]]
+        return np.concatenate(parts, axis=-1)
 
     def bracket(self, v) -> np.ndarray:
         v, matrix = self.sized("v", v, self.nv), super().bracket(v)
@@ -772,3 +813,13 @@ def _broadcast(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _name(joint: Joint, label: str) -> str:
     return f"{joint.name}_{label}" if label else joint.name
+
+
+def _names_of(link: Link, labels: Iterable[tuple[str, str]]) -> list[str]:
+    """Names of the coordinates or velocities of a joint, then of the modes of its link."""
+    return [_name(link.joint, label) for label, _ in labels] + [f"{link.name}.{mode}" for mode in link.modes]
+
+
+def _units_of(link: Link, labels: Iterable[tuple[str, str]]) -> list[str]:
+    modal = link.body.units if isinstance(link.body, FlexibleBody) else ()
+    return [unit for _, unit in labels] + list(modal)
