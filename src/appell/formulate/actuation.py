@@ -129,7 +129,7 @@ class TreeActuation:
 
     def transmission(self, q: Vector, velocity_map: Map) -> Transmission | None:
         """Transmission at q; None if a force acts along every independent velocity, so that J = 1."""
-        if velocity_map.is_identity:
+        if velocity_map.is_identity and len(self.actuated) == self.robot.nv:
             return None
         N = velocity_map.basis(q)
         weights = () if self.weights is None else tuple(self.weights.values())

@@ -43,6 +43,7 @@ from appell.formulate.base import Reduction, reduction
 from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
+from appell.formulate.flexible.bodies import FlexibleBodies
 from appell.formulate.kinematics import PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
 from appell.formulate.regular import idle_joints
@@ -66,7 +67,7 @@ class Equations:
     def __init__(
         self,
         system: Any,
-        bodies: TreeBodies | ClosedFormBodies,
+        bodies: TreeBodies | FlexibleBodies | ClosedFormBodies,
         velocity_map: Any,
         actuation: TreeActuation | ClosedFormActuation,
         *,
@@ -401,10 +402,13 @@ class Equations:
         return self.forces(q, v, [0.0] * len(v), {})
 
     def friction_forces(self, q: Vector, v: Vector) -> list[Scalar]:
-        """Contribution of friction to h, along v."""
+        """Contribution of friction to h, along v, and that of the structural damping of flexible links."""
         rates = self.drive_rates(q, v)
         friction = [drive.actuator.friction.force(x) for drive, x in zip(self.drives, rates, strict=True)]
-        return self.drives_along(q, friction if self.friction else [0.0] * len(friction))
+        along = self.drives_along(q, friction if self.friction else [0.0] * len(friction))
+        if not isinstance(self.bodies, FlexibleBodies):
+            return along
+        return [x + y for x, y in zip(along, self.bodies.damping_forces(q, v), strict=True)]
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""

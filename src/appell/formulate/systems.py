@@ -11,6 +11,7 @@ from appell.errors import ArgumentError, Hint, ModelError, unknown_name
 from appell.formulate.actuation import ClosedFormActuation, TreeActuation
 from appell.formulate.closed_form import ClosedFormBodies, Differentiate, PoseFunctions
 from appell.formulate.equations import Equations
+from appell.formulate.flexible.bodies import FORWARD, FlexibleBodies
 from appell.formulate.formulations import FORMULATIONS, NO_LOOPS, Formulation, Looping, choose, looping
 from appell.formulate.spherical import SphericalRobot
 from appell.formulate.tree import Tree
@@ -64,11 +65,18 @@ class EquationsFactory:
                 f"{system!r} is not a robot or mechanism.",
                 expected="a Robot or a Mechanism, such as ap.load('puma') or ap.load('delta')",
             )
+        if system.tree is not None and system.tree.flexible and not system.map.is_identity:
+            raise ModelError(
+                f"{system.owner} has constraints and the flexible link '{system.tree.flexible[0].name}'.",
+                expected="flexible links in trees without constraints",
+            )
         self.system, self.choice = system, choice
         self._methods: Mapping[str, Any] = {}  # methods by the names of the functions that they compute
         self._parts: Callable[..., Equations]
         if system.tree is None:
             self._parts = self._closed_form(system, differentiate)
+        elif system.tree.flexible:
+            self._parts = self._flexible(system)
         elif system.map.is_identity:
             self._parts = self._tree(system, choice.forward, choice.looped)
         else:
@@ -106,6 +114,34 @@ class EquationsFactory:
 
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             return self._of_tree(robot, formulation, loops, inertias)
+
+        return parts
+
+    def _flexible(self, robot: Any) -> Callable[..., Equations]:
+        """Trees with flexible links: the recursion or the differentiated Gibbs function."""
+        choice = self.choice
+        self.name = choice.formulation or "gibbs-appell"
+        known = {"formulation": ("gibbs-appell", "gibbs-gradient"), "forward": FORWARD, "inertia": (), "looped": ()}
+        for option, names in known.items():
+            if (value := getattr(choice, option)) not in (None, False, *names):
+                raise ArgumentError(
+                    f"{option}={value!r} does not support {robot.owner}, which has flexible links.",
+                    expected=" or ".join(map(repr, names)) or f"{option}=None",
+                )
+        if free := [link.name for link in robot.flexible if link.name in robot.free]:
+            raise ModelError(
+                f"the inertial parameters of the flexible link '{free[0]}' of {robot.owner} are inputs.",
+                expected="rigid links as free bodies",
+            )
+
+        def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
+            links = Tree.of(robot).with_inertias(inertias)
+            tree = links.with_rotors() if choice.rotors else links
+            bodies = FlexibleBodies(
+                tree, choice.reference, choice.forward, differentiated=self.name == "gibbs-gradient"
+            )
+            actuation = TreeActuation(tree, robot.owner, dict.fromkeys(robot.actuator_names, 1.0))
+            return Equations(robot, bodies, robot.map, actuation, **self._switches)
 
         return parts
 
