@@ -2,7 +2,7 @@
 
 A link on a locked joint is rigidly connected to the nearest moving link inboard of it: its body is combined with the
 body of that link, its pose becomes a frame, and its shapes are moved. Bodies fixed to the world are dropped, because
-they never move. Since v = a = 0 at a locked joint, the forces at all other joints equal those of the full robot.
+they never move. In a robot with flexible links, locked joints become fixed joints instead. Since v = a = 0 at a locked joint, the forces at all other joints equal those of the full robot.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from appell.model.actuator import IDEAL
 from appell.model.body import Body, welded
 from appell.model.frame import IDENTITY_POSE, WORLD, Frame
+from appell.model.joints import Fixed
+from appell.model.limits import NO_LIMITS
 from appell.model.positions import joint_coordinates
 from appell.model.visual import Attachment, moved
 
@@ -25,6 +28,8 @@ Positions = Mapping[str, tuple[float, ...]]  # locked joint -> its position
 def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> Robot:
     """Return the robot with some joints locked, at given positions or at those of `robot.start`."""
     positions = _positions(robot, joints)
+    if robot.flexible:
+        return _with_fixed_joints(robot, positions)
     attachments: dict[str | None, Attachment] = {WORLD: (WORLD, IDENTITY_POSE)}
     bodies: dict[str | None, Body | None] = {}
     links: list[Link] = []
@@ -57,6 +62,23 @@ def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> 
         collisions=moved(robot.collisions, attachments.__getitem__),
         missing=tuple(link.name for link in links if link.name in robot.missing and bodies[link.name] is None),
     )
+
+
+def _with_fixed_joints(robot: Robot, positions: Positions) -> Robot:
+    """A robot with flexible links keeps all links; locked joints become fixed joints at their positions."""
+
+    def held(link: Link) -> Link:
+        joint = link.joint
+        if joint.name not in positions:
+            return link
+        pose = joint.placement @ joint.motion.pose(positions[joint.name])
+        return replace(link, joint=replace(joint, motion=Fixed(), placement=pose, limits=NO_LIMITS, mimic=None, actuator=IDEAL))
+
+    home = robot.home
+    if home is not None:
+        locked_coordinates = {k for name in positions for k in range(robot.nq)[robot.span(robot.joint(name))[0]]}
+        home = tuple(x for k, x in enumerate(home) if k not in locked_coordinates)
+    return replace(robot, links=tuple(held(link) for link in robot.links), home=home)
 
 
 def _positions(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> Positions:

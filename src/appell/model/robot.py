@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from appell.model.collision import Collision, CollisionPairs, IgnoredPair, colli
 from appell.model.constraint import Constraint, check_constraints
 from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
-from appell.model.joints import Motion, OneAxis
+from appell.model.joints import Fixed, Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
 from appell.model.positions import configuration
@@ -495,6 +496,14 @@ class Robot(System):
         links = tuple(replace(link, body=bodies.get(link.name, link.body)) for link in self.links)
         return replace(self, links=links, missing=tuple(name for name in self.missing if name not in bodies))
 
+    def _with_load(self, target: Frame, load: Body) -> Self:
+        if not isinstance(self.bodies[target.body], FlexibleBody):  # type: ignore[index]
+            return super()._with_load(target, load)
+        names = {*self.frame_names, *(link.joint.name for link in self.links)}
+        name = next(x for k in count(1) if (x := f"load{k}") not in names)
+        link = Link(name, target.body, Joint(name, Fixed(), target.pose), load, target.at)
+        return replace(self, links=(*self.links, link))
+
     def with_actuators(self, change: ActuatorChanges) -> Self:
         if not callable(change):
             for name in change:
@@ -513,6 +522,12 @@ def constrained(
 ) -> ConstrainedRobot:
     """Create a constrained robot; the parameters are those of `Robot.with_loops`."""
     constraints = tuple(constraints)
+    if tree.flexible:
+        raise ModelError(
+            f"{tree.owner} has the flexible link '{tree.flexible[0].name}' and cannot have constraints.",
+            expected="a robot of rigid links",
+            hint="Close the loop by a stiff spring, or replace the flexible body by its `undeformed` one.",
+        )
     check_constraints(tree, constraints)
     weights = _weights(tree, actuated)
     if home is not None:

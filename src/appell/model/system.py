@@ -304,6 +304,8 @@ class System(ABC):
     ) -> Self:
         """Return a copy with a rigid load fixed to a frame. Its inertia is added to that of the body there.
 
+        On a flexible link, the load becomes a link of its own on a fixed joint, because it turns with its node.
+
         Parameters
         ----------
         load : float or Body
@@ -343,7 +345,11 @@ class System(ABC):
             if not (is_number(load) and is_finite(load) and load > 0.0):
                 raise ArgumentError(f"the payload is {value_text(load)}.", expected="a Body, or a positive mass in kg")
             load = Body(float(load), as_vector(com, "the centre of mass of the payload"), ZEROS)
-        return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})
+        return self._with_load(target, load)
+
+    def _with_load(self, target: Frame, load: Body) -> Self:
+        """Return a copy with a body in the axes of a frame."""
+        return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})  # type: ignore[dict-item]
 
     @abstractmethod
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:

@@ -21,7 +21,6 @@ from appell.formulate.tree import Tree
 from appell.model.frame import Frame
 
 FORWARD = ("ldl", "articulated-body")
-MAX_MATRIX_VELOCITIES = 11  # up to this number of velocities, the inertia matrix takes fewer operations
 
 
 @final
@@ -30,7 +29,8 @@ class FlexibleBodies:
 
     def __init__(self, tree: Tree, reference: str = "LOCAL", forward: str | None = None, *, differentiated: bool = False):
         self.tree, self.robot, self.reference, self.differentiated = tree, tree.robot, reference, differentiated
-        self.by_matrix = forward == "ldl" or (forward is None and self.robot.nv <= MAX_MATRIX_VELOCITIES)
+        mimics = any(link.joint.mimic for link in tree.links)  # articulated bodies require independent joints
+        self.by_matrix = forward == "ldl" or mimics or (forward is None and len(tree.links) == 1)
 
     def run_by(self, loops: Loops) -> FlexibleBodies:
         return self
