@@ -67,6 +67,10 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.describe.write import to_toml as to_toml
     from appell.describe.write import to_urdf as to_urdf
     from appell.dynamics import Dynamics as Dynamics
+    from appell.dynamics.vibration import Equilibrium as Equilibrium
+    from appell.dynamics.vibration import Frequencies as Frequencies
+    from appell.dynamics.vibration import frequencies as frequencies
+    from appell.dynamics.vibration import quasi_static as quasi_static
     from appell.errors import AppellError as AppellError
     from appell.errors import ArgumentError as ArgumentError
     from appell.errors import CacheWarning as CacheWarning
@@ -175,6 +179,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.describe.urdf.srdf": "with_srdf",
     "appell.describe.write": "to_mjcf to_toml to_urdf",
     "appell.dynamics": "Dynamics",
+    "appell.dynamics.vibration": "Equilibrium Frequencies frequencies quasi_static",
     "appell.errors": (
         "AppellError ArgumentError CacheWarning CompileError DescriptionError LimitWarning ModelError ModelWarning "
         "SimulationError StepWarning SweepError TraceError"

@@ -168,6 +168,7 @@ class Dynamics:
     gibbs_function = traced(motion.gibbs_function)
     inverse_dynamics = traced(motion.inverse_dynamics)
     forward_dynamics = traced(motion.forward_dynamics)
+    joint_inversion = traced(motion.joint_inversion, refuse=motion.refuse_rigid)
     state_rate = traced(motion.state_rate)
     generalized_forces = traced(motion.generalized_forces)
     mass_matrix = traced(motion.mass_matrix)

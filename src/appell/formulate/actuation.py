@@ -72,7 +72,8 @@ class Transmission:
             raise ModelError(
                 f"{self.owner} is underactuated: {len(self.J)} actuators for {len(columns)} degrees of freedom.",
                 expected="at least as many actuators as degrees of freedom",
-                hint="Use generalized_forces(q, v, a) for the forces along the velocities.",
+                hint="Use generalized_forces(q, v, a) for the forces along the velocities; for flexible links, "
+                "joint_inversion(q, v, a_joints) or ap.quasi_static(dyn, q).",
             )
         inverse_weights = [1.0 / weight for weight in self.weights] or [1.0] * len(self.J)
         gram = self._gram(inverse_weights)

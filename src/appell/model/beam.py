@@ -31,6 +31,7 @@ EXTRA_POLYNOMIALS = 10  # in the Ritz problem beyond the number of modes; the hi
 STATIONS = 16  # points of a beam in pictures
 ZERO_TOLERANCE = 1e-13  # integrals below this fraction of the largest of their kind are rounding errors
 THEORIES = ("euler-bernoulli", "timoshenko")
+SHAPES = ("modes", "polynomials")
 STIFFENING = (True, False, "full")
 X = Legendre([0.5, 0.5], domain=[0, 1])
 
@@ -99,6 +100,7 @@ def beam(
     extension: int = 0,
     theory: str = "euler-bernoulli",
     ends: str = "clamped",
+    shapes: str = "modes",
     tip_load: tuple[float, float] = (0.0, 0.0),
     damping: float = 0.0,
     damping_ratio: float | None = None,
@@ -127,6 +129,9 @@ def beam(
         Beam theory.
     ends : {"clamped", "pinned"}
         "clamped": the link's frame is tangent to the beam at its root. "pinned": both ends stay on the x axis.
+    shapes : {"modes", "polynomials"}
+        "modes": natural modes of the beam. "polynomials": the polynomials themselves, of ascending degree, which
+        converge faster where loads differ from those of the natural modes.
     tip_load : (float, float)
         Mass (kg) and inertia (kg m²) at the tip for which the mode shapes are computed. The load itself is a link or
         payload on the node "tip"; modes that are computed for it converge faster.
@@ -153,7 +158,7 @@ def beam(
     array([ 59.8,  59.8, 374.6, 986.9])
     """
     given = {name: value for name, value in locals().items() if _differs(name, value)}
-    _check_options(bending, torsion, extension, theory, ends, stiffening)
+    _check_options(bending, torsion, extension, theory, ends, shapes, stiffening)
     _check_positive("a beam", length=length)
     stiff, mu, rotary = _properties(length, section, E, rho, G, EI, GJ, EA, GA, mass_per_length)
     for name, value in (("damping", damping), ("damping_ratio", damping_ratio or 0.0)):
@@ -161,34 +166,35 @@ def beam(
             raise ArgumentError(f"a beam has {name} {value_text(value)}.", expected="a number from 0 on")
 
     L, load = float(length), tuple(map(float, tip_load))
-    shapes: list[Shape] = []
+    made: list[Shape] = []
     for axis, number, label in ((1, bending[0], "y"), (2, bending[1], "z")):
         sign, about = (1.0, 2) if axis == 1 else (-1.0, 1)  # ϑ_z = w_y', ϑ_y = -w_z'
         constants = _required(stiff, f"EI{label}", "EI"), mu, rotary[axis - 1]
         shear = _required(stiff, "GA", "GA") if theory == "timoshenko" and number else 0.0
-        for k, (w, turn) in enumerate(_bending(number, L, *constants, shear, load, ends), start=1):
-            shapes.append(Shape(f"{label}{k}", "m", (axis, w), (about, sign * turn)))
+        for k, (w, turn) in enumerate(_bending(number, L, *constants, shear, load, ends, shapes), start=1):
+            made.append(Shape(f"{label}{k}", "m", (axis, w), (about, sign * turn)))
     if torsion:
         polar = sum(rotary)
         if not polar:
             raise ArgumentError("a beam with torsional modes has no section.", expected="a Section and rho")
         for k, turn in enumerate(_axial(torsion, L, _required(stiff, "GJ", "GJ"), polar, 0.0), start=1):
-            shapes.append(Shape(f"x{k}r", "rad", None, (0, turn)))
+            made.append(Shape(f"x{k}r", "rad", None, (0, turn)))
     if extension:
         for k, w in enumerate(_axial(extension, L, _required(stiff, "EA", "EA"), mu, load[0]), start=1):
-            shapes.append(Shape(f"x{k}", "m", (0, w), None))
-    return _assembled(shapes, L, stiff, mu, rotary, theory, damping, damping_ratio, stiffening, tuple(given.items()))
+            made.append(Shape(f"x{k}", "m", (0, w), None))
+    return _assembled(made, L, stiff, mu, rotary, theory, damping, damping_ratio, stiffening, tuple(given.items()))
 
 
 # ---- mode shapes
 
 
 def _bending(
-    number: int, L: float, EI: float, mu: float, rotary: float, shear: float, load: Sequence[float], ends: str
+    number: int, L: float, EI: float, mu: float, rotary: float, shear: float, load: Sequence[float], *how: str
 ) -> list[tuple[Legendre, Legendre]]:
     """Displacement and rotation of the lowest modes of bending, as polynomials of x / L."""
     if not number:
         return []
+    ends, shapes = how
     count = number + EXTRA_POLYNOMIALS
     nil = Legendre([0.0], domain=[0, 1])
     legendre = [Legendre.basis(k, domain=[0, 1]) for k in range(count)]
@@ -197,8 +203,9 @@ def _bending(
         turning = [p for p in legendre] if ends == "pinned" else [X * p for p in legendre]
         trial = [(inner * p, nil) for p in legendre] + [(nil, p) for p in turning]
     else:
-        shapes = [(X * (1 - X) if ends == "pinned" else X * X) * p for p in legendre]
-        trial = [(w, w.deriv() / L) for w in shapes]
+        trial = [(w, w.deriv() / L) for p in legendre for w in ((X * (1 - X) if ends == "pinned" else X * X) * p,)]
+        if shapes == "polynomials":
+            return trial[:number]
     K = _gram([turn.deriv() / L for _, turn in trial], L) * EI
     if shear:
         K += shear * _gram([w.deriv() / L - turn for w, turn in trial], L)
@@ -400,14 +407,19 @@ def _required(stiff: dict[str, float], name: str, argument: str) -> float:
     return stiff[name]
 
 
-def _check_options(bending: Any, torsion: int, extension: int, theory: str, ends: str, stiffening: Any) -> None:
+def _check_options(
+    bending: Any, torsion: int, extension: int, theory: str, ends: str, shapes: str, stiffening: Any
+) -> None:
     counts = [*bending, torsion, extension] if isinstance(bending, (tuple, list)) and len(bending) == 2 else [None]
     if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in counts) or not any(counts):
         problem = f"a beam has bending={bending!r}, torsion={torsion!r}, extension={extension!r}."
         raise ArgumentError(problem, expected="numbers of modes, at least one: bending=(2, 1), torsion=0, extension=0")
-    for name, value, known in (("theory", theory, THEORIES), ("ends", ends, ("clamped", "pinned"))):
+    options = ("theory", theory, THEORIES), ("ends", ends, ("clamped", "pinned")), ("shapes", shapes, SHAPES)
+    for name, value, known in options:
         if value not in known:
             raise ArgumentError(f"a beam has {name} {value!r}.", expected=" or ".join(map(repr, known)))
+    if shapes == "polynomials" and theory == "timoshenko":
+        raise ArgumentError("a Timoshenko beam has shapes 'polynomials'.", expected="shapes='modes'")
     if not any(stiffening is known or stiffening == known == "full" for known in STIFFENING):
         raise ArgumentError(f"a beam has stiffening {stiffening!r}.", expected="True, False or 'full'")
 

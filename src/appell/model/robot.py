@@ -268,6 +268,11 @@ class Robot(System):
         return [joint.mimic.multiplier * velocity[0]] if joint.mimic else velocity
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of arguments, including `a_joints` for a robot with flexible links."""
+        return super().sizes | ({"a_joints": self.nu} if self.flexible else {})
+
+    @property
     def quaternions(self) -> tuple[slice, ...]:
         ends = [self.span(joint)[0].stop for joint in self._joints if ("qw", "1") in joint.motion.coordinates]
         return tuple(slice(end - 4, end) for end in ends)
@@ -301,8 +306,8 @@ class Robot(System):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints with their own coordinates (all but mimic joints), in the order of v."""
-        return tuple(joint.name for joint in self._joints)
+        """Names of the joints with their own coordinates (all but mimic and fixed joints), in the order of v."""
+        return tuple(joint.name for joint in self._joints if joint.motion.nv)
 
     @property
     def link_names(self) -> tuple[str, ...]:
