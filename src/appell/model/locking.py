@@ -7,12 +7,14 @@ they never move. In a robot with flexible links, locked joints become fixed join
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from appell.algebra.rotation import Pose
 from appell.model.actuator import IDEAL
 from appell.model.body import Body, welded
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, WORLD, Frame
 from appell.model.joints import Fixed
 from appell.model.limits import NO_LIMITS
@@ -28,14 +30,42 @@ Positions = Mapping[str, tuple[float, ...]]  # locked joint -> its position
 def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> Robot:
     """Return the robot with some joints locked, at given positions or at those of `robot.start`."""
     positions = _positions(robot, joints)
-    if robot.flexible:
-        return _with_fixed_joints(robot, positions)
+    return _with_fixed_joints(robot, positions) if robot.flexible else _merged(robot, robot.links, positions)
+
+
+def rigid(robot: Robot) -> Robot:
+    """Return the robot with undeformed links; links on fixed joints are combined with the links that carry them."""
+
+    def at_rest(pose: Pose, body: str | None, node: str | None) -> Pose:
+        return pose if node is None else Pose(translation=robot.bodies[body].node(node).position) @ pose  # type: ignore[index, union-attr]
+
+    links = [
+        replace(
+            link,
+            body=link.body.undeformed if isinstance(link.body, FlexibleBody) else link.body,
+            joint=replace(link.joint, placement=at_rest(link.joint.placement, link.parent, link.at)),
+            at=None,
+        )
+        for link in robot.links
+    ]
+    frames = tuple(replace(frame, pose=at_rest(frame.pose, frame.body, frame.at), at=None) for frame in robot.frames)
+    home = robot.home
+    if home is not None:
+        modal = {k for link in robot.flexible for k in range(robot.nq)[robot.modal_span(link)[0]]}
+        home = tuple(x for k, x in enumerate(home) if k not in modal)
+    fixed = {link.joint.name: () for link in links if not link.joint.motion.nv}
+    return replace(_merged(robot, links, fixed, frames), home=home)
+
+
+def _merged(
+    robot: Robot, all_links: Sequence[Link], positions: Positions, named_frames: Sequence[Frame] | None = None
+) -> Robot:
     attachments: dict[str | None, Attachment] = {WORLD: (WORLD, IDENTITY_POSE)}
     bodies: dict[str | None, Body | None] = {}
     links: list[Link] = []
     frames: list[Frame] = []
     carriers: dict[str, str | None] = {}
-    for link in robot.links:
+    for link in all_links:
         joint = link.joint
         carrier, pose = attachments[link.parent]
         pose = pose @ joint.placement
@@ -48,7 +78,7 @@ def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> 
             bodies[link.name] = link.body
             carrier, pose = link.name, IDENTITY_POSE
         attachments[link.name], carriers[link.name] = (carrier, pose), carrier
-    for frame in robot.frames:
+    for frame in robot.frames if named_frames is None else named_frames:
         carrier, pose = attachments[frame.body]
         frames.append(Frame(frame.name, carrier, pose @ frame.pose))
     free = {carriers[name] for name in robot.free} - {WORLD}
@@ -56,7 +86,7 @@ def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> 
         robot,
         links=tuple(replace(link, body=bodies[link.name]) for link in links),
         frames=tuple(frames),
-        home=_home(robot, positions),
+        home=_home(robot, positions) if named_frames is None else None,
         free=frozenset(name for name in free if name is not None),
         visuals=moved(robot.visuals, attachments.__getitem__),
         collisions=moved(robot.collisions, attachments.__getitem__),

@@ -34,7 +34,7 @@ from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Fixed, Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
-from appell.model.locking import locked
+from appell.model.locking import locked, rigid
 from appell.model.positions import configuration
 from appell.model.system import IdentityMap, Rng, System, constraint_map, generator
 from appell.model.validate import validate
@@ -452,6 +452,17 @@ class Robot(System):
         """
         return locked(self, joints)  # type: ignore[return-value]
 
+    def rigid(self) -> Robot:
+        """Return a copy with rigid links: flexible bodies keep their undeformed shape and lose their modes.
+
+        >>> import appell as ap
+        >>> beam = ap.shapes.beam(1.0, EI=50.0, mass_per_length=1.0)
+        >>> robot = ap.Robot("beam", (ap.Link("beam", None, ap.Joint("hinge", ap.Revolute()), beam),))
+        >>> robot.nv, robot.rigid().nv
+        (4, 1)
+        """
+        return rigid(self)
+
     def with_loops(
         self,
         *constraints: Constraint,
@@ -531,7 +542,7 @@ def constrained(
         raise ModelError(
             f"{tree.owner} has the flexible link '{tree.flexible[0].name}' and cannot have constraints.",
             expected="a robot of rigid links",
-            hint="Close the loop by a stiff spring, or replace the flexible body by its `undeformed` one.",
+            hint="Use robot.rigid().with_loops(...).",
         )
     check_constraints(tree, constraints)
     weights = _weights(tree, actuated)

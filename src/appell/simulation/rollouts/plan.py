@@ -28,6 +28,7 @@ from appell.model.robot import refuse_immobile
 from appell.model.system import System
 from appell.motion.records import Records
 from appell.progress import Bar
+from appell.simulation.flexible import check_sampling
 from appell.simulation.contact.contact import Contact
 from appell.simulation.inputs import wrench_frames
 from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
@@ -180,6 +181,8 @@ class Rollout:
             "prescribed": prescribed,
         }
         task = task_of(self, q0, v0, torque, steps, dt, output.every, start=start, project=project, **arrays)
+        if self.dyn.system.is_tree and self.dyn.system.tree.flexible:
+            check_sampling(self.dyn, dt)
         if check:
             self.check_step(task)
         results = Results(self, task.as_type(float_type(output.dtype)), output.energy)
