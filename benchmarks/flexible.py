@@ -30,7 +30,8 @@ exu.SetWriteToConsole(False)
 def run(elements, steps, threads=1):
     SC = exu.SystemContainer(); mbs = SC.AddSystem()
     ground = mbs.AddObject(ObjectGround(referencePosition=[0, 0, 0]))
-    cable = Cable2D(physicsMassPerLength=0.2, physicsBendingStiffness=1.0, physicsAxialStiffness=1e4, useReducedOrderIntegration=2)
+    cable = Cable2D(physicsMassPerLength=0.2, physicsBendingStiffness=1.0, physicsAxialStiffness=1e4,
+        useReducedOrderIntegration=2)
     ends = []
     for k in range(2):
         out = GenerateStraightLineANCFCable2D(mbs, [0.5 * k, 0, 0], [0.5 * k + 0.5, 0, 0], elements, cable,
@@ -67,8 +68,10 @@ def arm(flexible: bool = True, modes: int = 2, **options) -> ap.Robot:
     else:
         bodies = [ap.shapes.rod(0.1, 0.5, com=(0.25, 0, 0)) for _ in range(2)]
     first = ap.Link("upper", None, ap.Joint("shoulder", ap.Revolute()), bodies[0])
-    place = np.zeros(3) if flexible else np.array([0.5, 0.0, 0.0])
-    second = ap.Link("lower", "upper", ap.Joint("elbow", ap.Revolute(), place), bodies[1], at="tip" if flexible else None)
+    placement = np.zeros(3) if flexible else np.array([0.5, 0.0, 0.0])
+    second = ap.Link(
+        "lower", "upper", ap.Joint("elbow", ap.Revolute(), placement), bodies[1], at="tip" if flexible else None
+    )
     end = ap.Frame("end", "lower", at="tip") if flexible else ap.Frame("end", "lower", np.array([0.5, 0.0, 0.0]))
     return ap.Robot("double pendulum", (first, second), frames=(end,), gravity=(0, -9.81, 0))
 
@@ -88,9 +91,15 @@ def forward_ratio(repeats: int = 40, batch: int = 4096) -> dict:
     rng, calls, counts = np.random.default_rng(0), {}, {}
     for name, robot in {"rigid": arm(False), "no stiffening": arm(stiffening=False), "default": arm()}.items():
         dyn = ap.Dynamics(robot)
-        q, v, tau = 0.01 * rng.normal(size=(batch, robot.nq)), 0.1 * rng.normal(size=(batch, robot.nv)), rng.normal(size=(batch, robot.nu))
+        q, v, tau = (
+            0.01 * rng.normal(size=(batch, robot.nq)),
+            0.1 * rng.normal(size=(batch, robot.nv)),
+            rng.normal(size=(batch, robot.nu)),
+        )
         calls[name] = lambda f=dyn.forward_dynamics, x=(q, v, tau): f(*x)
-        counts[name] = dict(zip(("mul", "add", "div", "sqrt", "trig"), vars(dyn.forward_dynamics.count()).values(), strict=False))
+        counts[name] = dict(
+            zip(("mul", "add", "div", "sqrt", "trig"), vars(dyn.forward_dynamics.count()).values(), strict=False)
+        )
         calls[name]()
     times = dict.fromkeys(calls, np.inf)
     for _ in range(repeats):
@@ -121,9 +130,15 @@ def motions(allowed: float, members: int = 1000) -> dict:
     single = [(m, x, error(one(x, m).q[-1])) for m in ("DOP853", "RK45") for x in (1e-2, 1e-3, 1e-4, 1e-5)]
     rolled = [(x, error(many(x).q[0, -1])) for x in (2e-3, 1e-3, 5e-4, 2.5e-4)]
     timed = [
-        {"method": m, "rtol": x, "error_m": e, "seconds": best(lambda x=x, m=m: one(x, m), 7)} for m, x, e in single if e <= allowed
+        {"method": m, "rtol": x, "error_m": e, "seconds": best(lambda x=x, m=m: one(x, m), 7)}
+        for m, x, e in single
+        if e <= allowed
     ]
-    kernels = [{"dt": x, "members": members, "error_m": e, "seconds": best(lambda x=x: many(x), 2)} for x, e in rolled if e <= allowed]
+    kernels = [
+        {"dt": x, "members": members, "error_m": e, "seconds": best(lambda x=x: many(x), 2)}
+        for x, e in rolled
+        if e <= allowed
+    ]
     fastest = min(timed, key=lambda row: row["seconds"]), min(kernels, key=lambda row: row["seconds"])
     return {"tip": exact.tolist(), "one": fastest[0], "many": fastest[1]}
 
@@ -139,9 +154,15 @@ def main() -> None:
     if options.exudyn:
         for elements in (2, 4):
             command = [options.exudyn, "-c", EXUDYN, str(elements), "3"]
-            reply = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+            reply = json.loads(
+                subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+            )
             error = float(np.linalg.norm(np.subtract(reply["tip"], reply["exact"])))
-            result[f"exudyn, {elements} elements per link"] = {"seconds": reply["seconds"], "error_m": error, "tip": reply["tip"]}
+            result[f"exudyn, {elements} elements per link"] = {
+                "seconds": reply["seconds"],
+                "error_m": error,
+                "tip": reply["tip"],
+            }
     errors = [row["error_m"] for name, row in result.items() if name.startswith("exudyn")]
     result["appell"] = motions(min(errors, default=4e-5))
     for name, row in list(result.items()):

@@ -32,11 +32,14 @@ def along_motion(robot, value, q, v, step=1e-6):
 
 def test_forces_are_the_gradient_of_the_gibbs_function(case):
     robot, dyn, q, v, a = case
-    close(interpreted(dyn.generalized_forces, q, v, a), interpreted(ap.Dynamics(robot, "gibbs-gradient").generalized_forces, q, v, a))
+    close(
+        interpreted(dyn.generalized_forces, q, v, a),
+        interpreted(ap.Dynamics(robot, "gibbs-gradient").generalized_forces, q, v, a),
+    )
 
 
 def test_the_inertia_matrix_is_the_hessian_and_positive_definite(case):
-    robot, dyn, q, v, a = case
+    _, dyn, q, v, a = case
     M, h = interpreted(dyn.mass_matrix, q), interpreted(dyn.bias, q, v)
     close(M @ a + h, interpreted(dyn.generalized_forces, q, v, a))
     assert np.linalg.eigvalsh(M)[0] > 0.0
@@ -91,7 +94,7 @@ def test_momentum_is_conserved_by_a_floating_robot(case):
 
 
 def test_frames_on_nodes_move_with_their_jacobians(case):
-    robot, dyn, q, v, a = case
+    robot, dyn, q, v, _ = case
     for frame in ("tool", "bolt"):
         V = interpreted(dyn.velocity(frame, "LOCAL_WORLD_ALIGNED"), q, v)
         close(interpreted(dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED"), q) @ v, V)
@@ -109,7 +112,9 @@ def test_the_acceleration_of_a_point_is_jacobian_times_a_plus_drift(case):
     point = dyn.equations.point_motions([frame], q.tolist(), v.tolist())[0]
     A = interpreted(dyn.acceleration("tool", "LOCAL_WORLD_ALIGNED"), q, v, a)
     np.testing.assert_allclose(np.array(point.J) @ a + list(point.drift), A[:3], atol=1e-12 * np.abs(A).max())
-    np.testing.assert_allclose(list(point.velocity), interpreted(dyn.velocity("tool", "LOCAL_WORLD_ALIGNED"), q, v)[:3], atol=1e-13)
+    np.testing.assert_allclose(
+        list(point.velocity), interpreted(dyn.velocity("tool", "LOCAL_WORLD_ALIGNED"), q, v)[:3], atol=1e-13
+    )
 
 
 def test_derivatives_of_forward_dynamics(case):

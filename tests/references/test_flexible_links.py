@@ -1,5 +1,8 @@
-"""Flexible links compared with the reference numbers of flexible.json: characteristic equations, quadrature particles in
-30 digits, rotating-beam series, chains of rigid segments and Exudyn. Tolerances are those stated in the file."""
+"""Flexible links compared with the reference numbers of flexible.json.
+
+They come from characteristic equations, quadrature particles in 30 digits, rotating-beam series, chains of rigid
+segments and Exudyn. Tolerances are those stated in the file.
+"""
 
 import json
 from pathlib import Path
@@ -31,7 +34,12 @@ def robot_of(case):
     links = []
     for k, data in enumerate(case["bodies"]):
         nodes = [
-            ap.Node(f"n{i}", Vec3.of(node["f"][0]), tuple(map(Vec3.of, node["f"][1:])), tuple(map(Vec3.of, zip(*node["Theta"]))))
+            ap.Node(
+                f"n{i}",
+                Vec3.of(node["f"][0]),
+                tuple(map(Vec3.of, node["f"][1:])),
+                tuple(map(Vec3.of, zip(*node["Theta"], strict=True))),
+            )
             for i, node in enumerate(data["nodes"])
         ]
         body = ap.FlexibleBody.from_arrays(data["m"], data["h"], data["P"], data["K"], data["D"], nodes=nodes)
@@ -74,14 +82,18 @@ def test_frequencies_converge_from_above_as_modes_are_added():
     exact = CASES["02_tip_mass"]["rows"][0]["omega"][:2]
     errors = []
     for number in (2, 3, 4, 5):
-        loaded = one_beam(ap.shapes.beam(1.0, EI=1.0, mass_per_length=1.0, bending=(number, 0))).with_payload(1.0, "tip")
+        loaded = one_beam(ap.shapes.beam(1.0, EI=1.0, mass_per_length=1.0, bending=(number, 0))).with_payload(
+            1.0, "tip"
+        )
         errors.append(clamped(loaded)[:2] / exact - 1.0)
     errors = np.array(errors)
     assert (errors > 0.0).all()
     assert (np.diff(errors, axis=0) < 0.0).all()
 
 
-@pytest.mark.parametrize("row", CASES["02_tip_mass"]["rows"], ids=lambda row: f"{row['mass_ratio']}-{row['inertia_ratio']}")
+@pytest.mark.parametrize(
+    "row", CASES["02_tip_mass"]["rows"], ids=lambda row: f"{row['mass_ratio']}-{row['inertia_ratio']}"
+)
 def test_beam_with_a_load_at_its_tip(row):
     """Modes that are computed with the load are exact; the load itself is a rigid child on the node."""
     mass, inertia = float(row["mass_ratio"]), float(row["inertia_ratio"])
@@ -99,7 +111,11 @@ def test_rotating_beam(row):
     for k, (kind, bending) in enumerate({"flap": (0, 8), "lag": (8, 0)}.items()):
         hub = ap.Link("hub", None, ap.Joint("hinge", ap.Revolute()), ap.shapes.box(1.0, 0.1, 0.1, 0.1))
         fixed = ap.Joint("clamp", ap.Fixed(), np.array([row["hub"], 0.0, 0.0]))
-        robot = ap.Robot("rotor", (hub, ap.Link("beam", "hub", fixed, ap.shapes.beam(1.0, bending=bending, **UNIT))), gravity=(0, 0, 0))
+        robot = ap.Robot(
+            "rotor",
+            (hub, ap.Link("beam", "hub", fixed, ap.shapes.beam(1.0, bending=bending, **UNIT))),
+            gravity=(0, 0, 0),
+        )
         spin = np.zeros(robot.nv)
         spin[0] = row["eta"]
         errors = np.abs(clamped(robot, v=spin)[:2] / np.array(row[kind]) - 1.0)
@@ -156,7 +172,7 @@ def test_without_stiffening_the_spin_up_diverges():
 
 
 def test_body_from_a_finite_element_program():
-    """The rigid second link is not in the file; its parameters were identified from the first state: a box-like body."""
+    """The rigid second link is not in the file; its parameters were identified from the first state."""
     case = CASES["19_finite_element_body"]
     file = case["file"]
     arrays = {"nodes": np.c_[file["x"], np.zeros((21, 2))], "masses": file["m"], "Phi": file["Phi"], "Psi": file["Psi"]}

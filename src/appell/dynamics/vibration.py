@@ -30,7 +30,7 @@ class Frequencies:
     """Natural frequencies (Hz) in ascending order, damping ratios, and mode shapes along v, one per row.
 
     Shapes have a largest component of 1; they are complex if the system is damped or moves. Components of held
-    coordinates are 0. A frequency of 0 is a motion without restoring force; NaN is a static instability.
+    coordinates are zero. Frequency 0 is a motion without restoring force; NaN is a static instability.
     """
 
     names: tuple[str, ...]
@@ -47,9 +47,7 @@ class Equilibrium:
     tau: np.ndarray
 
 
-def frequencies(
-    dyn: Dynamics | System, q=None, *, held: str | Iterable[str] = (), v=None, a=None
-) -> Frequencies:
+def frequencies(dyn: Dynamics | System, q=None, *, held: str | Iterable[str] = (), v=None, a=None) -> Frequencies:
     """Compute the natural frequencies and mode shapes of a robot about a configuration or a steady motion.
 
     Parameters

@@ -59,7 +59,9 @@ class Section:
         """Circular tube with outer and inner radius, m; a round bar if the inner radius is 0."""
         _check_positive("a tube", outer=outer)
         if not (is_number(inner) and 0.0 <= inner < outer):
-            raise ArgumentError(f"a tube has inner radius {value_text(inner)}.", expected=f"from 0 to below {outer:g} m")
+            raise ArgumentError(
+                f"a tube has inner radius {value_text(inner)}.", expected=f"from 0 to below {outer:g} m"
+            )
         second = math.pi * (outer**4 - inner**4) / 4.0
         shear = 0.9 if inner == 0.0 else 0.5  # Cowper, thick and thin circular sections
         return Section(math.pi * (outer**2 - inner**2), second, second, 2.0 * second, shear)
@@ -435,4 +437,4 @@ _DEFAULTS = {**(beam.__kwdefaults__ or {}), "section": None, "E": None, "rho": N
 
 def _differs(name: str, value: Any) -> bool:
     """Whether an argument of `beam` differs from its default."""
-    return name not in _DEFAULTS or _DEFAULTS[name] is not value and _DEFAULTS[name] != value
+    return name not in _DEFAULTS or (_DEFAULTS[name] is not value and _DEFAULTS[name] != value)

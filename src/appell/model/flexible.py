@@ -2,15 +2,16 @@
 
 A point x of the undeformed body is at ρ = Σ_b c_b(δ) f_b(x) in the axes of its link, with the modal coordinates δ:
 
-    c = 1, f = x           c = δ_j, f = mode shape j           c = δ_j δ_k, f = second-order shape of the pair (j, k)   (1)
+    c = 1, f = x         c = δ_j, f = mode shape j         c = δ_j δ_k, f = second-order shape of the pair (j, k)   (1)
 
 The second-order shapes of a beam are its foreshortening: a bent beam is shorter along its axis by half the integral of
 its squared slope. They cause geometric stiffening. The equations of motion need two families of integrals only,
 
     h_b = ∫ f_b dm                            P_bc = ∫ f_b f_cᵀ dm                                                  (2)
 
-With b = c = 0 these are the first and second moments of the undeformed, rigid body. A node is a point to which a joint,
-a frame or a load is fixed. It moves by (1) and rotates by the Cayley map of θ = Σ_j δ_j Θ_j, which is always orthonormal.
+With b = c = 0 these are the first and second moments of the undeformed, rigid body. A node is a point to which a
+joint, a frame or a load is fixed. It moves by (1) and rotates by the Cayley map of θ = Σ_j δ_j Θ_j, which is always
+orthonormal.
 
 The kinetic energy is kept to second order in δ if P of a pair is zero except with b = 0 (`ap.shapes.beam` does so by
 default); any choice of constant P conserves energy.
@@ -28,7 +29,7 @@ import numpy as np
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError, DescriptionError, ModelError, unknown_name
+from appell.errors import DescriptionError, ModelError, unknown_name
 from appell.model.body import Body, Inertia
 
 SYMMETRY_TOLERANCE = 1e-9  # largest relative asymmetry of a stiffness or damping matrix
@@ -284,7 +285,9 @@ class FlexibleBody:
         integrals = [x for row in self.second for matrix in row for vector in matrix.rows for x in vector]
         vectors = [*self.first, *(v for node in self.nodes for v in (node.position, *node.shapes, *node.rotations))]
         numbers = [self.mass, *integrals, *(x for v in vectors for x in v)]
-        return bool(np.isfinite(numbers).all() and np.isfinite(self.stiffness).all() and np.isfinite(self.damping).all())
+        return bool(
+            np.isfinite(numbers).all() and np.isfinite(self.stiffness).all() and np.isfinite(self.damping).all()
+        )
 
     def flaw(self) -> str:
         """Return what makes this body impossible, as the end of a sentence; empty if it is possible."""
@@ -334,7 +337,9 @@ class FlexibleBody:
         count = 1 + self.mode_count
         P = np.array([[[list(r) for r in self.second[b][c].rows] for c in range(count)] for b in range(count)], float)
         h = np.array([list(vector) for vector in self.first[:count]], float).reshape(-1)
-        matrix = np.block([[np.array([[self.mass]]), h[None, :]], [h[:, None], P.transpose(0, 2, 1, 3).reshape(3 * count, -1)]])
+        matrix = np.block(
+            [[np.array([[self.mass]]), h[None, :]], [h[:, None], P.transpose(0, 2, 1, 3).reshape(3 * count, -1)]]
+        )
         diagonal = np.diag(matrix)
         scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
         return float(np.linalg.eigvalsh(0.5 * scale[:, None] * (matrix + matrix.T) * scale)[0])

@@ -377,7 +377,7 @@ class Planar(Motion):
 
 @dataclass(frozen=True)
 class Fixed(Motion):
-    """No motion: the link is fixed to its parent. For links on flexible bodies; others are combined with their parent."""
+    """No motion: the link is fixed to a flexible link, or to one of its nodes. Rigid bodies are combined instead."""
 
     name: ClassVar[str] = "fixed"
     coordinates: ClassVar = ()
@@ -414,4 +414,15 @@ KINDS: dict[str, type[Motion]] = {
     kind.name: kind for kind in (Revolute, Continuous, Prismatic, Spherical, Floating, Planar)
 }
 
-__all__ = ["KINDS", "Continuous", "Fixed", "Floating", "Motion", "Partial", "Planar", "Prismatic", "Revolute", "Spherical"]
+__all__ = [
+    "KINDS",
+    "Continuous",
+    "Fixed",
+    "Floating",
+    "Motion",
+    "Partial",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+]

@@ -2,7 +2,8 @@
 
 A link on a locked joint is rigidly connected to the nearest moving link inboard of it: its body is combined with the
 body of that link, its pose becomes a frame, and its shapes are moved. Bodies fixed to the world are dropped, because
-they never move. In a robot with flexible links, locked joints become fixed joints instead. Since v = a = 0 at a locked joint, the forces at all other joints equal those of the full robot.
+they never move. In a robot with flexible links, locked joints become fixed joints instead. Since v = a = 0 at a locked
+joint, the forces at all other joints equal those of the full robot.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def _with_fixed_joints(robot: Robot, positions: Positions) -> Robot:
         if joint.name not in positions:
             return link
         pose = joint.placement @ joint.motion.pose(positions[joint.name])
-        return replace(link, joint=replace(joint, motion=Fixed(), placement=pose, limits=NO_LIMITS, mimic=None, actuator=IDEAL))
+        return replace(
+            link, joint=replace(joint, motion=Fixed(), placement=pose, limits=NO_LIMITS, mimic=None, actuator=IDEAL)
+        )
 
     home = robot.home
     if home is not None:

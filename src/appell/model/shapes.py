@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from appell.algebra.scalar import is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, is_finite, value_text
-from appell.model.beam import beam as beam  # noqa: PLC0414, re-exported: ap.shapes.beam
+from appell.model.beam import beam as beam
 from appell.model.body import Body
 
 AXES = "xyz"

@@ -189,7 +189,9 @@ def _flexible(robot: Robot) -> Iterator[Flaw]:
             yield Flaw((kind, name), f"{owner}. {sentence}")
     for link in robot.links:
         if link.modes and link.joint.mimic is not None:
-            problem = f"link '{link.name}' of robot '{robot.name}' is flexible, but joint '{link.joint.name}' is a mimic."
+            problem = (
+                f"link '{link.name}' of robot '{robot.name}' is flexible, but joint '{link.joint.name}' is a mimic."
+            )
             yield Flaw(("link", link.name), problem, "a joint with its own coordinate")
         if not link.joint.motion.nv and not robot.flexible:
             problem = f"joint '{link.joint.name}' of robot '{robot.name}' is fixed, but no link is flexible."

@@ -32,8 +32,8 @@ def warn_contacts(dyn: Dynamics, contacts: Contact | Iterable[Contact] | None) -
         on_nodes = [name for name in names if (frame := dyn.system.frame(name)).at and frame.body in flexible]
         if on_nodes:
             warnings.warn(
-                f"point '{on_nodes[0]}' of a contact is on a flexible link of {dyn.system.owner}: its effective mass, and "
-                "with it the motion after an impact, depends on the number of modes. Use a compliant contact "
+                f"point '{on_nodes[0]}' of a contact is on a flexible link of {dyn.system.owner}: its effective mass, "
+                "and with it the motion after an impact, depends on the number of modes. Use a compliant contact "
                 "(ap.rollout with a contact spring), or a rigid link at the point.",
                 ModelWarning,
                 stacklevel=3,
@@ -113,7 +113,8 @@ def _warn_stiff(dyn: Dynamics, q: np.ndarray, limit: float, step: float) -> None
         return
     dissipated = np.diag(D) * np.abs(vectors[:n, k]) ** 2  # by each mode
     warnings.warn(
-        f"mode '{tree.velocity_names[int(dissipated.argmax())]}' of {dyn.system.owner} decays within {-1.0 / values[k].real:.3g} s, and "
+        f"mode '{tree.velocity_names[int(dissipated.argmax())]}' of {dyn.system.owner} decays within "
+        f"{-1.0 / values[k].real:.3g} s, and "
         f'explicit steps of {step:.3g} s are bounded by stability. Use solver="Radau" or fewer modes.',
         StepWarning,
         stacklevel=4,
@@ -125,8 +126,9 @@ def _warn_spin(dyn: Dynamics, link: Link, q: np.ndarray, v: np.ndarray) -> None:
     spin = float(np.linalg.norm(np.asarray(dyn.velocity(link.name, q, v))[:, 3:], axis=1).max())
     if spin > MAX_SPIN_RATIO * lowest:
         warnings.warn(
-            f"link '{link.name}' of {dyn.system.owner} has no geometric stiffening and rotates with {spin:.3g} rad/s, more "
-            f"than {MAX_SPIN_RATIO:g} of its first frequency {lowest:.3g} rad/s. Use ap.shapes.beam(..., stiffening=True).",
+            f"link '{link.name}' of {dyn.system.owner} has no geometric stiffening and rotates with {spin:.3g} rad/s, "
+            f"more than {MAX_SPIN_RATIO:g} of its first frequency {lowest:.3g} rad/s. "
+            "Use ap.shapes.beam(..., stiffening=True).",
             ModelWarning,
             stacklevel=4,
         )

@@ -1,6 +1,6 @@
 """Flexible links in the TOML file of a robot: beams, and modal bodies from a file of arrays.
 
-beam = { length = 0.8, EI = [20, 30], GJ = 15, mass_per_length = 0.5, modes = { y = 2, z = 1, twist = 1 }, damping = 1e-3 }
+beam = { length = 0.8, EI = [20, 30], mass_per_length = 0.5, modes = { y = 2, z = 1 }, damping = 1e-3 }
 beam = { length = 0.8, section = { tube = [0.02, 0.018] }, E = 7e10, rho = 2700, modes = { y = 2 } }
 modes = "link.npz"                      # relative to the robot file; keys as in `FlexibleBody.from_modes`
 """
@@ -17,8 +17,14 @@ from appell.model.beam import Section, beam
 from appell.model.flexible import FlexibleBody
 
 MODE_ARGUMENTS = {"y": "bending", "z": "bending", "twist": "torsion", "stretch": "extension"}
-BEAM_KEYS = ("section", "modes", *(name for name in beam.__kwdefaults__ or () if name not in MODE_ARGUMENTS.values()))
-BEAM_KEYS = ("length", "E", "rho", *BEAM_KEYS)
+BEAM_KEYS = (
+    "length",
+    "E",
+    "rho",
+    "section",
+    "modes",
+    *(name for name in beam.__kwdefaults__ or () if name not in MODE_ARGUMENTS.values()),
+)
 SECTIONS = {"tube": Section.tube, "rectangle": Section.rectangle, "general": Section}
 
 
@@ -49,11 +55,15 @@ def _beam(tables: Tables, entries: Any, owner: str, where: tuple) -> FlexibleBod
         if unknown:
             raise tables.error(unknown_name("kind of mode", unknown[0], MODE_ARGUMENTS, f"the beam of {owner}"), where)
         options["bending"] = modes.get("y", 0), modes.get("z", 0)
-        options |= {argument: modes[name] for name, argument in MODE_ARGUMENTS.items() if name in modes and name not in "yz"}
+        options |= {
+            argument: modes[name] for name, argument in MODE_ARGUMENTS.items() if name in modes and name not in "yz"
+        }
     if "section" in options:
         section = options["section"]
         if not isinstance(section, Mapping) or len(section) != 1 or next(iter(section)) not in SECTIONS:
-            raise tables.error(f"the section of the beam of {owner} is {section!r}.", where, "{ tube = [outer, inner] }")
+            raise tables.error(
+                f"the section of the beam of {owner} is {section!r}.", where, "{ tube = [outer, inner] }"
+            )
         ((kind, sizes),) = section.items()
         options["section"] = SECTIONS[kind](*sizes if isinstance(sizes, list) else [sizes])
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}

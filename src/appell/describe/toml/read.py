@@ -35,9 +35,9 @@ from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.dh import DH, add_rows, check_row
 from appell.describe.diagnostics import warn_ignored
+from appell.describe.toml.beams import flexible_body
 from appell.describe.toml.constraints import constrained
 from appell.describe.toml.mechanism import read_mechanism
-from appell.describe.toml.beams import flexible_body
 from appell.describe.toml.tables import KEYS, LIMITS, Tables, TomlTable
 from appell.describe.toml.visuals import read_collisions, read_visuals
 from appell.describe.values import number, vector

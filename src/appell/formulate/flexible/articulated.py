@@ -24,7 +24,9 @@ from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 
-def forward_dynamics(tree: Tree, q: Vector, v: Vector, forces: Vector, wrenches: ExternalWrenches = None) -> list[Scalar]:
+def forward_dynamics(
+    tree: Tree, q: Vector, v: Vector, forces: Vector, wrenches: ExternalWrenches = None
+) -> list[Scalar]:
     """a(q, v, forces), with forces along all velocities."""
     configuration = Configuration(tree, q)
     velocity, drift = configuration.velocities(v), {}
@@ -35,7 +37,9 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, forces: Vector, wrenches:
         (force, moment), on_modes = required_by_body(configuration, link, motion, v, configuration.zero)
         p[link.name] = Wrench(force, moment)
         A[link.name] = ArticulatedInertia.of(link.inertia if body is None else body.inertia)
-        U[link.name] = [] if body is None else [Wrench(*x) for x in zip(body.linear_coupling, body.angular_coupling)]
+        U[link.name] = (
+            [] if body is None else [Wrench(*x) for x in zip(body.linear_coupling, body.angular_coupling, strict=True)]
+        )
         D[link.name] = [] if body is None else body.modal_mass
         modal[link.name] = [x - y for x, y in zip(configuration.modal(link.name, forces), on_modes, strict=True)]
         parent = Acceleration(velocity[link.parent].angular, ZERO, ZERO)
@@ -83,11 +87,11 @@ def _add_to_modes(
 ) -> None:
     """Add what a child on a node requires to U, D and the remaining modal forces of its parent."""
     required = [inertia @ partial for partial in node.partials]
-    for j, (partial, own) in enumerate(zip(node.partials, required, strict=True)):
-        U[j] = U[j] + _at_origin(node, own)
+    for j, (partial, required_by_mode) in enumerate(zip(node.partials, required, strict=True)):
+        U[j] = U[j] + _at_origin(node, required_by_mode)
         modal[j] = modal[j] - wrench.power(partial)
         for k in range(j + 1):
-            D[j][k] = D[k][j] = D[j][k] + own.power(node.partials[k])
+            D[j][k] = D[k][j] = D[j][k] + required_by_mode.power(node.partials[k])
 
 
 def _at_origin(node: NodeMotion, wrench: Wrench) -> Wrench:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from appell.algebra.derivative import value_and_rate
-from appell.algebra.loops import UNROLLED, Loops
+from appell.algebra.loops import Loops
 from appell.algebra.rotation import Pose, Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector
 from appell.algebra.solve import LDL
@@ -27,7 +27,9 @@ FORWARD = ("ldl", "articulated-body")
 class FlexibleBodies:
     """The links of a tree, some of them flexible; `differentiated` computes forces as the gradient of S."""
 
-    def __init__(self, tree: Tree, reference: str = "LOCAL", forward: str | None = None, *, differentiated: bool = False):
+    def __init__(
+        self, tree: Tree, reference: str = "LOCAL", forward: str | None = None, *, differentiated: bool = False
+    ):
         self.tree, self.robot, self.reference, self.differentiated = tree, tree.robot, reference, differentiated
         mimics = any(link.joint.mimic for link in tree.links)  # articulated bodies require independent joints
         self.by_matrix = forward == "ldl" or mimics or (forward is None and len(tree.links) == 1)
@@ -50,7 +52,9 @@ class FlexibleBodies:
         total = list(forces)
         for frame, wrench in wrenches.items():
             J = self.jacobian(frame, self.reference, q)
-            total = [x - sum((row[k] * w for row, w in zip(J, wrench, strict=True)), start=0.0) for k, x in enumerate(total)]
+            total = [
+                x - sum((row[k] * w for row, w in zip(J, wrench, strict=True)), start=0.0) for k, x in enumerate(total)
+            ]
         return total
 
     def damping_forces(self, q: Vector, v: Vector) -> list[Scalar]:
@@ -83,7 +87,10 @@ class FlexibleBodies:
             column = [0.5 * (x - d) for x, d in zip(rate, self.damping_forces(q, unit), strict=True)]
             if M is not None:
                 bracket = self._bracket(v, unit)
-                column = [x + 0.5 * sum((m * b for m, b in zip(row, bracket, strict=True)), start=0.0) for x, row in zip(column, M, strict=True)]
+                column = [
+                    x + 0.5 * sum((m * b for m, b in zip(row, bracket, strict=True)), start=0.0)
+                    for x, row in zip(column, M, strict=True)
+                ]
             columns.append(column)
         return [[column[i] for column in columns] for i in range(n)]
 
@@ -92,9 +99,15 @@ class FlexibleBodies:
         entries = {}
         for link in self.tree.links:
             S = link.partials
-            one, other = (sum((x * p for x, p in zip(self.tree.velocity(link, u), S, strict=True)), start=Twist()) for u in (v, w))
+            one, other = (
+                sum((x * p for x, p in zip(self.tree.velocity(link, u), S, strict=True)), start=Twist()) for u in (v, w)
+            )
             crossed = one.cross(other)
-            along = [p.angular.dot(crossed.angular) + p.linear.dot(crossed.linear) for p in S] if len(S) > 1 else [0.0] * len(S)
+            along = (
+                [p.angular.dot(crossed.angular) + p.linear.dot(crossed.linear) for p in S]
+                if len(S) > 1
+                else [0.0] * len(S)
+            )
             entries[link.name] = [*along, *(0.0 for _ in self.robot.link(link.name).modes)]
         return self.tree.gather(entries)
 
@@ -202,7 +215,9 @@ class FlexibleBodies:
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         if not self.by_matrix:
             zero = [0.0] * len(forces)
-            return forward_dynamics(self.tree, q, v, [x - y for x, y in zip(forces, self._plus_frames(zero, q, wrenches), strict=True)])
+            return forward_dynamics(
+                self.tree, q, v, [x - y for x, y in zip(forces, self._plus_frames(zero, q, wrenches), strict=True)]
+            )
         bias = self.forces(q, v, [0.0] * len(v), wrenches)
         matrix = self.tree.plus_rotors(self.mass_matrix(q))
         return LDL.of(matrix).solve([x - y for x, y in zip(forces, bias, strict=True)])

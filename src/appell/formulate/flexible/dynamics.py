@@ -1,6 +1,6 @@
 """Gibbs function of trees with flexible links, and recursions for forces and inertia matrix.
 
-With A_b = W c_b + 2 ω~ ċ_b + c̈_b 1, a point of a flexible body accelerates with s̈ + Σ A_b f_b, so that
+A point of a flexible body accelerates with s̈ + Σ A_b f_b, A_b = W c_b + 2 ω~ ċ_b + c̈_b 1, so that
 
     S = ½ m s̈·s̈ + s̈·Σ A_b h_b + ½ Σ_bc tr(A_b P_bc A_cᵀ) + (K δ + D δ̇)·δ̈                                           (1)
 
@@ -103,7 +103,9 @@ def gathered(
         required[link.parent] = required[link.parent][0] + force, required[link.parent][1] + moment
         if on_modes:
             modal[link.parent] = [x + y for x, y in zip(modal[link.parent], on_modes, strict=True)]
-    return tree.gather({link.name: [*along(link.partials, required[link.name]), *modal[link.name]] for link in tree.links})
+    return tree.gather(
+        {link.name: [*along(link.partials, required[link.name]), *modal[link.name]] for link in tree.links}
+    )
 
 
 def required_by_body(
@@ -176,7 +178,9 @@ class Composite:
         p, L = p + combine(self.linear, rates), L + combine(self.angular, rates)
         rows = zip(self.linear, self.angular, self.modal, strict=True)
         modal = [
-            l.dot(velocity.linear) + a.dot(velocity.angular) + sum((m * x for m, x in zip(row, rates, strict=True)), start=0.0)
+            l.dot(velocity.linear)
+            + a.dot(velocity.angular)
+            + sum((m * x for m, x in zip(row, rates, strict=True)), start=0.0)
             for l, a, row in rows
         ]
         return (p, L), modal

@@ -64,7 +64,9 @@ class Deformation:
     def rates(self, rates: Vector) -> list[Scalar]:
         """ċ_b."""
         modal, pairs = self.modal, self.body.pairs
-        products = [2.0 * (modal[j] * rates[j]) if j == k else modal[j] * rates[k] + modal[k] * rates[j] for j, k in pairs]
+        products = [
+            2.0 * (modal[j] * rates[j]) if j == k else modal[j] * rates[k] + modal[k] * rates[j] for j, k in pairs
+        ]
         return [0.0, *rates, *products]
 
     def second_rates(self, rates: Vector, second: Vector) -> list[Scalar]:
@@ -182,8 +184,8 @@ class NodeMotion:
 
     def velocity(self, link: Twist, rates: Vector) -> Twist:
         """Velocity of the node, in link axes."""
-        own = sum((x * partial for x, partial in zip(rates, self.partials, strict=True)), start=Twist())
-        return Twist(link.angular, link.linear + link.angular.cross(self.rho)) + own
+        of_modes = sum((x * partial for x, partial in zip(rates, self.partials, strict=True)), start=Twist())
+        return Twist(link.angular, link.linear + link.angular.cross(self.rho)) + of_modes
 
     def carried(self, link: Twist) -> Twist:
         """Velocity field of the link at the node, without modal velocities, in link axes."""
@@ -213,8 +215,8 @@ class NodeMotion:
 class Configuration:
     """A tree with flexible links at q: deformations, nodes, and the transform of every link to its carrier.
 
-    The carrier of a link is its parent, or the node of its parent; transforms are to the carrier's origin in the axes of
-    the parent link.
+    The carrier of a link is its parent, or the node of its parent; transforms are to the carrier's origin in the axes
+    of the parent link.
     """
 
     def __init__(self, tree: Tree, q: Vector):

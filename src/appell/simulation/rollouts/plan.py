@@ -28,8 +28,8 @@ from appell.model.robot import refuse_immobile
 from appell.model.system import System
 from appell.motion.records import Records
 from appell.progress import Bar
-from appell.simulation.flexible import check_sampling
 from appell.simulation.contact.contact import Contact
+from appell.simulation.flexible import check_sampling
 from appell.simulation.inputs import wrench_frames
 from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
 from appell.simulation.rollouts.contacts.impulses import Impulses
