@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
@@ -41,7 +42,7 @@ class Part:
     motion: Motion | None
     joint: str  # name of the joint; empty for a fixed root
     placement: Pose = IDENTITY_POSE
-    body: Body | FlexibleBody | None = None
+    body: Any = None  # a Body, a FlexibleBody, or None
     massless: bool = False  # declared to have no mass
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None

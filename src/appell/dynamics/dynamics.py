@@ -168,7 +168,6 @@ class Dynamics:
     gibbs_function = traced(motion.gibbs_function)
     inverse_dynamics = traced(motion.inverse_dynamics)
     forward_dynamics = traced(motion.forward_dynamics)
-    joint_inversion = traced(motion.joint_inversion, refuse=motion.refuse_rigid)
     state_rate = traced(motion.state_rate)
     generalized_forces = traced(motion.generalized_forces)
     mass_matrix = traced(motion.mass_matrix)
@@ -180,6 +179,13 @@ class Dynamics:
     friction = traced(motion.friction, inertial=False)
     regressor = traced(motion.regressor, inertial=False)
     base_regressor = traced(motion.base_regressor, inertial=False)
+
+    @cached_property
+    def joint_inversion(self) -> Function:
+        """Forces at the joints and modal accelerations for given accelerations of the joints of a flexible robot."""
+        motion.refuse_rigid(self.system, "joint_inversion")
+        formula = motion.joint_inversion
+        return self.function(formula.__name__, formula, cleandoc(formula.__doc__ or ""), subject=self._subject(formula))
 
     @property
     def rnea(self) -> Function:

@@ -67,7 +67,7 @@ def frequencies(dyn: Dynamics | System, q=None, *, held: str | Iterable[str] = (
 
     Examples
     --------
-    >>> import appell as ap
+    >>> import appell as ap, numpy as np
     >>> beam = ap.shapes.beam(1.0, EI=1.0, mass_per_length=1.0, bending=(3, 0))
     >>> hinge = ap.Joint("hinge", ap.Revolute())
     >>> robot = ap.Robot("beam", (ap.Link("beam", None, hinge, beam),), gravity=(0, 0, 0))
@@ -129,8 +129,8 @@ def quasi_static(dyn: Dynamics | Robot, q=None) -> Equilibrium:
     >>> beam = ap.shapes.beam(1.0, EI=50.0, mass_per_length=1.0, bending=(0, 2))
     >>> robot = ap.Robot("beam", (ap.Link("beam", None, ap.Joint("hinge", ap.Revolute((0, 1, 0))), beam),))
     >>> result = ap.quasi_static(robot)  # a cantilever droops by ρ A g L⁴ / 8 EI = 0.0245 m
-    >>> result.q[1:].sum().round(4), result.tau.round(3)
-    (np.float64(-0.0244), array([-4.904]))
+    >>> print(f"{result.q[1:].sum():.4f} m, {result.tau[0]:.3f} N m")
+    -0.0245 m, -4.904 N m
     """
     dyn = dyn if isinstance(dyn, Dynamics) else Dynamics(dyn)
     system = dyn.system

@@ -76,7 +76,7 @@ class Section:
         return Section(y * z, z * y**3 / 12.0, y * z**3 / 12.0, torsion)
 
 
-class Shape(NamedTuple):
+class BeamShape(NamedTuple):
     """A mode: polynomials of x / L for displacement w and rotation ϑ, each along one axis (or None), and its name."""
 
     name: str
@@ -157,7 +157,7 @@ def beam(
     >>> beam.modes
     ('y1', 'y2', 'z1', 'x1r')
     >>> beam.frequencies.round(1)  # Hz
-    array([ 59.8,  59.8, 374.6, 986.9])
+    array([ 59.9,  59.9, 373.7, 986.8])
     """
     given = {name: value for name, value in locals().items() if _differs(name, value)}
     _check_options(bending, torsion, extension, theory, ends, shapes, stiffening)
@@ -168,22 +168,22 @@ def beam(
             raise ArgumentError(f"a beam has {name} {value_text(value)}.", expected="a number from 0 on")
 
     L, load = float(length), tuple(map(float, tip_load))
-    made: list[Shape] = []
+    made: list[BeamShape] = []
     for axis, number, label in ((1, bending[0], "y"), (2, bending[1], "z")):
         sign, about = (1.0, 2) if axis == 1 else (-1.0, 1)  # ϑ_z = w_y', ϑ_y = -w_z'
         constants = _required(stiff, f"EI{label}", "EI"), mu, rotary[axis - 1]
         shear = _required(stiff, "GA", "GA") if theory == "timoshenko" and number else 0.0
         for k, (w, turn) in enumerate(_bending(number, L, *constants, shear, load, ends, shapes), start=1):
-            made.append(Shape(f"{label}{k}", "m", (axis, w), (about, sign * turn)))
+            made.append(BeamShape(f"{label}{k}", "m", (axis, w), (about, sign * turn)))
     if torsion:
         polar = sum(rotary)
         if not polar:
             raise ArgumentError("a beam with torsional modes has no section.", expected="a Section and rho")
         for k, turn in enumerate(_axial(torsion, L, _required(stiff, "GJ", "GJ"), polar, 0.0), start=1):
-            made.append(Shape(f"x{k}r", "rad", None, (0, turn)))
+            made.append(BeamShape(f"x{k}r", "rad", None, (0, turn)))
     if extension:
         for k, w in enumerate(_axial(extension, L, _required(stiff, "EA", "EA"), mu, load[0]), start=1):
-            made.append(Shape(f"x{k}", "m", (0, w), None))
+            made.append(BeamShape(f"x{k}", "m", (0, w), None))
     return _assembled(made, L, stiff, mu, rotary, theory, damping, damping_ratio, stiffening, tuple(given.items()))
 
 
@@ -256,7 +256,7 @@ def _quadrature(number: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _assembled(
-    shapes: Sequence[Shape],
+    shapes: Sequence[BeamShape],
     L: float,
     stiff: dict[str, float],
     mu: float,
@@ -326,7 +326,7 @@ def _assembled(
     )
 
 
-def _vectors(shape: Shape, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _vectors(shape: BeamShape, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Displacement and rotation vectors of a mode at points, (n, 3)."""
     vectors = np.zeros((2, len(points), 3))
     for out, part in zip(vectors, (shape.w, shape.turn), strict=True):
@@ -339,7 +339,7 @@ def _clean(vector: np.ndarray) -> Vec3:
     return Vec3.of(snap(float(x), ZERO_TOLERANCE) for x in vector)
 
 
-def _strain_energy(one: Shape, other: Shape, L: float, stiff: dict[str, float], theory: str) -> float:
+def _strain_energy(one: BeamShape, other: BeamShape, L: float, stiff: dict[str, float], theory: str) -> float:
     """Entry of the stiffness matrix, by (1) to (3)."""
     points, weights = _quadrature(max(p[1].degree() for p in (*one[2:], *other[2:]) if p is not None) + 1)
 
@@ -391,7 +391,7 @@ def _properties(
             rotary = rho * section.yy, rho * section.zz
             mass_per_length = rho * section.area if mass_per_length is None else mass_per_length
     if EI is not None:
-        both = (EI, EI) if is_number(EI) else tuple(EI)  # type: ignore[arg-type]
+        both: tuple[Any, ...] = (EI, EI) if is_number(EI) else tuple(EI)  # type: ignore[arg-type]
         if len(both) != 2:
             raise ArgumentError(f"a beam has EI {value_text(EI)}.", expected="one number, or two for y and z")
         _check_positive("a beam", EI=both[0])

@@ -82,7 +82,7 @@ class FlexibleBody:
     >>> beam
     <FlexibleBody of 0.4 kg with modes y1, y2, z1 and nodes root, tip>
     >>> beam.frequencies.round(2)  # Hz, clamped
-    array([ 5.53,  6.77, 34.65])
+    array([ 5.53,  6.77, 34.66])
     """
 
     modes: tuple[str, ...]

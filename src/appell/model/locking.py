@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from appell.algebra.rotation import Pose
 from appell.model.actuator import IDEAL
-from appell.model.body import Body, welded
+from appell.model.body import welded
 from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, WORLD, Frame
 from appell.model.joints import Fixed
@@ -62,7 +62,7 @@ def _merged(
     robot: Robot, all_links: Sequence[Link], positions: Positions, named_frames: Sequence[Frame] | None = None
 ) -> Robot:
     attachments: dict[str | None, Attachment] = {WORLD: (WORLD, IDENTITY_POSE)}
-    bodies: dict[str | None, Body | None] = {}
+    bodies: dict[str | None, Any] = {}
     links: list[Link] = []
     frames: list[Frame] = []
     carriers: dict[str, str | None] = {}
@@ -73,7 +73,7 @@ def _merged(
         if joint.name in positions:
             pose = pose @ joint.motion.pose(positions[joint.name])
             frames.append(Frame(link.name, carrier, pose))
-            bodies[carrier] = welded(bodies.get(carrier), link.body and link.body.moved(pose))
+            bodies[carrier] = welded(bodies.get(carrier), link.body and link.body.moved(pose))  # type: ignore[arg-type, union-attr]
         else:
             links.append(replace(link, parent=carrier, joint=replace(joint, placement=pose)))
             bodies[link.name] = link.body

@@ -89,7 +89,7 @@ class Link:
     name: str
     parent: str | None
     joint: Joint
-    body: Body | FlexibleBody | None = None
+    body: Any = None  # a Body, a FlexibleBody, or None
     at: str | None = None
 
     @property
@@ -315,7 +315,7 @@ class Robot(System):
         return tuple(link.name for link in self.links)
 
     @property
-    def bodies(self) -> dict[str, Body | None]:
+    def bodies(self) -> dict[str, Any]:
         return {link.name: link.body for link in self.links}
 
     def link(self, name: str) -> Link:

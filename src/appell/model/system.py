@@ -348,8 +348,9 @@ class System(ABC):
         return self._with_load(target, load)
 
     def _with_load(self, target: Frame, load: Body) -> Self:
-        """Return a copy with a body in the axes of a frame."""
-        return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})  # type: ignore[dict-item]
+        """Return a copy with a body in the axes of a frame on a body."""
+        assert target.body is not None
+        return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})
 
     @abstractmethod
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:

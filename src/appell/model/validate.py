@@ -175,7 +175,7 @@ def _frames(robot: Robot) -> Iterator[Flaw]:
 
 def _flexible(robot: Robot) -> Iterator[Flaw]:
     """Nodes that do not exist, flexible links on mimic joints, and fixed joints in rigid robots."""
-    bodies = {link.name: link.body for link in robot.links}
+    bodies: dict[str | None, object] = {link.name: link.body for link in robot.links}
     carried = [("link", link.name, link.parent, link.at) for link in robot.links]
     carried += [("frame", frame.name, frame.body, frame.at) for frame in robot.frames]
     for kind, name, body, node in carried:

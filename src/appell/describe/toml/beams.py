@@ -25,7 +25,7 @@ BEAM_KEYS = (
     "modes",
     *(name for name in beam.__kwdefaults__ or () if name not in MODE_ARGUMENTS.values()),
 )
-SECTIONS = {"tube": Section.tube, "rectangle": Section.rectangle, "general": Section}
+SECTIONS: dict[str, Any] = {"tube": Section.tube, "rectangle": Section.rectangle, "general": Section}
 
 
 def flexible_body(tables: Tables, link: TomlTable, owner: str) -> FlexibleBody | None:

@@ -128,7 +128,7 @@ class FlexibleBodies:
         configuration = Configuration(self.tree, q)
         velocity, momenta = configuration.velocities(v), []
         for link in self.tree.links:
-            body = dynamics.Composite.of(link, configuration.deformation.get(link.name))
+            body = dynamics.FlexibleComposite.of(link, configuration.deformation.get(link.name))
             rates, twist = configuration.modal(link.name, v), velocity[link.name]
             (p, L), modal = body.impulse(twist, rates)
             energy = twist.linear.dot(p) + twist.angular.dot(L)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.algebra.derivative import gradient
-from appell.algebra.matrix import IDENTITY, axial, axial_of_product, skew
+from appell.algebra.matrix import IDENTITY, Mat3, axial, axial_of_product, skew
 from appell.algebra.rotation import Rotation, Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
@@ -50,10 +50,12 @@ def gibbs_function(tree: Tree, q: Vector, v: Vector, a: Vector) -> Scalar:
     configuration = Configuration(tree, q)
     motion = configuration.accelerations(v, a, tree.gravity)
     S: Scalar = 0.0
+    first: tuple[Vec3, ...]
+    second: tuple[tuple[Mat3, ...], ...]
     for link in tree.links:
         acc, W = motion[link.name].acc, motion[link.name].W
         if (deformation := configuration.deformation.get(link.name)) is None:
-            fields, first, second = [W], [link.inertia.first], [[link.inertia.second]]
+            fields, first, second = [W], (link.inertia.first,), ((link.inertia.second,),)  # one field, x
         else:
             rates, second_rates = configuration.modal(link.name, v), configuration.modal(link.name, a)
             spin = 2.0 * skew(motion[link.name].omega)
@@ -138,7 +140,7 @@ def required_by_body(
 
 
 @dataclass(frozen=True)
-class Composite:
+class FlexibleComposite:
     """A link with everything outboard of it, in the motions of the link and its modes."""
 
     inertia: Inertia
@@ -147,17 +149,17 @@ class Composite:
     modal: Matrix  # modal mass
 
     @staticmethod
-    def of(link: TreeLink, deformation: Deformation | None) -> Composite:
+    def of(link: TreeLink, deformation: Deformation | None) -> FlexibleComposite:
         if deformation is None:
-            return Composite(link.inertia, [], [], [])
-        return Composite(
+            return FlexibleComposite(link.inertia, [], [], [])
+        return FlexibleComposite(
             deformation.inertia, deformation.linear_coupling, deformation.angular_coupling, deformation.modal_mass
         )
 
-    def plus(self, child: Inertia, node) -> Composite:
+    def plus(self, child: Inertia, node) -> FlexibleComposite:
         """With a rigid body about the carrier's origin, in link axes."""
         if node is None:
-            return Composite(self.inertia + child, self.linear, self.angular, self.modal)
+            return FlexibleComposite(self.inertia + child, self.linear, self.angular, self.modal)
         momenta = [child.impulse(p) for p in node.partials]
         at_origin = inertia_on_parent(child, LinkTransform(NO_ROTATION, node.rho))
         modal = [
@@ -165,7 +167,7 @@ class Composite:
             for row, p in zip(self.modal, node.partials, strict=True)
         ]
         symmetric = [[modal[max(j, k)][min(j, k)] for k in range(len(modal))] for j in range(len(modal))]
-        return Composite(
+        return FlexibleComposite(
             self.inertia + at_origin,
             [L + f for L, (f, _) in zip(self.linear, momenta, strict=True)],
             [A + n + node.rho.cross(f) for A, (f, n) in zip(self.angular, momenta, strict=True)],
@@ -186,10 +188,10 @@ class Composite:
         return (p, L), modal
 
 
-def composites(configuration: Configuration) -> dict[str, Composite]:
-    """Composite of every link."""
+def composites(configuration: Configuration) -> dict[str, FlexibleComposite]:
+    """FlexibleComposite of every link."""
     tree = configuration.tree
-    bodies = {link.name: Composite.of(link, configuration.deformation.get(link.name)) for link in tree.links}
+    bodies = {link.name: FlexibleComposite.of(link, configuration.deformation.get(link.name)) for link in tree.links}
     for link in reversed(tree.links):
         if link.parent is not None:
             child = inertia_on_parent(bodies[link.name].inertia, configuration.transform[link.name])
