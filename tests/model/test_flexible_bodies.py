@@ -104,6 +104,12 @@ def test_functions_that_flexible_links_do_not_have():
         ap.Dynamics(robot, "newton-euler")
     with pytest.raises(ap.ModelError, match="inertial parameters of the flexible link 'beam'"):
         ap.Dynamics(robot.with_free("beam"))
+    with pytest.raises(ap.ModelError, match="contacts does not support flexible links; robot 'beam' has 'beam'"):
+        dyn.contacts(tip=ap.Touch("tip"))
+    with pytest.raises(ap.ModelError, match="distances does not support flexible links"):
+        ap.Dynamics(robot.with_collisions(ap.Collision("beam", "sphere", (0.1,), name="ball"))).distances()
+    with pytest.raises(ap.ModelError, match="inverse kinematics does not support flexible links"):
+        ap.kinematics.inverse.numerical(robot, "tip")
     with pytest.raises(ap.ModelError, match="for robots with flexible links"):
         _ = ap.Dynamics(ap.load("pendulum")).joint_inversion
     with pytest.raises(ap.ModelError, match="has no flexible link"):

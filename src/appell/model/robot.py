@@ -587,6 +587,15 @@ def refuse_unconstrained(system: System, function: str) -> None:
         )
 
 
+def refuse_flexible(system: System, function: str) -> None:
+    """Raise if a system has flexible links, which `function` does not support."""
+    if system.tree is not None and system.tree.flexible:
+        raise ModelError(
+            f"{function} does not support flexible links; {system.owner} has '{system.tree.flexible[0].name}'.",
+            hint="Use robot.rigid().",
+        )
+
+
 def refuse_immobile(system: System, function: str) -> None:
     """Raise if a system has no independent velocities, which `function` needs."""
     if not system.nv:
