@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.cli.info import facts
 from flexible_robots import one_beam, random_flexible_tree
 
 ARRAYS = {
@@ -242,6 +243,19 @@ def test_errors_in_robot_files(tmp_path, old, new, message):
     with pytest.raises(ap.AppellError, match=message) as caught:
         ap.load(tmp_path / "arm.toml")
     assert "arm.toml" in str(caught.value)
+
+
+def test_the_summary_of_a_robot_counts_the_functions_it_has():
+    data = facts(one_beam(BEAM).with_payload(0.1, "tip"), [], counts=True)
+    assert list(data["operations"]) == ["generalized_forces", "mass_matrix", "bias", "gravity", "forward_dynamics"]
+    assert "with flexible links" in repr(ap.Dynamics(one_beam(BEAM)))
+
+
+def test_the_state_of_rest_can_be_linearised():
+    robot = one_beam(ap.shapes.beam(1.0, EI=50.0, mass_per_length=1.0, bending=(0, 2)), (0, 1, 0), (0, 0, -9.81))
+    system = ap.control.linearize(robot, ap.quasi_static(robot).q)
+    assert system.A.shape == (6, 6)
+    assert system.B.shape == (6, 1)
 
 
 def test_bodies_from_arrays_cannot_be_written():

@@ -29,6 +29,7 @@ UNITS = {  # of values without a unit beside them
     "home": "units of the coordinates",
     "limits": "position in the unit of the joint",
 }
+COUNTED_FLEXIBLE = ("generalized_forces", "mass_matrix", "bias", "gravity", "forward_dynamics")
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "gravity", "forward_dynamics", "regressor")
 HEADINGS = {  # properties of an actuator and their units: F is N m or N, u is rad or m
     "gear": ("gear", ""),
@@ -175,8 +176,9 @@ def _lacking(system: System) -> list[str]:
 
 def _operations(system: System) -> dict[str, dict[str, int]]:
     dyn, counts = ap.Dynamics(system), {}
-    with Bar("deriving", len(COUNTED), "functions") as bar:
-        for name in COUNTED:
+    counted = COUNTED_FLEXIBLE if system.is_tree and system.tree.flexible else COUNTED
+    with Bar("deriving", len(counted), "functions") as bar:
+        for name in counted:
             bar.say(f"deriving {name}")
             counts[name] = asdict(getattr(dyn, name).count())
             bar.advance()
@@ -284,7 +286,7 @@ def _actuator_table(actuators: list[dict[str, Any]]) -> RenderableType:
 def _entries(link: dict[str, Any]) -> str:
     """Return the entries of v that belong to a joint; a mimic joint has none."""
     start, stop = link["v"]
-    return "" if link["mimic"] else str(start) if stop == start + 1 else f"{start}…{stop - 1}"
+    return "" if link["mimic"] or start == stop else str(start) if stop == start + 1 else f"{start}…{stop - 1}"
 
 
 def _axis(axis: list[float] | None) -> str:

@@ -147,7 +147,13 @@ class Dynamics:
 
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
-        terms = {"springs": springs, "friction": self.choice.friction, "rotors": self.choice.rotors}
+        flexible = self.system.is_tree and bool(self.system.tree.flexible)
+        terms = {
+            "flexible links": flexible,
+            "springs": springs,
+            "friction": self.choice.friction,
+            "rotors": self.choice.rotors,
+        }
         *first, last = [name for name, counts in terms.items() if counts] or [""]
         content = f"with {', '.join(first)}{' and ' * bool(first)}{last}" if last else "rigid bodies only"
         return f"Dynamics({self.system}, '{self.formulation}', {content}{', in loops' * bool(self.looped)})"
