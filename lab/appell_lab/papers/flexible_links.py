@@ -24,6 +24,7 @@ from appell.model.frame import Frame
 from appell.model.joints import Fixed, Revolute
 from appell.model.robot import Joint, Link, Robot
 from appell.model.shapes import box, rod
+from appell.show.plot.style import label, line_style
 from appell.simulation import Solver, simulate
 from appell_lab.papers.page import Page
 
@@ -135,6 +136,14 @@ def _spin_up(page: Page) -> None:
         note="The published curve has its largest deflection of about -0.58 m near 6.5 s. The difference is that of "
         "the default, second order, from eight ANCF cables of Exudyn 1.13.6. Without stiffening the motion diverges.",
     )
+    times = np.linspace(0.05, 20.0, 400)
+    page.figure("spin-up", lambda figure: _draw_tip(figure, times, spin_up(True, times)))
+
+
+def _draw_tip(figure: Any, times: np.ndarray, tip: np.ndarray) -> None:
+    axis = figure.subplots()
+    axis.plot(times, tip, **line_style(0))
+    axis.set(title="Spin-up of a beam", xlabel=label("time t", "s"), ylabel=label("deflection of the tip", "m"))
 
 
 def hencky(segments: int, EI: float, mass_per_length: float, length: float) -> Robot:
