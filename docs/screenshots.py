@@ -40,6 +40,7 @@ def main() -> None:
         ),
         "view-box": (ap.simulate(box, until=2.0, contacts=ground), 0.68),
     }
+    shown["view-flexible"] = (bent_arm(), 0.0)
     with tempfile.TemporaryDirectory() as folder:
         browser = start_browser(Path(folder))
         for name, (thing, time) in shown.items():
@@ -67,6 +68,18 @@ def collision_record() -> ap.Record:
     ends = [0.0, -1.2, 1.0, 0.3, 0.5, 0.0], [0.4, -0.6, 2.75, 1.2, -1.2, 0.0], [0.8, -1.0, 1.4, 0.0, 0.5, 0.0]
     path = ap.motion.Spline([0.0, 1.3, 2.6], ends, 5, robot.coordinate_names)
     return replace(path.record(401), dynamics=ap.Dynamics(robot))
+
+
+def bent_arm() -> ap.Record:
+    """Return the first instant of an arm of two flexible links with a load, bent far beyond its deflection at rest."""
+    slender = ap.shapes.beam(0.8, ap.Section.tube(0.012, 0.01), E=7e10, rho=2700, bending=(1, 2), damping=1e-4)
+    arm = ap.Builder("flexible arm").link("upper", ap.Revolute((0, 1, 0)), body=slender)
+    arm.link("lower", ap.Revolute((0, 1, 0)), parent="upper", node="tip", body=slender)
+    arm.fixed("gripper", parent="lower", node="tip", mass=0.3, inertia=(2e-4, 2e-4, 2e-4))
+    robot = arm.build()
+    bent = {"upper_joint": -0.9, "upper.z1": -0.1, "lower_joint": 1.1, "lower.z1": -0.12}
+    q = [bent.get(name, 0.0) for name in robot.coordinate_names]
+    return ap.simulate(robot, q0=q, until=0.02)
 
 
 def shoot(browser: Any, name: str, time: float) -> None:

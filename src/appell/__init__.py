@@ -67,6 +67,10 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.describe.write import to_toml as to_toml
     from appell.describe.write import to_urdf as to_urdf
     from appell.dynamics import Dynamics as Dynamics
+    from appell.dynamics.vibration import Equilibrium as Equilibrium
+    from appell.dynamics.vibration import Frequencies as Frequencies
+    from appell.dynamics.vibration import frequencies as frequencies
+    from appell.dynamics.vibration import quasi_static as quasi_static
     from appell.errors import AppellError as AppellError
     from appell.errors import ArgumentError as ArgumentError
     from appell.errors import CacheWarning as CacheWarning
@@ -87,6 +91,7 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.model.actuator import Actuator as Actuator
     from appell.model.actuator import Elasticity as Elasticity
     from appell.model.actuator import Friction as Friction
+    from appell.model.beam import Section as Section
     from appell.model.body import Body as Body
     from appell.model.body import Inertia as Inertia
     from appell.model.collision import Collision as Collision
@@ -110,8 +115,11 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.model.constraint import Weld as Weld
     from appell.model.contact import Sole as Sole
     from appell.model.contact import Touch as Touch
+    from appell.model.flexible import FlexibleBody as FlexibleBody
+    from appell.model.flexible import Node as Node
     from appell.model.frame import Frame as Frame
     from appell.model.joints import Continuous as Continuous
+    from appell.model.joints import Fixed as Fixed
     from appell.model.joints import Floating as Floating
     from appell.model.joints import Planar as Planar
     from appell.model.joints import Prismatic as Prismatic
@@ -174,6 +182,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.describe.urdf.srdf": "with_srdf",
     "appell.describe.write": "to_mjcf to_toml to_urdf",
     "appell.dynamics": "Dynamics",
+    "appell.dynamics.vibration": "Equilibrium Frequencies frequencies quasi_static",
     "appell.errors": (
         "AppellError ArgumentError CacheWarning CompileError DescriptionError LimitWarning ModelError ModelWarning "
         "SimulationError StepWarning SweepError TraceError"
@@ -181,6 +190,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.identify.check": "MotionCheck check",
     "appell.learning": "gym_env",
     "appell.model.actuator": "Actuator Elasticity Friction",
+    "appell.model.beam": "Section",
     "appell.model.body": "Body Inertia",
     "appell.model.collision": "Collision IgnoredPair",
     "appell.model.constraint": (
@@ -188,8 +198,9 @@ _NAMES = {  # module -> the public names that it defines
         "Skate Slider Universal Velocities Weld"
     ),
     "appell.model.contact": "Sole Touch",
+    "appell.model.flexible": "FlexibleBody Node",
     "appell.model.frame": "Frame",
-    "appell.model.joints": "Continuous Floating Planar Prismatic Revolute Spherical",
+    "appell.model.joints": "Continuous Fixed Floating Planar Prismatic Revolute Spherical",
     "appell.model.limits": "Limits",
     "appell.model.mechanism": "LegJoint Mechanism MovingBody Pin Reach",
     "appell.model.robot": "Joint Link Mimic Robot",

@@ -39,6 +39,7 @@ SECTIONS = {
         ("impacts", "a tree robot falls inside a curved wall", ("Shafei 2018",)),
         ("agile-wrist", "a spherical parallel robot in closed form", ("Abedloo 2014",)),
         ("constraints", "classic mechanisms with loops, wheels and skates", ()),
+        ("flexible-links", "beams, rotating beams, spin-up and a flexible pendulum", ()),
         ("identification", "dynamic parameters of the PUMA from its motion", ("Valera 2003",)),
         ("control", "inverse-dynamics control on a simulated cabinet", ("Valera 2003",)),
     )

@@ -29,6 +29,7 @@ UNITS = {  # of values without a unit beside them
     "home": "units of the coordinates",
     "limits": "position in the unit of the joint",
 }
+COUNTED_FLEXIBLE = ("generalized_forces", "mass_matrix", "bias", "gravity", "forward_dynamics")
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "gravity", "forward_dynamics", "regressor")
 HEADINGS = {  # properties of an actuator and their units: F is N m or N, u is rad or m
     "gear": ("gear", ""),
@@ -179,7 +180,8 @@ def _lacking(system: System) -> list[str]:
 
 def _operations(system: System) -> dict[str, dict[str, int]]:
     dyn, counts = ap.Dynamics(system), {}
-    names = [*COUNTED] if not system.elastic_joints else ["feedforward", *COUNTED[1:]]
+    counted = COUNTED_FLEXIBLE if system.flexible else COUNTED
+    names = ["feedforward", *COUNTED[1:]] if system.elastic_joints and not system.flexible else [*counted]
     with Bar("deriving", len(names), "functions") as bar:
         for name in names:
             bar.say(f"deriving {name}")
@@ -289,7 +291,7 @@ def _actuator_table(actuators: list[dict[str, Any]]) -> RenderableType:
 def _entries(link: dict[str, Any]) -> str:
     """Return the entries of v that belong to a joint; a mimic joint has none."""
     start, stop = link["v"]
-    return "" if link["mimic"] else str(start) if stop == start + 1 else f"{start}…{stop - 1}"
+    return "" if link["mimic"] or start == stop else str(start) if stop == start + 1 else f"{start}…{stop - 1}"
 
 
 def _axis(axis: list[float] | None) -> str:

@@ -145,6 +145,8 @@ def deviations(system: System, q0: Sequence[float], w0: Sequence[float]) -> dict
         elif isinstance(motion, Floating | Spherical):
             p, w = list(q0[q.stop - 4 : q.stop]), list(w0[v.stop - 3 : v.stop])
             functions |= {v.stop - 3 + axis: partial(_rotation, q.stop - 4, p, w, axis) for axis in range(3)}
+        for i, k in enumerate(range(system.tree.nv)[system.tree.modal_span(link)[1]], start=q.stop):
+            functions[k] = partial(_along, i, q0[i], w0[k])
     tree = system.tree
     motors = zip(range(tree.link_nq, tree.nq), range(tree.link_nv, tree.nv), strict=True)
     return functions | {v: partial(_along, q, q0[q], w0[v]) for q, v in motors}

@@ -2,7 +2,8 @@
 
 1. Parts keep the order in which they were described; an ancestor described later is moved before its descendants.
 2. Fixed parts are lumped into the nearest moving link inboard of them: their rotated and shifted inertias are added to
-   that link's, and their poses are kept as frames. Mass fixed to the world is dropped, because it never moves.
+   that link's, and their poses are kept as frames. Mass fixed to the world is dropped, because it never moves. Parts
+   that are fixed to a flexible link, or are flexible, stay links on a fixed joint.
 3. Mimics of mimics are resolved to the last leader:  q = m₁ (m₂ q_leader + o₂) + o₁.
 4. Moving links without mass that were not declared massless are listed as missing their inertia.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
@@ -19,8 +21,9 @@ from appell.describe.diagnostics import ErrorCollector
 from appell.errors import DescriptionError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body, Inertia
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
-from appell.model.joints import Motion
+from appell.model.joints import Fixed, Motion
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import Joint, Link, Mimic
 from appell.model.visual import Attachment
@@ -39,13 +42,14 @@ class Part:
     motion: Motion | None
     joint: str  # name of the joint; empty for a fixed root
     placement: Pose = IDENTITY_POSE
-    body: Body | None = None
+    body: Any = None  # a Body, a FlexibleBody, or None
     massless: bool = False  # declared to have no mass
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
     actuator: Actuator = IDEAL
     where: str = ""  # file and line of the joint
     body_where: str = ""  # file and line of the body
+    node: str | None = None  # of a flexible parent
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class FramePart:
     on: str | None
     pose: Pose
     where: str = ""
+    node: str | None = None
 
 
 def assemble(
@@ -81,12 +86,13 @@ def assemble(
     attachments: dict[str | None, Attachment] = {None: (None, IDENTITY_POSE)}
     bodies_on: dict[str | None, list[tuple[Pose, Body]]] = {None: []}
     joints: list[tuple[Part, Motion, str | None, Pose]] = []
+    flexible = {part.name for part in parts if isinstance(part.body, FlexibleBody)}
     frames: list[Frame] = []
     for part in parts:
         carrier, pose = attachments[part.parent]
         pose = _compose(pose, part.placement)
-        if part.motion is not None:
-            joints.append((part, part.motion, carrier, pose))
+        if part.motion is not None or part.name in flexible or carrier in flexible:
+            joints.append((part, part.motion or Fixed(), carrier, pose))
             carrier, pose = part.name, IDENTITY_POSE
             bodies_on[carrier] = []
         else:
@@ -98,10 +104,10 @@ def assemble(
     links, missing = [], []
     for part, motion, carrier, pose in joints:
         body = errors.attempt(None, _lump, bodies_on[part.name], part)
-        if body is None and not part.massless:
+        if body is None and not part.massless and motion.nv:
             missing.append(part.name)
         joint = Joint(part.joint, motion, pose, part.limits, leaders.get(part.joint), part.actuator)
-        links.append(Link(part.name, carrier, joint, body))
+        links.append(Link(part.name, carrier, joint, body, part.node))
     all_attachments = dict(attachments)  # shapes may be attached to frames; frames may not
     for frame in frame_parts:
         if frame.on not in attachments:
@@ -112,7 +118,7 @@ def assemble(
         carrier, pose = attachments[frame.on]
         pose = _compose(pose, frame.pose)
         all_attachments.setdefault(frame.name, (carrier, pose))
-        frames.append(Frame(frame.name, carrier, pose))
+        frames.append(Frame(frame.name, carrier, pose, frame.node))
     return tuple(links), tuple(frames), tuple(missing), all_attachments
 
 

@@ -30,6 +30,7 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.collision import Collision, IgnoredPair
 from appell.model.constraint import Constraint
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
@@ -137,12 +138,13 @@ class Builder:
         *,
         parent: str | None = None,
         at: Pose | None = None,
+        node: str | None = None,
         xyz: Iterable[float] | None = None,
         rpy: Iterable[float] | None = None,
         mass: float | None = None,
         com: Iterable[float] | None = None,
         inertia: Iterable | None = None,
-        body: Body | None = None,
+        body: Body | FlexibleBody | None = None,
         joint_name: str | None = None,
         limits: Limits | tuple[float, float] = NO_LIMITS,
         mimic: Mimic | str | None = None,
@@ -157,6 +159,7 @@ class Builder:
         name : name of the link
         joint : motion of the joint, such as `Revolute(axis=(0, 0, 1))`
         parent : name of the parent link; the root by default
+        node : node of a flexible parent in whose axes the pose of the joint is given
         at : pose of the joint in the axes of the parent, instead of `xyz` and `rpy`: a `Pose`, or a matrix (4, 4)
         xyz : position of the joint in the axes of the parent, m
         rpy : roll, pitch and yaw of the joint about the fixed axes of the parent, rad
@@ -164,7 +167,7 @@ class Builder:
         com : centre of mass in the axes of the link, m
         inertia : inertia about the centre of mass in the axes of the link, kg m²: three principal moments, six entries
             of the upper triangle (xx, xy, xz, yy, yz, zz) or a 3x3 matrix
-        body : `Body` instead of `mass`, `com` and `inertia`
+        body : `Body` or `FlexibleBody` instead of `mass`, `com` and `inertia`
         joint_name : name of the joint; '<name>_joint' by default
         limits : `Limits`, or a pair of lower and upper limit of the joint, rad or m; None where there is none
         mimic : name of the joint that this one follows, or a `Mimic` with multiplier and offset
@@ -201,6 +204,7 @@ class Builder:
                 actuator=checked_actuator(actuator, owner, where),
                 where=where,
                 body_where=body_where or where,
+                node=node,
             )
         )
         return self
@@ -211,12 +215,13 @@ class Builder:
         *,
         parent: str | None = None,
         at: Pose | None = None,
+        node: str | None = None,
         xyz: Iterable[float] | None = None,
         rpy: Iterable[float] | None = None,
         mass: float | None = None,
         com: Iterable[float] | None = None,
         inertia: Iterable | None = None,
-        body: Body | None = None,
+        body: Body | FlexibleBody | None = None,
         joint_name: str | None = None,
         where: str = "",
         body_where: str = "",
@@ -229,6 +234,7 @@ class Builder:
         ----------
         name : name of the link
         parent : name of the parent link, moving or fixed; the root by default
+        node : node of a flexible parent, to which the link is fixed as a body of its own
         at, xyz, rpy : pose in the axes of the parent, as in `link`
         mass, com, inertia, body : inertia of the link, as in `link`
         joint_name : name of the fixed joint; '<name>_joint' by default
@@ -245,6 +251,7 @@ class Builder:
                 body=body_from(body, mass, com, inertia, owner, where),
                 where=where,
                 body_where=body_where or where,
+                node=node,
             )
         )
         return self
@@ -255,6 +262,7 @@ class Builder:
         *,
         on: str | None = None,
         at: Pose | None = None,
+        node: str | None = None,
         xyz: Iterable[float] | None = None,
         rpy: Iterable[float] | None = None,
         where: str = "",
@@ -265,11 +273,12 @@ class Builder:
         ----------
         name : name of the frame
         on : name of the link, moving or fixed; the root by default
+        node : node of a flexible link, in whose axes the pose is given
         at, xyz, rpy : pose in the axes of the link, as in `Builder.link`
         where : file and line, for messages
         """
         on = self.root if on is None else on
-        self.frames.append(FramePart(name, on, pose_from(at, xyz, rpy, f"frame '{name}'", where), where))
+        self.frames.append(FramePart(name, on, pose_from(at, xyz, rpy, f"frame '{name}'", where), where, node))
         return self
 
     def visual(

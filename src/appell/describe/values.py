@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,7 @@ def pose_from(at: Pose | None, xyz: object, rpy: object, owner: str, where: str 
     return as_pose(at, f"at= of {owner}")
 
 
-def body_from(
-    body: Body | None, mass: object, com: object, inertia: object, owner: str, where: str = ""
-) -> Body | None:
+def body_from(body: Any, mass: object, com: object, inertia: object, owner: str, where: str = "") -> Any:
     """Return a body given as `body`, or as mass (kg), centre of mass (m) and inertia about that centre (kg m²).
 
     Returns None if nothing is given, or if mass and inertia are 0.

@@ -63,7 +63,7 @@ def to_urdf(
     >>> ap.load(text).link_names
     ('rod',)
     """
-    tree = _tree(robot)
+    tree = _without_modes(_tree(robot), "URDF")
     if lost := nonstandard_actuators(tree):
         message = f"{tree.owner}: URDF cannot express these values, which readers other than appell ignore: {lost}."
         warnings.warn(message, ModelWarning, stacklevel=2)
@@ -110,6 +110,8 @@ def to_mjcf(system: System, path: str | Path | None = None, *, overwrite: bool =
     if not isinstance(system, (Robot, ConstrainedRobot)):
         problem = f"{system.owner} cannot be written as MJCF, because it is not a tree of links."
         raise ModelError(problem, hint="Use to_toml().")
+    if isinstance(system, Robot):
+        system = _without_modes(system, "MJCF")
     lines = mjcf_lines(system)
     if lost := lost_in_mjcf(system.tree):
         warnings.warn(f"{system.owner}: MJCF cannot express {lost}.", ModelWarning, stacklevel=2)
@@ -117,6 +119,16 @@ def to_mjcf(system: System, path: str | Path | None = None, *, overwrite: bool =
         warnings.warn(f"{system.owner}: in MJCF, {changed}.", ModelWarning, stacklevel=2)
     _warn_unwritten(system.tree, "MJCF", lambda visual: visual.shape != "mesh")
     return _deliver(lines, path, overwrite)
+
+
+def _without_modes(robot: Robot, language: str) -> Robot:
+    """Return a robot of rigid links, with a warning that names the flexible ones."""
+    if not robot.flexible:
+        return robot
+    names = ", ".join(f"'{link.name}'" for link in robot.flexible)
+    message = f"{robot.owner}: {language} cannot express flexible links; {names} are written as rigid. Use to_toml()."
+    warnings.warn(message, ModelWarning, stacklevel=3)
+    return robot.rigid
 
 
 def to_toml(system: System, path: str | Path | None = None, *, overwrite: bool = False) -> str:

@@ -59,6 +59,7 @@ from appell.formulate.equations import Equations
 from appell.model.contact import Sole, Touch
 from appell.model.frame import Frame
 from appell.model.joints import Floating
+from appell.model.robot import refuse_flexible
 
 if TYPE_CHECKING:
     from appell.dynamics.dynamics import Dynamics
@@ -282,6 +283,7 @@ class ContactSet:
     """
 
     def __init__(self, dyn: Dynamics, contacts: Mapping[str, Touch | Sole]):
+        refuse_flexible(dyn.system, "contacts")
         self.dyn, self.contacts = dyn, dict(contacts)
         self.names = tuple(contacts)
         self.rows = tuple(self._row(name, contact) for name, contact in contacts.items())

@@ -23,6 +23,7 @@ from appell.errors import ArgumentError, ModelWarning, check_number, value_text
 from appell.formulate.distance.closest import Solid, has_closed_form
 from appell.formulate.distance.distances import Side, SolidPair, distances
 from appell.model.collision import Collision, CollisionPairs, IgnoredPair, Pair, collision_pairs, shapes_named
+from appell.model.robot import refuse_flexible
 
 if TYPE_CHECKING:
     from appell.dynamics.dynamics import Dynamics
@@ -88,6 +89,7 @@ def robot_of(dyn: Dynamics) -> Any:
             f"{dyn.system.owner} is a mechanism in closed form and has no collision shapes.",
             expected="a robot: a tree of links, with or without loops",
         )
+    refuse_flexible(dyn.system, "distances")
     return dyn.system.tree
 
 

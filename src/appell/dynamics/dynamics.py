@@ -151,6 +151,7 @@ class Dynamics:
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
         terms = {
+            "flexible links": bool(self.system.flexible),
             "elastic joints": bool(self.system.elastic_joints),
             "springs": springs,
             "friction": self.choice.friction,
@@ -190,7 +191,7 @@ class Dynamics:
 
     # ---- elastic joints
 
-    spring_torques = traced(motion.spring_torques, inertial=False, refuse=motion.refuse_rigid)
+    spring_torques = traced(motion.spring_torques, inertial=False, refuse=motion.refuse_rigid_joints)
 
     @locked_cached_property
     def feedforward(self) -> Function:
@@ -245,6 +246,15 @@ class Dynamics:
         True
         """
         return elastic.flat_state(self)
+
+    # ---- flexible links
+
+    @cached_property
+    def joint_inversion(self) -> Function:
+        """Forces at the joints and modal accelerations for given accelerations of the joints of a flexible robot."""
+        motion.refuse_rigid_links(self.system, "joint_inversion")
+        formula = motion.joint_inversion
+        return self.function(formula.__name__, formula, cleandoc(formula.__doc__ or ""), subject=self._subject(formula))
 
     @property
     def rnea(self) -> Function:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from appell.algebra.scalar import Vector, select
+from appell.algebra.solve import LDL
 from appell.errors import ModelError
 from appell.formulate.equations import Equations, Wrenches
 from appell.model.system import System
@@ -72,6 +73,36 @@ def forward_dynamics(equations: Equations, q: Vector, v: Vector, tau: Vector, wr
     array([ 0.65, -0.94])
     """
     return {"a": equations.acceleration(q, v, tau, wrenches)}
+
+
+def joint_inversion(equations: Equations, q: Vector, v: Vector, a_joints: Vector) -> dict[str, Any]:
+    """Forces at the joints and accelerations of the modes for given accelerations of the joints of a flexible robot.
+
+    The modal coordinates follow from their own equations, which are stable if the joints, not the tip, are the output.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+    a_joints : accelerations along the velocities of the joints, (..., nu), rad/s² or m/s²
+
+    Returns
+    -------
+    tau : forces at the joints, (..., nu), N m or N
+    a : generalised accelerations, (..., nv), with those of the modes
+    """
+    system = equations.system
+    joints = [system.velocity_names.index(name) for name in system.actuator_names]
+    modes = [k for k in range(system.nv) if k not in joints]
+    given = dict(zip(joints, a_joints, strict=True))
+    M, h = equations.mass_matrix(q), equations.bias(q, v)
+
+    def required(k: int, accelerations: dict[int, Any]) -> Any:
+        return sum((M[k][i] * x for i, x in accelerations.items()), start=h[k])
+
+    modal = LDL.of([[M[i][k] for k in modes] for i in modes]).solve([-required(k, given) for k in modes])
+    every = given | dict(zip(modes, modal, strict=True))
+    return {"tau": [required(k, every) for k in joints], "a": [every[k] for k in range(system.nv)]}
 
 
 def state_rate(equations: Equations, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> dict[str, Any]:
@@ -321,11 +352,24 @@ def survey(equations: Equations, q: Vector) -> dict[str, Any]:
 # ---- checks
 
 
-def refuse_rigid(system: System, function: str) -> None:
+def refuse_rigid_joints(system: System, function: str) -> None:
     """Raise ModelError unless the system has elastic joints."""
     if not system.elastic_joints:
         raise ModelError(
             f"{function} is for elastic joints; {system.owner} has none.", hint="Use robot.with_elastic_joints(...)."
+        )
+
+
+def refuse_rigid_links(system: System, function: str) -> None:
+    """Raise ModelError unless the system has flexible links and rigid joints."""
+    if not system.flexible:
+        raise ModelError(
+            f"{function} is for robots with flexible links; {system.owner} has none.",
+            hint="Use inverse_dynamics(q, v, a).",
+        )
+    if system.elastic_joints:
+        raise ModelError(
+            f"{function} needs rigid joints; joint '{system.elastic_joints[0]}' of {system.owner} is elastic.",
         )
 
 

@@ -111,7 +111,10 @@ class Transmission:
         """How to obtain the forces of an underactuated system."""
         if self.elastic:
             return "Use feedforward(q, v, a, jerk, snap) for the torques of motors that move joints through springs."
-        return "Use generalized_forces(q, v, a) for the forces along the velocities."
+        return (
+            "Use generalized_forces(q, v, a) for the forces along the velocities; for flexible links, "
+            "joint_inversion(q, v, a_joints) or ap.quasi_static(dyn, q)."
+        )
 
     @property
     def _columns(self) -> Matrix:
@@ -198,7 +201,7 @@ class TreeActuation:
 
     def transmission(self, q: Vector, velocity_map: Map) -> Transmission | None:
         """Transmission at q; None if a force acts along every independent velocity, so that J = 1."""
-        if velocity_map.is_identity and not self.elastic:
+        if velocity_map.is_identity and len(self.actuated) == self.robot.nv and not self.elastic:
             return None
         N = velocity_map.basis(q)
         weights = () if self.weights is None else tuple(self.weights.values())

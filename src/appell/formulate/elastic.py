@@ -31,6 +31,7 @@ from appell.algebra.scalar import Matrix, Scalar, Vector, dot
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate.closed_form import ClosedFormBodies
+from appell.formulate.flexible.bodies import FlexibleBodies
 from appell.formulate.kinematics import FrameKinematics, PointMotion, Wrenches
 from appell.formulate.recursion import accelerations, link_transforms
 from appell.formulate.tree import Tree
@@ -75,7 +76,7 @@ class ElasticBodies:
     def __init__(
         self,
         system: System,
-        links: TreeBodies | ClosedFormBodies,
+        links: TreeBodies | FlexibleBodies | ClosedFormBodies,
         rotors: Sequence[Rotor] | None = None,
     ):
         self.links, self.rotors, self.reference, self.robot = links, rotors, links.reference, system.tree
@@ -142,6 +143,11 @@ class ElasticBodies:
             for i, column in enumerate(zip(*self._turning(rotor, q), strict=True)):
                 M[i][self.nv + k] = M[self.nv + k][i] = rotor.momentum * dot(list(rotor.axis), column)
         return M
+
+    def damping_forces(self, q: Vector, v: Vector) -> list[Scalar]:
+        """Forces of the structural damping of flexible links."""
+        damping = self.links.damping_forces(q[: self.nq], v[: self.nv])  # type: ignore[union-attr]
+        return [*damping, *(0.0 for _ in self.inertias)]
 
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
         self._refuse_complete("the Coriolis matrix", "Use bias(q, v)")

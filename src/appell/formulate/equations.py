@@ -46,6 +46,7 @@ from appell.formulate.closed_form import ClosedFormBodies
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
 from appell.formulate.elastic import ElasticBodies
+from appell.formulate.flexible.bodies import FlexibleBodies
 from appell.formulate.kinematics import FrameKinematics, PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
 from appell.formulate.tree_bodies import TreeBodies
@@ -68,7 +69,7 @@ class Equations:
     def __init__(
         self,
         system: Any,
-        bodies: TreeBodies | ClosedFormBodies | ElasticBodies,
+        bodies: TreeBodies | FlexibleBodies | ClosedFormBodies | ElasticBodies,
         velocity_map: Any,
         actuation: TreeActuation | ClosedFormActuation,
         *,
@@ -415,9 +416,12 @@ class Equations:
         return self.forces(q, v, [0.0] * len(v), {})
 
     def friction_forces(self, q: Vector, v: Vector) -> list[Scalar]:
-        """Contribution of friction, and of the damping of elastic joints, to h, along v."""
+        """Contribution of friction, and of the damping of elastic joints and flexible links, to h, along v."""
         motions = zip(self.drives, self._deflections(q), self.drive_rates(q, v), strict=True)
-        return self.drives_along(q, [drive.friction_force(x, rate, self.friction) for drive, x, rate in motions])
+        along = self.drives_along(q, [drive.friction_force(x, rate, self.friction) for drive, x, rate in motions])
+        if not self.system.flexible:
+            return along
+        return [x + y for x, y in zip(along, self.bodies.damping_forces(q, v), strict=True)]  # type: ignore[union-attr]
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""

@@ -12,6 +12,7 @@ from appell.formulate.actuation import ClosedFormActuation, TreeActuation
 from appell.formulate.closed_form import ClosedFormBodies, Differentiate, PoseFunctions
 from appell.formulate.elastic import ElasticBodies, rotors_of
 from appell.formulate.equations import Equations
+from appell.formulate.flexible.bodies import FORWARD, FlexibleBodies
 from appell.formulate.formulations import FORMULATIONS, NO_LOOPS, Formulation, Looping, choose, looping
 from appell.formulate.spherical import SphericalRobot
 from appell.formulate.tree import Tree
@@ -71,6 +72,8 @@ class EquationsFactory:
         self._parts: Callable[..., Equations]
         if system.tree is None:
             self._parts = self._closed_form(system, differentiate)
+        elif system.flexible:
+            self._parts = self._flexible(system)
         elif system.map.is_identity:
             self._parts = self._tree(system, choice.forward, choice.looped)
         else:
@@ -112,6 +115,34 @@ class EquationsFactory:
 
         return parts
 
+    def _flexible(self, robot: Any) -> Callable[..., Equations]:
+        """Trees with flexible links: the recursion or the differentiated Gibbs function."""
+        choice = self.choice
+        self.name = choice.formulation or "gibbs-appell"
+        known = {"formulation": ("gibbs-appell", "gibbs-gradient"), "forward": FORWARD, "inertia": (), "looped": ()}
+        for option, names in known.items():
+            if (value := getattr(choice, option)) not in (None, False, *names):
+                raise ArgumentError(
+                    f"{option}={value!r} does not support {robot.owner}, which has flexible links.",
+                    expected=" or ".join(map(repr, names)) or f"{option}=None",
+                )
+        if free := [link.name for link in robot.flexible if link.name in robot.free]:
+            raise ModelError(
+                f"the inertial parameters of the flexible link '{free[0]}' of {robot.owner} are inputs.",
+                expected="rigid links as free bodies",
+            )
+
+        def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
+            links = Tree.of(robot.link_side).with_inertias(inertias)
+            tree = links.with_rotors() if choice.rotors else links
+            bodies = FlexibleBodies(
+                tree, choice.reference, choice.forward, differentiated=self.name == "gibbs-gradient"
+            )
+            actuation = TreeActuation(Tree.of(robot), robot.owner, dict.fromkeys(robot.actuator_names, 1.0))
+            return Equations(robot, self._with_motors(robot, bodies), robot.map, actuation, **self._switches)
+
+        return parts
+
     def _of_tree(
         self, robot: Robot, formulation: Formulation, loops: Looping, inertias: Mapping[str, Inertia]
     ) -> Equations:
@@ -120,12 +151,13 @@ class EquationsFactory:
         bodies = self._with_motors(robot, TreeBodies(tree, formulation, self.choice.reference, loops))
         return Equations(robot, bodies, robot.map, TreeActuation(Tree.of(robot), robot.owner), **self._switches)
 
-    def _with_motors(self, system: System, links: TreeBodies | ClosedFormBodies) -> Any:
+    def _with_motors(self, system: System, links: TreeBodies | FlexibleBodies | ClosedFormBodies) -> Any:
         """Bodies of a system from those of its link side."""
         complete = self.choice.rotors == COMPLETE
-        if complete and not (system.elastic_joints and system.tree):
+        if complete and (system.flexible or not (system.elastic_joints and system.tree)):
             raise ModelError(
-                f"{system.owner} has no elastic joints of a tree, for which rotors='{COMPLETE}' is meant.",
+                f"rotors='{COMPLETE}' does not support {system.owner}.",
+                expected="a tree with elastic joints and rigid links",
                 hint="Pass rotors=True: the inertia of rotors at rigid joints is reflected to the joints.",
             )
         if not system.elastic_joints:

@@ -14,12 +14,14 @@ IDENTITY_POSE = Pose()
 class Frame:
     """A frame fixed to a body of a system, or to the world (`body=None`), at `pose` in the axes of that body.
 
-    The pose may be given as an array: a matrix of shape (4, 4), or a point of shape (3,), in m.
+    The pose may be given as an array: a matrix of shape (4, 4), or a point of shape (3,), in m. `at` names a node of a
+    flexible body, in whose axes the pose is then given.
     """
 
     name: str
     body: str | None
     pose: Pose = IDENTITY_POSE
+    at: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", as_pose(self.pose, f"the pose of frame '{self.name}'"))

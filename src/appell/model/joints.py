@@ -375,8 +375,54 @@ class Planar(Motion):
         return np.concatenate([rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi, 1)])
 
 
+@dataclass(frozen=True)
+class Fixed(Motion):
+    """No motion: the link is fixed to a flexible link, or to one of its nodes. Rigid bodies are combined instead."""
+
+    name: ClassVar[str] = "fixed"
+    coordinates: ClassVar = ()
+    velocities: ClassVar = ()
+
+    def pose(self, q) -> Pose:
+        return Pose()
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return ()
+
+    def rate(self, q, v):
+        return []
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        return ()
+
+    def integrate(self, q, v):
+        return q + v
+
+    def difference(self, q0, q1):
+        return q1 - q0
+
+    def bracket(self, v):
+        return np.zeros((0, 0))
+
+    def random(self, rng):
+        return np.empty(0)
+
+
 KINDS: dict[str, type[Motion]] = {
     kind.name: kind for kind in (Revolute, Continuous, Prismatic, Spherical, Floating, Planar)
 }
 
-__all__ = ["KINDS", "Continuous", "Floating", "Motion", "Partial", "Planar", "Prismatic", "Revolute", "Spherical"]
+__all__ = [
+    "KINDS",
+    "Continuous",
+    "Fixed",
+    "Floating",
+    "Motion",
+    "Partial",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+]

@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,10 +30,11 @@ from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actu
 from appell.model.body import Body
 from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, uniquely_named
 from appell.model.constraint import Constraint, check_constraints
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
-from appell.model.joints import Motion, OneAxis
+from appell.model.joints import Fixed, Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
-from appell.model.locking import locked
+from appell.model.locking import locked, rigid
 from appell.model.positions import configuration
 from appell.model.system import IdentityMap, Rng, System, constraint_map, deflected, generator
 from appell.model.validate import validate
@@ -79,12 +81,21 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link and the joint that carries it on `parent` (None: the world); `body` is None for a massless link."""
+    """A link and the joint that carries it on `parent` (None: the world); `body` is None for a massless link.
+
+    `at` names the node of a flexible parent to which the joint is fixed; None: the origin of the parent.
+    """
 
     name: str
     parent: str | None
     joint: Joint
-    body: Body | None = None
+    body: Any = None  # a Body, a FlexibleBody, or None
+    at: str | None = None
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Names of the modal coordinates of a flexible link; empty for a rigid one."""
+        return self.body.modes if isinstance(self.body, FlexibleBody) else ()
 
 
 RANDOM_RANGE = 0.3  # largest step from the start, rad or m, to random configurations of a constrained robot
@@ -187,33 +198,41 @@ class Robot(System):
         return tuple(link for link in self.links if link.joint.mimic is None)
 
     @cached_property
+    def flexible(self) -> tuple[Link, ...]:
+        """Links with a flexible body. Their modal coordinates follow those of their joint in q and v."""
+        return tuple(link for link in self.links if link.modes)
+
+    @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        names = tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.coordinates)
+        names = tuple(name for link in self.moving for name in _names_of(link, link.joint.motion.coordinates))
         return names + self.motor_names
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        return self.actuator_names + self.motor_names
+        names = tuple(name for link in self.moving for name in _names_of(link, link.joint.motion.velocities))
+        return names + self.motor_names
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
-        """Names of tau, those of the velocities of the joints: a force acts along each of them, or on its motor."""
+        """Names of tau: a force acts along every velocity of a joint, or on its motor, and none along a mode."""
         return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
 
     @cached_property
     def actuated(self) -> tuple[int, ...]:
         """Indices of the velocities along which tau acts: the motor of an elastic joint, or the joint."""
-        motor = {name: self.link_nv + k for k, name in enumerate(self.elastic_joints)}
-        return tuple(motor.get(name, k) for k, name in enumerate(self.actuator_names))
+        index = {name: k for k, name in enumerate(self.velocity_names)}
+        index |= {name: self.link_nv + k for k, name in enumerate(self.elastic_joints)}
+        return tuple(index[name] for name in self.actuator_names)
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        units = tuple(unit for joint in self._joints for _, unit in joint.motion.coordinates)
+        units = tuple(unit for link in self.moving for unit in _units_of(link, link.joint.motion.coordinates))
         return units + self._motor_units
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
-        return self.actuator_units + self._motor_units
+        units = tuple(unit for link in self.moving for unit in _units_of(link, link.joint.motion.velocities))
+        return units + self._motor_units
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
@@ -238,15 +257,20 @@ class Robot(System):
     @cached_property
     def _spans(self) -> dict[str, tuple[slice, slice]]:
         spans, q, v = {}, 0, 0
-        for joint in self._joints:
-            nq, nv = joint.motion.nq, joint.motion.nv
-            spans[joint.name] = slice(q, q + nq), slice(v, v + nv)
-            q, v = q + nq, v + nv
+        for link in self.moving:
+            nq, nv, modes = link.joint.motion.nq, link.joint.motion.nv, len(link.modes)
+            spans[link.joint.name] = slice(q, q + nq), slice(v, v + nv)
+            q, v = q + nq + modes, v + nv + modes
         return spans
 
     def span(self, joint: Joint) -> tuple[slice, slice]:
         """Slices of the joint's coordinates in q and v; a mimic joint has those of its leader."""
         return self._spans[joint.mimic.leader if joint.mimic else joint.name]
+
+    def modal_span(self, link: Link) -> tuple[slice, slice]:
+        """Slices of the modal coordinates of a link in q and v."""
+        q, v = self.span(link.joint)
+        return slice(q.stop, q.stop + len(link.modes)), slice(v.stop, v.stop + len(link.modes))
 
     def joint_position(self, joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
         """Position of a joint in q, with the multiplier and offset of a mimic joint."""
@@ -259,13 +283,18 @@ class Robot(System):
         return [joint.mimic.multiplier * velocity[0]] if joint.mimic else velocity
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of arguments, including `a_joints` for a robot with flexible links."""
+        return super().sizes | ({"a_joints": self.nu} if self.flexible else {})
+
+    @property
     def quaternions(self) -> tuple[slice, ...]:
         ends = [self.span(joint)[0].stop for joint in self._joints if ("qw", "1") in joint.motion.coordinates]
         return tuple(slice(end - 4, end) for end in ends)
 
     @property
     def is_flat(self) -> bool:
-        return all(joint.motion.nv == 1 for joint in self._joints)
+        return all(joint.motion.nv <= 1 for joint in self._joints)
 
     @property
     def map(self) -> IdentityMap:
@@ -279,18 +308,23 @@ class Robot(System):
             q, v = self.span(link.joint)
             if v.start == velocity and link.joint.motion.nv == 1:
                 return q.start
+            if v.stop <= velocity < self.modal_span(link)[1].stop:
+                return q.stop + velocity - v.stop
         return None
 
     def rate(self, q, v, prescribed=()):
-        spans = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        return [*(x for motion, sq, sv in spans for x in motion.rate(q[sq], v[sv])), *v[self.link_nv :]]
+        rates = []
+        for link in self.moving:
+            sq, sv = self.span(link.joint)
+            rates += [*link.joint.motion.rate(q[sq], v[sv]), *v[self.modal_span(link)[1]]]
+        return [*rates, *v[self.link_nv :]]
 
     # ---- names
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints with their own coordinates (all but mimic joints), in the order of v."""
-        return tuple(joint.name for joint in self._joints)
+        """Names of the joints with their own coordinates (all but mimic and fixed joints), in the order of v."""
+        return tuple(joint.name for joint in self._joints if joint.motion.nv)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -298,7 +332,7 @@ class Robot(System):
         return tuple(link.name for link in self.links)
 
     @property
-    def bodies(self) -> dict[str, Body | None]:
+    def bodies(self) -> dict[str, Any]:
         return {link.name: link.body for link in self.links}
 
     def link(self, name: str) -> Link:
@@ -329,7 +363,8 @@ class Robot(System):
     @property
     def neutral(self) -> np.ndarray:
         """The configuration in which every link coincides with its joint's placement."""
-        return self.with_relaxed_springs([x for joint in self._joints for x in joint.motion.neutral])
+        parts = ((*link.joint.motion.neutral, *(0.0 for _ in link.modes)) for link in self.moving)
+        return self.with_relaxed_springs([x for part in parts for x in part])
 
     @property
     def start(self) -> np.ndarray:
@@ -352,27 +387,38 @@ class Robot(System):
             lower, upper = limits.lower, limits.upper
             return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
-        joints = tuple(interval(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
-        return joints + ((-math.inf, math.inf),) * len(self.elastic_joints)
+        def intervals(link: Link) -> list[tuple[float, float]]:
+            return [interval(link.joint.limits)] * link.joint.motion.nq + [(-math.inf, math.inf)] * len(link.modes)
+
+        links = tuple(x for link in self.moving for x in intervals(link))
+        return links + ((-math.inf, math.inf),) * len(self.elastic_joints)
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
-        """Random configuration (nq) within the limits; lengths without limits are within ±1 m."""
-        rng = generator(rng)
-        joints = np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
-        return deflected(self.with_relaxed_springs(joints), len(self.elastic_joints), rng)
+        """Random configuration (nq) within the limits; lengths without limits are within ±1 m.
+
+        The tip of a flexible link is deflected by a few hundredths of its length.
+        """
+        rng, parts = generator(rng), []
+        for link in self.moving:
+            parts.append((link.joint if within_limits else link.joint.motion).random(rng))
+            if isinstance(link.body, FlexibleBody):
+                parts.append(link.body.random(rng))
+        return deflected(self.with_relaxed_springs(np.concatenate(parts)), len(self.elastic_joints), rng)
 
     def integrate(self, q, step) -> np.ndarray:
         q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
-        parts = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        moved = [motion.integrate(q[..., sq], step[..., sv]) for motion, sq, sv in parts]
-        return np.concatenate([*moved, q[..., self.link_nq :] + step[..., self.link_nv :]], axis=-1)
+        parts = []
+        for link in self.moving:
+            (sq, sv), (mq, mv) = self.span(link.joint), self.modal_span(link)
+            parts += [link.joint.motion.integrate(q[..., sq], step[..., sv]), q[..., mq] + step[..., mv]]
+        return np.concatenate([*parts, q[..., self.link_nq :] + step[..., self.link_nv :]], axis=-1)
 
     def difference(self, q0, q1) -> np.ndarray:
         q0, q1 = _broadcast(self.sized("q0", q0, self.nq), self.sized("q1", q1, self.nq))
-        parts = [
-            motion.difference(q0[..., s], q1[..., s])
-            for motion, s in ((joint.motion, self.span(joint)[0]) for joint in self._joints)
-        ]
+        parts = []
+        for link in self.moving:
+            joint, modal = self.span(link.joint)[0], self.modal_span(link)[0]
+            parts += [link.joint.motion.difference(q0[..., joint], q1[..., joint]), q1[..., modal] - q0[..., modal]]
         return np.concatenate([*parts, q1[..., self.link_nq :] - q0[..., self.link_nq :]], axis=-1)
 
     def bracket(self, v) -> np.ndarray:
@@ -432,6 +478,19 @@ class Robot(System):
         """
         return locked(self, joints)  # type: ignore[return-value]
 
+    @property
+    def rigid(self) -> Robot:  # type: ignore[override]
+        """The robot with rigid joints, and with rigid links: flexible bodies lose their modes.
+
+        >>> import appell as ap
+        >>> beam = ap.shapes.beam(1.0, EI=50.0, mass_per_length=1.0)
+        >>> robot = ap.Robot("beam", (ap.Link("beam", None, ap.Joint("hinge", ap.Revolute()), beam),))
+        >>> robot.nv, robot.rigid.nv
+        (4, 1)
+        """
+        robot = super().rigid
+        return rigid(robot) if self.flexible else robot
+
     def with_loops(
         self,
         *constraints: Constraint,
@@ -481,6 +540,14 @@ class Robot(System):
         links = tuple(replace(link, body=bodies.get(link.name, link.body)) for link in self.links)
         return replace(self, links=links, missing=tuple(name for name in self.missing if name not in bodies))
 
+    def _with_load(self, target: Frame, load: Body) -> Self:
+        if not isinstance(self.bodies[target.body], FlexibleBody):  # type: ignore[index]
+            return super()._with_load(target, load)
+        names = {*self.frame_names, *(link.joint.name for link in self.links)}
+        name = next(x for k in count(1) if (x := f"load{k}") not in names)
+        link = Link(name, target.body, Joint(name, Fixed(), target.pose), load, target.at)
+        return replace(self, links=(*self.links, link))
+
     def with_actuators(self, change: ActuatorChanges) -> Self:
         if not callable(change):
             for name in change:
@@ -501,6 +568,12 @@ def constrained(
 ) -> ConstrainedRobot:
     """Create a constrained robot; the parameters are those of `Robot.with_loops`."""
     constraints = tuple(constraints)
+    if tree.flexible:
+        raise ModelError(
+            f"{tree.owner} has the flexible link '{tree.flexible[0].name}' and cannot have constraints.",
+            expected="a robot of rigid links",
+            hint="Use robot.rigid.with_loops(...).",
+        )
     check_constraints(tree, constraints)
     weights = _weights(tree, actuated)
     if home is not None:
@@ -546,6 +619,15 @@ def refuse_unconstrained(system: System, function: str) -> None:
         raise ModelError(
             f"{function} is for constrained robots; {system.owner} has no constraints.",
             hint="Use robot.with_loops(...).",
+        )
+
+
+def refuse_flexible(system: System, function: str) -> None:
+    """Raise if a system has flexible links, which `function` does not support."""
+    if system.flexible:
+        raise ModelError(
+            f"{function} does not support flexible links; {system.owner} has '{system.flexible[0].name}'.",
+            hint="Use robot.rigid.",
         )
 
 
@@ -815,3 +897,13 @@ def _broadcast(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _name(joint: Joint, label: str) -> str:
     return f"{joint.name}_{label}" if label else joint.name
+
+
+def _names_of(link: Link, labels: Iterable[tuple[str, str]]) -> list[str]:
+    """Names of the coordinates or velocities of a joint, then of the modes of its link."""
+    return [_name(link.joint, label) for label, _ in labels] + [f"{link.name}.{mode}" for mode in link.modes]
+
+
+def _units_of(link: Link, labels: Iterable[tuple[str, str]]) -> list[str]:
+    modal = link.body.units if isinstance(link.body, FlexibleBody) else ()
+    return [unit for _, unit in labels] + list(modal)

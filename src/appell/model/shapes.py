@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from appell.algebra.scalar import is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, is_finite, unknown_name, value_text
+from appell.model.beam import beam as beam
 from appell.model.body import Body
 from appell.model.visual import SIZES
 

@@ -88,6 +88,11 @@ class System(ABC):
         """Whether it is a mechanism whose poses are functions of its coordinates."""
         return self.tree is None
 
+    @property
+    def flexible(self) -> tuple[Any, ...]:
+        """Links with a flexible body; only trees have them."""
+        return ()
+
     def reach_sizes(self, q: Vector) -> Iterator[list[Scalar]]:
         """Size, least and most of every condition for a leg to reach."""
         return (reach.values(q[: self.link_nq]) for reach in self.reaches)
@@ -166,7 +171,7 @@ class System(ABC):
 
     @property
     def rigid(self) -> Self:
-        """The same system with rigid joints, which the rotors of the motors follow."""
+        """The same system with rigid joints, which the rotors of the motors follow, and rigid links."""
         return self.with_elastic_joints(dict.fromkeys(self.elastic_joints)) if self.elastic_joints else self
 
     @property
@@ -355,6 +360,8 @@ class System(ABC):
     ) -> Self:
         """Return a copy with a rigid load fixed to a frame. Its inertia is added to that of the body there.
 
+        On a flexible link, the load becomes a link of its own on a fixed joint, because it turns with its node.
+
         Parameters
         ----------
         load : float or Body
@@ -394,6 +401,11 @@ class System(ABC):
             if not (is_number(load) and is_finite(load) and load > 0.0):
                 raise ArgumentError(f"the payload is {value_text(load)}.", expected="a Body, or a positive mass in kg")
             load = Body(float(load), as_vector(com, "the centre of mass of the payload"), ZEROS)
+        return self._with_load(target, load)
+
+    def _with_load(self, target: Frame, load: Body) -> Self:
+        """Return a copy with a body in the axes of a frame on a body."""
+        assert target.body is not None
         return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})
 
     @abstractmethod

@@ -60,6 +60,7 @@ def _parts(robot: Robot) -> Iterator[Flaw]:
         yield from _joint(robot, link.joint)
     yield from _mimics(robot)
     yield from _frames(robot)
+    yield from _flexible(robot)
     yield from _settings(robot)
     yield from _bodies(robot)
 
@@ -174,6 +175,32 @@ def _frames(robot: Robot) -> Iterator[Flaw]:
             sentence = unknown_name("link", frame.body, robot.link_names, "The robot")
             yield Flaw(culprit, f"{owner} is fixed to '{frame.body}'. {sentence}")
         yield from _pose(frame.pose, owner, culprit)
+
+
+def _flexible(robot: Robot) -> Iterator[Flaw]:
+    """Nodes that do not exist, flexible links on mimic joints, and fixed joints in rigid robots."""
+    bodies: dict[str | None, object] = {link.name: link.body for link in robot.links}
+    carried = [("link", link.name, link.parent, link.at) for link in robot.links]
+    carried += [("frame", frame.name, frame.body, frame.at) for frame in robot.frames]
+    for kind, name, body, node in carried:
+        if node is None:
+            continue
+        owner = f"{kind} '{name}' of robot '{robot.name}' is at node '{node}' of '{body}'"
+        if not (nodes := getattr(bodies.get(body), "nodes", ())):
+            yield Flaw((kind, name), f"{owner}, which is not flexible.", "a node of a flexible link")
+        elif node not in (names := [x.name for x in nodes]):
+            sentence = unknown_name("node", node, names, f"link '{body}'")
+            yield Flaw((kind, name), f"{owner}. {sentence}")
+    for link in robot.links:
+        if link.modes and link.joint.mimic is not None:
+            problem = (
+                f"link '{link.name}' of robot '{robot.name}' is flexible, but joint '{link.joint.name}' is a mimic."
+            )
+            yield Flaw(("link", link.name), problem, "a joint with its own coordinate")
+        if not link.joint.motion.nv and not robot.flexible:
+            problem = f"joint '{link.joint.name}' of robot '{robot.name}' is fixed, but no link is flexible."
+            hint = "Combine the bodies with ap.Builder(...).fixed(...)."
+            yield Flaw(("joint", link.joint.name), problem, "joints that move", hint)
 
 
 def _settings(robot: Robot) -> Iterator[Flaw]:

@@ -25,8 +25,9 @@ class Event:
         In a simulation: "impact"; "rest" (points come to rest on their walls; `time` is the end of the series of ever
         smaller bounces); "release" (the contact force would pull, or the wall disappears); "stick" or "slip" (with
         friction); "stop" (a stop condition was met, whose name is the note); "end of reach" (of a mechanism's leg);
-        "singularity" (of constraint rows); "time stepping" (from here on rows are time steps, because many events
-        occur); "event driven" (from here on events are exact again). In a control log: "state" or "fault".
+        "singularity" (of constraint rows); "large deflection" (a flexible link leaves the range of linear theory);
+        "time stepping" (from here on rows are time steps, because many events occur); "event driven" (from here on
+        events are exact again). In a control log: "state" or "fault".
     note
         Further text.
     points, surfaces

@@ -25,6 +25,7 @@ from appell.compile.tape.trace import flatten
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.joints import Floating, Motion, Planar, Spherical, quaternion_rate
+from appell.model.robot import refuse_flexible
 
 CLOSING_STEPS = 2  # of Newton's method after a move along the tangent: errors of order |ξ|⁸ remain
 
@@ -87,6 +88,7 @@ class Manifold:
         self.names = tuple(names[k] for k in self.positions)
         self._parts: list[tuple[Motion, slice, slice]] = []  # with the spans of q and v
         if not self.is_flat and tree is not None:
+            refuse_flexible(dyn.system, "optimal control of robots with joints of several axes")
             self._parts = [(link.joint.motion, *tree.span(link.joint)) for link in tree.moving]
 
     @property

@@ -21,6 +21,7 @@ from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.conditions import Conditions, Endings, LegRanges, Singularities
 from appell.simulation.events.hybrid import History, Run
 from appell.simulation.events.phase import Phase
+from appell.simulation.flexible import flexible_events, warn_contacts, warn_stiff_steps
 from appell.simulation.flow import FreeMotion
 from appell.simulation.inputs import Inputs, Sampled, wrench_frames
 from appell.simulation.options import Solver, check_impact_law, check_impact_order
@@ -150,6 +151,8 @@ def simulate(
     check_impact_order(impact_order)
     dyn = moving_dynamics(dyn, "simulate", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches))
     t, q = initial_configuration(dyn, q0, start, until)
+    if dyn.system.flexible:
+        warn_contacts(dyn, contacts)
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t, prescribed))
     y = flow.states.start(t, q, np.zeros(dyn.system.nv) if v0 is None else v0, project)
     geometry = initial_geometry(flow, contacts, stops, t, y, solver_options.tolerance)
@@ -178,6 +181,11 @@ def _record(run: Run) -> Record:
     kinetic, potential = flow.states.moving.energy(q, w)
     status = Status.FINISHED if end is None else end.status
     groups, contacts = flow.states.units, run.phase.geometry.contacts
+    events = tuple(history.events)
+    if flow.system.flexible and len(t):
+        events += flexible_events(flow.dyn, t, q, w)
+        pieces = np.array([piece.stop - piece.start for piece in history.pieces])
+        warn_stiff_steps(flow.dyn, q[-1], run.solver.method, pieces)
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()
     return Record.of(
         t,
@@ -197,7 +205,7 @@ def _record(run: Run) -> Record:
         }
         | contacts.about()
         | ({"impact_law": run.impact_law, "impact_order": run.impact_order} if len(contacts) else {}),
-        events=tuple(history.events),
+        events=tuple(sorted(events, key=lambda event: event.time)),
         between=Curve.of(
             [flow.states.public_piece(piece) for piece in history.pieces],
             tuple((span.start, span.stop) for span in flow.system.quaternions),

@@ -35,6 +35,7 @@ from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.dh import DH, add_rows, check_row
 from appell.describe.diagnostics import warn_ignored
+from appell.describe.toml.beams import flexible_body
 from appell.describe.toml.constraints import constrained
 from appell.describe.toml.mechanism import read_mechanism
 from appell.describe.toml.tables import KEYS, LIMITS, Tables, TomlTable
@@ -101,7 +102,7 @@ def _read_robot(tables: Tables, files: MeshFiles, **options: Any) -> System:
     for frame in tables.tables(top, "frame"):
         if name := tables.name(frame):
             pose = tables.pose(frame, f"frame '{name}'")
-            builder.frame(name, on=frame.get("on"), at=pose, where=tables.where(frame))
+            builder.frame(name, on=frame.get("on"), at=pose, node=frame.get("at"), where=tables.where(frame))
     notes = read_visuals(tables, builder, top, files)
     read_collisions(tables, builder, top, files)
     for pair in top.get("ignored_pairs", ()):
@@ -141,7 +142,9 @@ def _add_link(tables: Tables, builder: Builder, link: TomlTable) -> None:
             errors.add(tables.error(problem, (*link.key_path, "joint"), ", ".join(known)))
         kind = "continuous"
     shared: dict[str, Any] = {key: link.get(key) for key in ("parent", "joint_name")}
-    shared |= {"at": tables.pose(link, owner), "where": tables.where(link), **tables.body_options(link, owner)}
+    shared |= {"at": tables.pose(link, owner), "node": link.get("at"), "where": tables.where(link)}
+    flexible = errors.attempt(None, flexible_body, tables, link, owner)
+    shared |= {"body": flexible} if flexible else tables.body_options(link, owner)
     if kind == "fixed":
         if extra := [key for key in ("axis", "mimic", "actuator", *LIMITS) if key in link]:
             errors.add(tables.error(f"{owner} is fixed, but has {', '.join(extra)}.", (*link.key_path, extra[0])))

@@ -43,11 +43,14 @@ KEYS = {
         "actuator",
         "visual",
         "collision",
+        "at",
+        "beam",
+        "modes",
         *POSE_KEYS,
         *BODY_KEYS,
         *LIMITS,
     ),
-    "frame": ("name", "on", *POSE_KEYS),
+    "frame": ("name", "on", "at", *POSE_KEYS),
     "visual": ("name", "on", "shape", "size", "file", "color", *POSE_KEYS),
     "collision": ("name", "on", "link", "shape", "size", "file", *POSE_KEYS),
     "loop": ("type", "frames", "length", "name", "prescribed", *POSE_KEYS),
@@ -64,7 +67,7 @@ KEYS = {
 }
 STRING_KEYS = {
     *("mechanism", "name", "description", "reference", "convention"),
-    *("joint", "joint_name", "kind", "parent", "on", "leader"),
+    *("joint", "joint_name", "kind", "parent", "on", "leader", "at", "modes"),
 }
 TABLE_STRINGS = {  # further keys of these tables that are strings
     "loop": {"type"},

@@ -10,8 +10,10 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.describe.actuator_table import ELASTIC_KEYS, non_default_entries
 from appell.describe.rpy import is_exact, rpy_of
+from appell.describe.toml.beams import flexible_lines
 from appell.model.actuator import Actuator
 from appell.model.body import Body
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import Frame
 from appell.model.robot import Joint, Link, Robot
 
@@ -43,7 +45,10 @@ def _link(link: Link, missing: bool) -> list[str]:
     lines += [f"joint = {text(joint.motion.name)}", f"joint_name = {text(joint.name)}"]
     if hasattr(joint.motion, "axis"):
         lines.append(f"axis = {list_text(joint.motion.axis)}")
+    lines += [f"at = {text(link.at)}"] if link.at else []
     lines += pose_lines(joint.placement) + _options(joint)
+    if isinstance(link.body, FlexibleBody):
+        return lines + flexible_lines(link.body, f"link '{link.name}'")
     return lines if missing else lines + body_lines(link.body)
 
 
@@ -107,6 +112,7 @@ def frame_lines(frame: Frame) -> list[str]:
     lines = ["[[frame]]", f"name = {text(frame.name)}"]
     if frame.body is not None:
         lines.append(f"on = {text(frame.body)}")
+    lines += [f"at = {text(frame.at)}"] if frame.at else []
     return lines + pose_lines(frame.pose)
 
 

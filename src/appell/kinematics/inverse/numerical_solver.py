@@ -47,7 +47,7 @@ from appell.formulate.kinematics import frame_jacobian, frame_pose
 from appell.formulate.tree import Tree
 from appell.kinematics.tasks import ComTask, FrameTask, Task, checked_tasks, target_of
 from appell.model.joints import Floating
-from appell.model.robot import Robot
+from appell.model.robot import Robot, refuse_flexible
 
 ROTATION_TOLERANCE = 1e-6  # largest entry of RᵀR - 1; allows for rounding in text files
 
@@ -169,6 +169,7 @@ def damped_step(robot: Robot, tasks: tuple[Task, ...]) -> Function:
     inputs |= {f"target{k}": (4, 4) if isinstance(task, FrameTask) else 3 for k, task in enumerate(tasks)}
 
     def body(q, damping, pull, lower, upper, *targets):
+        refuse_flexible(robot, "inverse kinematics")
         tree = Tree.of(robot)
         e: list[Scalar] = []
         J: list[list[Scalar]] = []

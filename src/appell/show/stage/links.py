@@ -139,8 +139,19 @@ class TreeLinks:
         return parts + inertia_boxes(bare, self.shape.index, self.proportions, self.color)
 
     def struts(self) -> list[Strut]:
-        """Return the slides of prismatic joints."""
-        return [
+        """Return the slides of prismatic joints, and the pieces of flexible links."""
+        bent = [
+            Strut(
+                (self._body(segment.bodies[0]), self._body(segment.bodies[1])),
+                segment.ends,
+                self._radius(segment.bent),
+                self._color(segment.bent),
+                name=segment.bent,
+            )
+            for segment in self.shape.segments
+            if segment.bent is not None
+        ]
+        return bent + [
             Strut(
                 (self._body(segment.bodies[0]), self._body(segment.bodies[1])),
                 segment.ends,
@@ -149,7 +160,7 @@ class TreeLinks:
                 name=segment.bodies[1] or "",
             )
             for segment in self.shape.segments
-            if segment.bodies[0] != segment.bodies[1] and not segment.thin
+            if segment.bodies[0] != segment.bodies[1] and not segment.thin and segment.bent is None
         ]
 
     def _rod(self, segment: Segment) -> list[ScenePart]:

@@ -13,6 +13,7 @@ This ellipsoid is drawn for a body without lines. A link that carries no other l
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.rotation import Pose
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
+from appell.formulate.flexible.kinematics import Configuration, NodeMotion
 from appell.formulate.kinematics import world_poses
 from appell.formulate.recursion import link_transforms
 from appell.formulate.tree import Tree
@@ -50,6 +53,7 @@ class Segment:
     branch: int = 0
     thin: bool = False  # a line to a centre of mass, or a rod
     rim: bool = False  # a line of the rim of a wheel
+    bent: str | None = None  # the flexible link of which it is a piece, between two stations
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +71,10 @@ class Shape:
 
     def __init__(self, dyn: Dynamics):
         self.dyn, self.system = dyn, dyn.system
-        self.names = list(self.system.body_names)
         tree = self.system.tree
+        self.flexible = () if tree is None else tree.flexible
+        stations = [station_name(link, k) for link in self.flexible for k in range(len(link.body.stations))]
+        self.names = [*self.system.body_names, *stations]
         self.segments = _outlines(self.system) if tree is None else [*_tree(tree), *_constraints(self.system)]
         self.joints, self.anchors = _joints(self.system), _anchors(self.system)
         with_lines = {segment.bodies[0] for segment in self.segments}
@@ -86,12 +92,16 @@ class Shape:
     @cached_property
     def body_poses(self) -> Function:
         """Function (R, x)(q): rotations (bodies, 3, 3) and origins (bodies, 3) of all bodies in the world."""
-        frames, equations = [self.system.frame(name) for name in self.names], self.dyn.equations
+        frames, equations = [self.system.frame(name) for name in self.system.body_names], self.dyn.equations
         tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
+            if self.flexible:
+                return placed(*_with_stations(Configuration(tree, q), self.flexible))  # type: ignore[arg-type]
             links = None if tree is None else world_poses(tree, link_transforms(tree, q))  # all links in one pass
-            poses = [equations.pose(frame, q) if links is None else links[frame.name] for frame in frames]
+            return placed(*(equations.pose(frame, q) if links is None else links[frame.name] for frame in frames))
+
+        def placed(*poses):
             rotations = [[list(row) for row in pose.rotation.rows] for pose in poses]
             return {"R": rotations, "x": [list(pose.translation) for pose in poses]}
 
@@ -136,13 +146,16 @@ def _ellipsoid(name: str, body: Body, bare: bool) -> Ellipsoid:
 def _tree(robot: Robot) -> list[Segment]:
     """Return lines from the origin of each link to its joints and frames, or to its centre of mass; and slides."""
     branch, segments = branches(robot), []
-    carried = [(link.parent, link.joint.placement.translation) for link in robot.links]
-    carried += [(frame.body, frame.pose.translation) for frame in robot.frames]
+    carried = [(link.parent, link.joint.placement.translation) for link in robot.links if link.at is None]
+    carried += [(frame.body, frame.pose.translation) for frame in robot.frames if frame.at is None]
     for owner, point in carried:
         if math.hypot(*point) > MIN_LINE_LENGTH_M:
             ends = np.array([[0.0, 0.0, 0.0], [*point]], float)
             segments.append(Segment((owner, owner), ends, branch.get(owner, 0)))
-    owners = {segment.bodies[0] for segment in segments}
+    for link in robot.flexible:
+        for pair in pairwise(station_name(link, k) for k in range(len(link.body.stations))):  # type: ignore[union-attr]
+            segments.append(Segment(pair, np.zeros((2, 3)), branch[link.name], bent=link.name))
+    owners = {segment.bent or segment.bodies[0] for segment in segments}
     for link in robot.links:
         if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > MIN_LINE_LENGTH_M:
             ends = np.array([[0.0, 0.0, 0.0], [*link.body.com]], float)
@@ -151,6 +164,21 @@ def _tree(robot: Robot) -> list[Segment]:
             ends = np.array([[*link.joint.placement.translation], [0.0, 0.0, 0.0]], float)
             segments.append(Segment((link.parent, link.name), ends, branch[link.name]))
     return segments
+
+
+def station_name(link: Link, k: int) -> str:
+    """Return the name of a point along a flexible link, which is drawn like a body of its own."""
+    return f"{link.name}:{k}"
+
+
+def _with_stations(configuration: Configuration, flexible: Sequence[Link]) -> list[Pose]:
+    """Return the poses of all links, then those of the stations of flexible links."""
+    poses = [configuration.poses[link.name] for link in configuration.tree.links]
+    for link in flexible:
+        pose, deformation = configuration.poses[link.name], configuration.deformation[link.name]
+        nodes = (NodeMotion(station, deformation) for station in deformation.body.stations)
+        poses += [Pose(pose.rotation, pose.apply(node.rho)) for node in nodes]
+    return poses
 
 
 def _constraints(system: System) -> list[Segment]:

@@ -25,6 +25,7 @@ from appell.formulate.equations import Equations
 from appell.formulate.kinematics import wall_motion
 from appell.model.collision import shapes_named
 from appell.model.frame import Frame
+from appell.model.robot import refuse_flexible
 from appell.model.system import System
 from appell.simulation.contact.shapes import ContactShape, ShapePairs, shape_of
 from appell.simulation.contact.surface import Surface
@@ -150,15 +151,14 @@ def check_material(e: Any, mu: Any) -> None:
 
 def listed_contacts(given: Any) -> tuple[AnyContact, ...]:
     """Return contacts as a tuple; "all" are the collision pairs of the robot, with default coefficients."""
-    contacts = (given,) if isinstance(given, Contact | BodyContact | str) else given
-    if contacts is None or not isinstance(contacts, Iterable):
-        contacts = () if contacts is None else (contacts,)
-    contacts = tuple(BodyContact() if isinstance(x, str) and x == "all" else x for x in contacts)
+    expected = 'Contact(points, surface, ...), BodyContact(...), or "all"'
+    given = () if given is None else (given,) if isinstance(given, Contact | BodyContact | str) else given
+    if not isinstance(given, Iterable):
+        raise ArgumentError(f"contacts is {value_text(given)}.", expected=expected)
+    contacts = tuple(BodyContact() if isinstance(x, str) and x == "all" else x for x in given)
     for contact in contacts:
         if not isinstance(contact, Contact | BodyContact):
-            raise ArgumentError(
-                f"contacts contains {contact!r}.", expected='Contact(points, surface, ...), BodyContact(...), or "all"'
-            )
+            raise ArgumentError(f"contacts contains {value_text(contact)}.", expected=expected)
     return contacts
 
 
@@ -175,6 +175,7 @@ def shape_pairs(dyn: Dynamics, contacts: Sequence[AnyContact]) -> dict[tuple[Con
     for k, contact in enumerate(contacts):
         if not isinstance(contact, BodyContact):
             continue
+        refuse_flexible(dyn.system, "contact of shapes")
         robot = robot_of(dyn)
         pairs: Any = checked_pairs(robot, None) if contact.pairs == "all" else contact.pairs
         for one, other in pairs:

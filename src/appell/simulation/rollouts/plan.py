@@ -31,6 +31,7 @@ from appell.motion.records import Records
 from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
 from appell.simulation.contact.contact import BodyContact, Contact
+from appell.simulation.flexible import check_sampling
 from appell.simulation.inputs import wrench_frames
 from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
 from appell.simulation.rollouts.contacts.impulses import Impulses
@@ -197,6 +198,8 @@ class Rollout:
             "prescribed": prescribed,
         }
         task = task_of(self, q0, v0, torque, steps, dt, output.every, start=start, project=project, **arrays)
+        if self.dyn.system.flexible:
+            check_sampling(self.dyn, dt)
         if check:
             self.check_step(task)
         results = Results(self, task.as_type(float_type(output.dtype)), output.energy)
