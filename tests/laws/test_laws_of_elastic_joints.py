@@ -34,6 +34,14 @@ def elastic(system: System, seed: int = 0, some: bool = False) -> System:
     return system.with_actuators(geared)
 
 
+def flexible_arm() -> System:
+    """Return an arm of two flexible links with a load at its tip."""
+    beam = ap.shapes.beam(0.8, ap.Section.tube(0.02, 0.018), E=7e10, rho=2700, bending=(1, 1), damping=1e-4)
+    arm = ap.Builder("flexible arm").link("upper", ap.Revolute((0, 1, 0)), body=beam)
+    arm.link("lower", ap.Revolute((0, 1, 0)), parent="upper", node="tip", body=beam)
+    return arm.fixed("load", parent="lower", node="tip", mass=0.3, inertia=(2e-4, 2e-4, 2e-4)).build()
+
+
 SYSTEMS = {
     "puma": lambda: elastic(ap.load("puma")),
     "puma with whole rotors": lambda: elastic(ap.load("puma")),
@@ -45,6 +53,7 @@ SYSTEMS = {
     "agile-wrist": lambda: elastic(ap.load("agile-wrist")),
     "four-bar": lambda: elastic(ap.load("four-bar")),
     "floating loop": lambda: elastic(constrained("floating-fourbar"), some=True),
+    "flexible arm": lambda: elastic(flexible_arm()),
 }
 
 
@@ -104,8 +113,9 @@ def test_forward_dynamics_solves_the_equations_of_motion(dyn, motion):
 
 
 def test_forces_are_the_regressor_times_the_parameters(dyn, motion):
-    if is_complete(dyn):
-        with pytest.raises(ap.errors.ModelError, match=r"regressor .* is not available with rotors='complete'"):
+    if is_complete(dyn) or dyn.system.flexible:
+        reason = "has flexible links" if dyn.system.flexible else r"regressor .* is not available with rotors='complete'"
+        with pytest.raises(ap.errors.ModelError, match=reason):
             _ = dyn.regressor
         return
     Y, values = answer(dyn.regressor, *motion), dyn.parameter_values
@@ -175,6 +185,7 @@ def test_formulations_agree(dyn, motion):
     if system.tree is None or system.is_constrained or any(link.joint.mimic for link in system.tree.links):
         pytest.skip("only trees have several formulations")
     tau = np.random.default_rng(3).normal(size=system.nu)
-    other = ap.Dynamics(system, "newton-euler", friction=True, rotors=dyn.choice.rotors)
+    formulation = "gibbs-gradient" if system.flexible else "newton-euler"
+    other = ap.Dynamics(system, formulation, friction=True, rotors=dyn.choice.rotors)
     ours = answer(dyn.forward_dynamics, q, v, tau)
     close(answer(other.forward_dynamics, q, v, tau), ours, ours, rtol=1e-9)

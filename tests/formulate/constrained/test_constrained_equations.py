@@ -192,7 +192,7 @@ def test_functions_of_a_robot_without_degrees_of_freedom_work_or_are_named(name)
         "feedforward",
         "flat_state",
         "spring_torques",
-    }  # of mechanisms and elastic joints
+    }  # of other systems
     assert {*errors} - named == others
     assert named >= {"mass_matrix", "coriolis", "inverse_dynamics", "regressor", "base_regressor", "drift"}
     assert named.isdisjoint({"constraint_multipliers", "constraint_forces", "tree_velocity", "tree_acceleration"})
