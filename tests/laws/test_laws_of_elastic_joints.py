@@ -114,7 +114,9 @@ def test_forward_dynamics_solves_the_equations_of_motion(dyn, motion):
 
 def test_forces_are_the_regressor_times_the_parameters(dyn, motion):
     if is_complete(dyn) or dyn.system.flexible:
-        reason = "has flexible links" if dyn.system.flexible else r"regressor .* is not available with rotors='complete'"
+        reason = (
+            "has flexible links" if dyn.system.flexible else r"regressor .* is not available with rotors='complete'"
+        )
         with pytest.raises(ap.errors.ModelError, match=reason):
             _ = dyn.regressor
         return
