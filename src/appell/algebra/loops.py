@@ -8,22 +8,15 @@ tables and one row of a list of numbers, and its results are written to rows of 
 An algorithm written this way runs in two modes. `Unrolled` runs every iteration while the function is traced: the code
 is specific to the robot, and its structural zeros fold away. The compiler's loops trace the body once and iterate at
 run time: the length of the code does not depend on the number of links.
-
-A row can be a matrix, stored row by row. A loop over its columns (`Columns`) runs the body once per column: products,
-triangular solves and rank-one updates are written in this way.
-
-    A (rows), column of B   ->   body   ->   column of A B
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.errors import TraceError
 
 LoopBody = Callable[..., Sequence[Vector]]  # (row of each table that is read, then of the numbers) -> rows to write
 Table = Any  # what `Loops.table` and `Loops.given` return: opaque to algorithms
@@ -34,42 +27,6 @@ class Rows(NamedTuple):
 
     table: Table
     rows: Sequence[int | None]
-
-
-class Columns(NamedTuple):
-    """Rows that are matrices, stored row by row; the body runs once per column, for `count` columns from `first` on.
-
-    The columns of an iteration are independent: none reads or writes what another one writes. A row counts as written
-    as soon as some of its columns are.
-    """
-
-    table: Table
-    rows: Sequence[int | None]
-    count: int  # type: ignore[assignment]  # a tuple has a method of this name
-    first: int = 0
-    of: int | None = None  # number of columns of the matrix, if the loop does not use all
-
-    @property
-    def total(self) -> int:
-        """Number of columns of the matrix."""
-        return self.count if self.of is None else self.of
-
-
-class LoopPart(NamedTuple):
-    """A loop of one body, with the arguments of `Loops.each`."""
-
-    body: LoopBody
-    reads: Sequence[Rows | Columns]
-    writes: Sequence[Rows | Columns]
-    numbers: Sequence[Sequence[float]] = ()
-
-
-def column_count(operands: Sequence[Rows | Columns], iteration: int) -> int:
-    """Return the number of columns of an iteration, 1 if it has only rows; raise an error if tables do not agree."""
-    counts = {each.count for each in operands if isinstance(each, Columns) and each.rows[iteration] is not None}
-    if len(counts) > 1 or min(counts, default=1) < 1:
-        raise TraceError(f"a loop has tables of {sorted(counts)} columns.", expected="one positive number of columns")
-    return counts.pop() if counts else 1
 
 
 class Loops(ABC):
@@ -92,15 +49,12 @@ class Loops(ABC):
         self,
         bodies: Sequence[LoopBody],
         kinds: Sequence[int],
-        reads: Sequence[Rows | Columns],
-        writes: Sequence[Rows | Columns],
+        reads: Sequence[Rows],
+        writes: Sequence[Rows],
         numbers: Sequence[Sequence[float]] = (),
         when: tuple[Table, int] | None = None,
     ) -> None:
         """Run a loop: iteration k calls `bodies[kinds[k]]` on the k-th rows of `reads`, `writes` and `numbers`.
-
-        With `Columns`, an iteration calls the body once per column: the body receives and returns that column of each
-        matrix, and the complete `Rows`. Such a loop writes only columns.
 
         Parameters
         ----------
@@ -111,13 +65,6 @@ class Loops(ABC):
         numbers : constants, one row per iteration; rows of the same kind have the same length
         when : table and row of a flag, 0 or 1. The loop may be skipped where the flag is 0: what it writes is then
             unspecified, and the algorithm selects between it and other values.
-        """
-
-    @abstractmethod
-    def interleaved(self, parts: Sequence[LoopPart], when: tuple[Table, int] | None = None) -> None:
-        """Run loops of the same number of iterations in turn: iteration k of each, then iteration k + 1 of each.
-
-        A recursion over knots whose step consists of products, factorisations and solutions is written in this way.
         """
 
 
@@ -135,39 +82,11 @@ class Unrolled(Loops):
 
     def each(self, bodies, kinds, reads, writes, numbers=(), when=None) -> None:
         for k, kind in enumerate(kinds):
-            _iterate(LoopPart(bodies[kind], reads, writes, numbers), k)
-
-    def interleaved(self, parts, when=None) -> None:
-        for k in range(len((*parts[0].reads, *parts[0].writes)[0].rows)):
-            for part in parts:
-                _iterate(part, k)
-
-
-def _iterate(loop: LoopPart, k: int) -> None:
-    """Run iteration k of a loop on tables of `Unrolled`."""
-    constants = [loop.numbers[k]] if loop.numbers else []
-    columns = range(column_count([*loop.reads, *loop.writes], k))
-    results = [loop.body(*(_read(operand, k, column) for operand in loop.reads), *constants) for column in columns]
-    for operand, written in zip(loop.writes, zip(*results, strict=True), strict=True):
-        if (number := operand.rows[k]) is None:
-            continue
-        if isinstance(operand, Columns):
-            row = operand.table[number] or [math.nan] * (len(written[0]) * operand.total)
-            for column, values in enumerate(written, operand.first):
-                row[column :: operand.total] = values
-            operand.table[number] = row
-        else:
-            operand.table[number] = list(written[0])
-
-
-def _read(operand: Rows | Columns, iteration: int, column: int) -> list[Scalar]:
-    """Return what the body receives of a table of `Unrolled`."""
-    row = operand.rows[iteration]
-    if row is None:
-        return []
-    if isinstance(operand, Columns):
-        return operand.table[row][operand.first + column :: operand.total]
-    return operand.table[row]
+            constants = [numbers[k]] if numbers else []
+            results = bodies[kind](*([] if rows[k] is None else table[rows[k]] for table, rows in reads), *constants)
+            for (table, rows), written in zip(writes, results, strict=True):
+                if rows[k] is not None:
+                    table[rows[k]] = list(written)
 
 
 UNROLLED = Unrolled()

@@ -49,7 +49,7 @@ from numpy.typing import DTypeLike
 from appell.compile.arguments import axes_text, in_order, numbers, plain, rejection, sample_cost, title
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import Form
-from appell.compile.llvm.program_body import fills_lanes
+from appell.compile.llvm.program_body import is_vectorisable
 from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.kernels import SINGLE_REGISTER_BYTES
@@ -266,9 +266,9 @@ class Scan:
 
     @locked_cached_property
     def _of_one(self) -> tuple[UfuncLoops, np.ufunc] | None:
-        """The kernel for one member, whose lanes are columns or iterations of loops; None if no loop has them."""
+        """The kernel for one member, whose lanes are iterations of loops; None if no loop has them."""
         formula, form = self.step.fused, Form(SINGLE_REGISTER_BYTES)
-        if not isinstance(formula, Program) or not any(fills_lanes(stage, form.lanes) for stage in formula.stages):
+        if not isinstance(formula, Program) or not any(is_vectorisable(stage, form.lanes) for stage in formula.stages):
             return None
         counts = len(self.arguments.carried), len(self.arguments.held)
         loops = UfuncLoops(formula, self.__doc__ or "", form, counts, self.owner)

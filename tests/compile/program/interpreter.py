@@ -17,11 +17,10 @@ def run(program: Program, *arguments) -> tuple[np.ndarray, ...]:
         for number in stage.order:
             step, iteration = stage.steps[number], done[number]
             done[number] += 1
-            for column in range(step.columns):
-                operands = [frame[list(window.slots(iteration, column))] for window in step.reads]
-                operands += [np.array(step.numbers[iteration])] if step.numbers else []
-                for window, values in zip(step.writes, evaluate(step.tape, *operands), strict=True):
-                    frame[list(window.slots(iteration, column))] = values
+            operands = [frame[list(window.slots(iteration))] for window in step.reads]
+            operands += [np.array(step.numbers[iteration])] if step.numbers else []
+            for window, values in zip(step.writes, evaluate(step.tape, *operands), strict=True):
+                frame[list(window.slots(iteration))] = values
     ends = np.cumsum([array.size for array in program.outputs])
     parts = np.split(frame[list(program.results)], ends[:-1])
     return tuple(part.reshape(array.shape) for part, array in zip(parts, program.outputs, strict=True))

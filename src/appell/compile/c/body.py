@@ -13,8 +13,7 @@ for a later one are stored in a frame; a slot is reused after the last use of it
 A program becomes loops: the text of every step appears once, and constant tables hold what changes between iterations.
 
     for (iteration_ = 0; iteration_ < 100; ++iteration_)
-        for (c_ = 0; c_ < 6; ++c_)
-            flag_ |= arm_stage1_0(frame_, frame_, arm_moves1_0[iteration_], arm_numbers1_0[iteration_], c_, 1, 1);
+        flag_ |= arm_stage1_0(frame_, frame_, arm_moves1_0[iteration_], arm_numbers1_0[iteration_], 1, 1);
 
 The frame is on the stack and holds the inputs first, as in `compile.program`. An iteration reads everything it needs
 before it writes. In a batch, the windows of an iteration are copied: the compiler can prove that lanes, which are the
@@ -305,15 +304,14 @@ class _StageCode:
         )
 
     def _step(self, kind: int, step: FrameStep) -> str:
-        """Return the tables of a step, and its function on one column of one iteration."""
+        """Return the tables of a step, and its function on one iteration."""
         tape, (moves, rows) = step.tape, self._tables(kind)
         writer = TapeWriter(Statements(self.prefix, self.lanes), tape, {})
         starts: list[str] = []
         inputs: list[str] = []
         results: list[str] = []
         for entry, window in enumerate((*step.reads, *step.writes)):
-            column = f" + {window.shift} * c_" if window.shift else ""
-            starts.append(f"    const size_t w{entry}_ = (moves_[{entry}]{column}) * s_;\n" * (window.width > 0))
+            starts.append(f"    const size_t w{entry}_ = moves_[{entry}] * s_;\n" * (window.width > 0))
             array, slots = ("in_", inputs) if entry < len(step.reads) else ("out_", results)
             slots += [f"{array}[w{entry}_ + {k * window.stride} * s_]" for k in range(window.width)]
         writer.inputs = inputs + [f"numbers_[{k}]" for k in range(tape.input_size - len(inputs))]
@@ -328,9 +326,9 @@ class _StageCode:
             text += _table(self.lanes.scalar, rows, numbers)
         return (
             f"{text}\n@P@_INLINE @word@ {self.name}_{kind}(const @real@ *in_, @real@ *out_, const uint32_t *moves_, "
-            f"const @real@ *numbers_, const size_t c_, const size_t s_, const int careful_)\n{{\n"
+            f"const @real@ *numbers_, const size_t s_, const int careful_)\n{{\n"
             f"    @word@ flag_ = 0;\n{''.join(starts)}    (void)in_;\n    (void)moves_;\n    (void)numbers_;\n"
-            f"    (void)c_;\n    (void)careful_;\n{''.join(unused)}{writer.emit.text()}    return flag_;\n}}\n"
+            f"    (void)careful_;\n{''.join(unused)}{writer.emit.text()}    return flag_;\n}}\n"
         )
 
     def _tables(self, kind: int) -> tuple[str, str]:
@@ -340,34 +338,30 @@ class _StageCode:
     def _runner(self, lanes: bool) -> str:
         """Return the function that runs all iterations, for one sample or for a block."""
         steps, order = self.stage.steps, self.stage.order
-        several, with_columns = len(steps) > 1, any(step.columns > 1 for step in steps)
+        several = len(steps) > 1
         text = f"\n@P@_APART @word@ {self.name}_{'lanes' if lanes else 'one'}(@real@ *frame_)\n{{\n"
         if lanes:
             sizes = [max(_size(step.reads) for step in steps), max(_size(step.writes) for step in steps)]
             text += f"    @real@ in_[{sizes[0] or 1} * @W@], out_[{sizes[1]} * @W@];\n"
         text += "    @word@ flag_ = 0;\n    size_t iteration_"
         text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0))
-        text += f"{', c_' * with_columns}{', l_' * lanes};\n\n"
+        text += f"{', l_' * lanes};\n\n"
         text += f"    for (iteration_ = 0; iteration_ < {len(order)}; ++iteration_) {{\n"
         for k, step in enumerate(steps):
             (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
             if several:
                 text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
             numbers = f"{rows}[{index}]" if step.numbers else "NULL"
-            column = f"        for (c_ = 0; c_ < {step.columns}; ++c_) {{\n" * (step.columns > 1)
             if lanes:
                 copy_starts = _copy_starts(step)
                 text += _table("uint32_t", "starts_", [map(str, copy_starts)], "        ")
-                text += "".join(_copies(step, copy_starts, index, moves, reads=True, columns=False)) + column
-                text += "".join(_copies(step, copy_starts, index, moves, reads=True, columns=True))
-                arguments = f"in_ + l_, out_ + l_, starts_[0], {numbers}, 0, @W@, 0"
+                text += "".join(_copies(step, copy_starts, index, moves, reads=True))
+                arguments = f"in_ + l_, out_ + l_, starts_[0], {numbers}, @W@, 0"
                 text += f"{LANES}            flag_ |= {self.name}_{k}({arguments});\n"
-                text += "".join(_copies(step, copy_starts, index, moves, reads=False, columns=step.columns > 1))
+                text += "".join(_copies(step, copy_starts, index, moves, reads=False))
             else:
-                number = "c_" if step.columns > 1 else "0"
-                arguments = f"frame_, frame_, {moves}[{index}], {numbers}, {number}, 1, 1"
-                text += f"{column}        flag_ |= {self.name}_{k}({arguments});\n"
-            text += "        }\n" * (step.columns > 1)
+                arguments = f"frame_, frame_, {moves}[{index}], {numbers}, 1, 1"
+                text += f"        flag_ |= {self.name}_{k}({arguments});\n"
             text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
 
@@ -388,20 +382,14 @@ def _copy_starts(step: FrameStep) -> list[int]:
     return [_size(side[:k]) for side in sides for k in range(len(side))]
 
 
-def _copies(
-    step: FrameStep, copy_starts: list[int], index: str, moves: str, reads: bool, columns: bool
-) -> Iterable[str]:
-    """Yield statements that copy windows of a block from the frame or to it; one without gaps is copied at once.
-
-    With `columns`, only windows that move from column to column are copied, else only the others.
-    """
+def _copies(step: FrameStep, copy_starts: list[int], index: str, moves: str, reads: bool) -> Iterable[str]:
+    """Yield statements that copy windows of a block from the frame or to it; one without gaps is copied at once."""
     first = 0 if reads else len(step.reads)
     for entry, window in enumerate(step.reads if reads else step.writes, first):
         is_contiguous = window.stride == 1
-        column = f" + {window.shift} * c_" if window.shift else ""
-        for k in range((1 if is_contiguous else window.width) if columns == (window.shift > 0) else 0):
+        for k in range(1 if is_contiguous else window.width):
             size = window.width if is_contiguous else 1
-            slot = f"&frame_[({moves}[{index}][{entry}]{column} + {k * window.stride}) * @W@]"
+            slot = f"&frame_[({moves}[{index}][{entry}] + {k * window.stride}) * @W@]"
             copy = f"&{'in_' if reads else 'out_'}[{copy_starts[entry] + k * window.stride} * @W@]"
             target, source = (copy, slot) if reads else (slot, copy)
             if size:

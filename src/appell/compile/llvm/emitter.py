@@ -98,8 +98,7 @@ class Emitter:
     def using(self, lanes: Lanes) -> Iterator[None]:
         """Emit instructions on registers of other lanes in a `with` block."""
         before = self.lanes, self.constants
-        if lanes != self.lanes:
-            self.lanes, self.constants = lanes, None
+        self.lanes, self.constants = lanes, None
         yield
         self.lanes, self.constants = before
 

@@ -26,16 +26,12 @@ iteration reads or overwrites what another one writes:
     lanes beyond the last iteration repeat it: they read valid data and write what is written anyway
 
 Every lane performs the arithmetic of its iteration, so the bits are those of consecutive iterations.
-
-**Columns.** A step with columns runs its tape once per column. With one sample, lanes are columns: an element of
-neighbouring columns is one load, and what all columns share is broadcast. Otherwise two columns run at once, so that
-what they share is loaded once. Columns are independent, so that the bits do not depend on their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,27 +50,20 @@ from appell.compile.llvm.schedule import allocate, chunks, plan_spills, schedule
 from appell.compile.llvm.transfer import MAX_UNROLLED_ELEMENTS
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
 from appell.compile.llvm.trigonometry import reduce_huge, sincos_careful
-from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, window_slots
-from appell.compile.tape.ops import Op
-from appell.compile.tape.tape import Node
+from appell.compile.program.program import FrameStep, Program, Stage, Window, window_slots
 
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
-JOINED_COLUMNS = 2  # columns that are run together where lanes are samples
 MIN_ITERATIONS = 3  # per step that are worth vectorising
 MAX_STACK_BYTES = 1 << 18  # of the inputs and results of a register of iterations
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any.
-
-    A window of a matrix moves by `shift` slots per column.
-    """
+    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any."""
 
     entry: int | None
     slot: int
-    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,9 +85,9 @@ def row_shape(step: FrameStep, several: bool, lanes: Lanes) -> RowShape:
         first = window.starts[0]
         offsets = tuple(start - first for start in window.starts)
         if not any(offsets):
-            return Anchor(None, first, window.shift)
+            return Anchor(None, first)
         entry = columns.setdefault(offsets, WORD * (several + len(columns)))
-        return Anchor(entry, first, window.shift)
+        return Anchor(entry, first)
 
     reads, writes = (tuple(map(anchor, windows)) for windows in (step.reads, step.writes))
     numbers = WORD * (several + len(columns))
@@ -143,14 +132,8 @@ def stage_functions(
     functions: list[str] = []
 
     def iteration(kind: int) -> None:
-        for number, group in enumerate(column_groups(stage.steps[kind], shapes[kind], lanes, chunk)):
-            code = _StepCode(f"{name}_{kind}_{number}", group.step, group.shape, lanes)
-
-            def columns(k: Index, code: _StepCode = code, group: ColumnGroup = group) -> None:
-                functions.extend(code.write(emit, emitter, chunk, large, group.column(emit, k)))
-
-            with emit.using(Lanes(lanes.format, group.width * lanes.bytes)):
-                emit.repeat(group.count, columns, unroll=group.count == 1)
+        code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
+        functions.extend(code.write(emit, emitter, chunk, large))
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -201,18 +184,17 @@ class _StepCode:
     name: str
     step: FrameStep
     shape: RowShape
-    frame_lanes: Lanes
 
-    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool, column: Index) -> list[str]:
-        """Write one column of the iteration and return the functions that it calls."""
+    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool) -> list[str]:
+        """Write the iteration and return the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
         spills = plan_spills(tape, pieces, emit.lanes)
         early = overwritten_inputs(self.step)
-        operands = _StepOperands(self.step, self.shape, self.frame_lanes)
+        operands = _StepOperands(self.step, self.shape)
         prefetch = operands.prefetch if large else None
         writer = Writer(tape, spills, operands.read, operands.write, operands.reread, prefetch=prefetch)
-        operands.enter(emit, column)
+        operands.enter(emit)
         held = {number: operands.read(emit, number) for number in early}
         if len(pieces) == 1:
             operands.held = held
@@ -226,140 +208,40 @@ class _StepCode:
         writer.leaves(emit)
         functions = []
         for number, piece in enumerate(pieces):
-            part = emitter() if emit.lanes == self.frame_lanes else Emitter(emit.lanes, emit.fused)
-            operands.enter(part, "%column")
+            part = emitter()
+            operands.enter(part)
             operands.held = {number: part.load("%saved", k) for k, number in enumerate(early)}
             writer.chunk(part, piece, number)
             part.do("ret void")
-            pointers = "ptr %inputs, ptr %row, i64 %column, ptr noalias %saved, ptr noalias %frame"
+            pointers = "ptr %inputs, ptr %row, ptr noalias %saved, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))
-            arguments = f"ptr %inputs, ptr %row, i64 {column}, ptr {saved}, ptr {frame}"
-            emit.do(f"call void @{self.name}_{number}({arguments})")
+            emit.do(f"call void @{self.name}_{number}(ptr %inputs, ptr %row, ptr {saved}, ptr {frame})")
         return functions
 
 
 def overwritten_inputs(step: FrameStep) -> list[int]:
-    """Return the inputs of a step whose slots the same evaluation overwrites."""
+    """Return the inputs of a step whose slots the same iteration overwrites."""
     overwritten: set[int] = set()
     first = 0
     for read in step.reads:
         for written in step.writes:
             distances = np.unique(np.subtract(read.starts, written.starts))  # from what is written to what is read
             end = written.width * written.stride
-            for column in range(step.columns if read.shift != written.shift else 1):
-                starts = distances + column * (read.shift - written.shift)
-                starts = starts[(starts > -read.width * read.stride) & (starts < end)]
-                slots = starts[:, None] + np.arange(read.width) * read.stride
-                inside = (slots >= 0) & (slots < end) & (slots % written.stride == 0)
-                overwritten |= {first + k for k in np.flatnonzero(inside.any(axis=0)).tolist()}
+            starts = distances[(distances > -read.width * read.stride) & (distances < end)]
+            slots = starts[:, None] + np.arange(read.width) * read.stride
+            inside = (slots >= 0) & (slots < end) & (slots % written.stride == 0)
+            overwritten |= {first + k for k in np.flatnonzero(inside.any(axis=0)).tolist()}
         first += read.width
     return sorted(overwritten & step.tape.reads)
-
-
-@dataclass(frozen=True)
-class ColumnGroup:
-    """Columns of a step that the same code runs: `count` repetitions of `size` columns, the first one from `first`."""
-
-    step: FrameStep
-    shape: RowShape
-    count: int
-    width: int  # lanes that are columns
-    size: int  # columns per repetition
-    first: int = 0
-
-    def column(self, emit: Emitter, number: Index) -> Index:
-        """Return the first column of a repetition; the last one may overlap the one before."""
-        start, last = emit.times(number, self.size), self.step.columns - self.size
-        if isinstance(start, int):
-            return min(self.first + start, last)
-        start = emit.value(f"add i64 {start}, {self.first}")
-        return emit.value(f"select i1 {emit.value(f'icmp ult i64 {start}, {last}')}, i64 {start}, i64 {last}")
-
-
-def column_groups(step: FrameStep, shape: RowShape, lanes: Lanes, chunk: int) -> list[ColumnGroup]:
-    """Return how the columns of a step are run.
-
-    In a kernel of one sample, lanes are columns. Otherwise a repetition runs several columns, so that what they share
-    is loaded once. The last repetition may overlap the one before, unless a column is changed in place: then the
-    remaining columns are run by other code.
-
-    Parameters
-    ----------
-    step : step of a loop
-    shape : layout of its rows
-    lanes : registers of the frame
-    chunk : steps per function
-    """
-    columns, wide = step.columns, lanes.width == 1 and not has_angles(step.tape)
-    largest = VECTOR_BYTES // lanes.itemsize if wide else JOINED_COLUMNS
-    if not wide and len(chunks(schedule(step.tape) * JOINED_COLUMNS, chunk)) > 1:
-        largest = 1  # code in one function is faster
-    in_place = bool(columns > 1 and overwritten_inputs(step))
-    made, done, size = [], 0, min(largest, 1 << (columns.bit_length() - 1))
-    while done < columns:
-        count = (columns - done) // size if in_place else -(-columns // size)
-        if count:
-            code = (step, shape) if wide else joined_columns(step, shape, size)
-            made.append(ColumnGroup(*code, count, size if wide else 1, size, done))
-        done, size = done + count * size, max(1, size // 2)
-    return made
-
-
-def joined_columns(step: FrameStep, shape: RowShape, count: int) -> tuple[FrameStep, RowShape]:
-    """Return a step that runs `count` neighbouring columns, node by node, and its rows."""
-    if count == 1:
-        return step, shape
-    tape, read = step.tape, sum(window.width for window in step.reads)
-    moved = [(window, anchor) for window, anchor in zip(step.reads, shape.reads, strict=True) if window.shift]
-    added = sum(window.width for window, _ in moved)
-    is_column = [window.shift > 0 for window in step.reads for _ in range(window.width)]
-    position = np.cumsum([0, *is_column])
-
-    def number(old: int, copy: int) -> int:
-        """Return the input of a copy of the tape."""
-        if old >= read:
-            return old + (count - 1) * added
-        return read + (copy - 1) * added + int(position[old]) if copy and is_column[old] else old
-
-    nodes: list[Node] = []
-    index: list[list[int]] = []  # by node of the tape: its copies
-    for op, *content in tape.nodes:
-        copies: list[int] = []
-        for copy in range(count):
-            if op == Op.CONST:
-                node = (op, *content)
-            else:
-                node = (op, *([number(content[0], copy)] if op == Op.INPUT else (index[k][copy] for k in content)))
-            if copies and nodes[copies[0]] == node:
-                copies.append(copies[0])
-            else:
-                copies.append(len(nodes))
-                nodes.append(node)
-        index.append(copies)
-    results = [index[node][copy] for copy in range(count) for node in tape.results]
-
-    def shifted(windows: list[tuple[Window, Anchor]]) -> list[tuple[Window, Anchor]]:
-        return [
-            (replace(w, starts=tuple(s + c * w.shift for s in w.starts)), replace(a, slot=a.slot + c * w.shift))
-            for c in range(1, count)
-            for w, a in windows
-        ]
-
-    reads = [*zip(step.reads, shape.reads, strict=True), *shifted(moved)]
-    writes = [*zip(step.writes, shape.writes, strict=True)]
-    writes += shifted(writes)
-    joined = frame_step(tape.name, nodes, results, [w for w, _ in reads], [w for w, _ in writes], step.numbers)
-    new_shape = replace(shape, reads=tuple(a for _, a in reads), writes=tuple(a for _, a in writes))
-    return replace(joined, columns=step.columns), new_shape
 
 
 class _StepOperands:
     """Slots from which an iteration reads its inputs and to which it writes its results."""
 
-    def __init__(self, step: FrameStep, shape: RowShape, frame_lanes: Lanes):
-        self.shape, self._frame_lanes = shape, frame_lanes
+    def __init__(self, step: FrameStep, shape: RowShape):
+        self.shape = shape
         self.held: dict[int, Value] = {}
-        self._pointers: dict[tuple[int | None, int], Value] = {}  # by entry and shift of an anchor
+        self._pointers: dict[int | None, Value] = {}  # by entry of an anchor
         self._sources = [
             (anchor, k * window.stride)
             for anchor, window in zip(shape.reads, step.reads, strict=True)
@@ -374,60 +256,40 @@ class _StepOperands:
         for node, target in zip(step.tape.results, targets, strict=True):
             self._targets.setdefault(node, []).append(target)
 
-    def enter(self, emit: Emitter, column: Index) -> None:
-        """Compute the pointers to the windows of a column, at the start of a function."""
-        rows: dict[int | None, Value] = {None: "%inputs"}
-        self._pointers = {}
+    def enter(self, emit: Emitter) -> None:
+        """Compute the pointers to the windows, at the start of a function."""
+        self._pointers = {None: "%inputs"}
         for anchor in (*self.shape.reads, *self.shape.writes):
-            if anchor.entry not in rows:
-                offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry or 0)}, align 8")
-                rows[anchor.entry] = emit.address("%inputs", offset)
-            if (key := (anchor.entry, anchor.shift)) not in self._pointers:
-                moved = emit.times(column, anchor.shift * self._frame_lanes.bytes) if anchor.shift else 0
-                self._pointers[key] = emit.address(rows[anchor.entry], moved)
-
-    def _address(self, emit: Emitter, anchor: Anchor, offset: int) -> Value:
-        pointer = self._pointers[anchor.entry, anchor.shift]
-        return emit.address(pointer, (anchor.slot + offset) * self._frame_lanes.bytes)
-
-    def _load(self, emit: Emitter, anchor: Anchor, offset: int) -> Value:
-        """Load a slot; if lanes are columns, a slot that is the same for all columns is broadcast."""
-        at = self._address(emit, anchor, offset)
-        if not anchor.shift and emit.lanes != self._frame_lanes:
-            return emit.broadcast(at)
-        return emit.value(f"load {emit.lanes.real}, ptr {at}, align {self._frame_lanes.bytes}")
+            if anchor.entry is not None and anchor.entry not in self._pointers:
+                offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry)}, align 8")
+                self._pointers[anchor.entry] = emit.address("%inputs", offset)
 
     def read(self, emit: Emitter, number: int) -> Value:
         if number in self.held:
             return self.held[number]
         if number < len(self._sources):
-            return self._load(emit, *self._sources[number])
+            anchor, offset = self._sources[number]
+            return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
         offset = self.shape.numbers + (number - len(self._sources)) * emit.lanes.itemsize
         return emit.broadcast(emit.address("%row", offset))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         for anchor, offset in self._targets[node]:
-            at = self._address(emit, anchor, offset)
-            emit.do(f"store {emit.lanes.real} {value}, ptr {at}, align {self._frame_lanes.bytes}")
+            emit.store(value, self._pointers[anchor.entry], anchor.slot + offset)
 
     def reread(self, emit: Emitter, node: int) -> Value:
-        return self._load(emit, *self._targets[node][0])
+        anchor, offset = self._targets[node][0]
+        return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
 
     def prefetch(self, emit: Emitter, node: int) -> None:
         for anchor, offset in self._targets[node]:
-            emit.prefetch(self._address(emit, anchor, offset))
-
-
-def fills_lanes(stage: Stage, lanes: Lanes) -> bool:
-    """Return whether a kernel of one sample computes columns or iterations of a stage at once."""
-    return (lanes.width == 1 and any(step.columns > 1 for step in stage.steps)) or is_vectorisable(stage, lanes)
+            slot = (anchor.slot + offset) * emit.lanes.bytes
+            emit.prefetch(emit.address(self._pointers[anchor.entry], slot))
 
 
 def is_vectorisable(stage: Stage, lanes: Lanes) -> bool:
     """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
-    if lanes.width > 1 or any(step.columns > 1 for step in stage.steps):
-        return False
-    if len(stage.order) < MIN_ITERATIONS * len(stage.steps):
+    if lanes.width > 1 or len(stage.order) < MIN_ITERATIONS * len(stage.steps):
         return False
     if any((step.tape.input_size + len(step.tape.results)) * VECTOR_BYTES > MAX_STACK_BYTES for step in stage.steps):
         return False

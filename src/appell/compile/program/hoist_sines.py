@@ -29,7 +29,7 @@ def hoist_sines(program: Program) -> Program:
     for stage in program.stages:
         trig = any(node[0] in _TRIG for step in stage.steps for node in step.tape.nodes)
         written = _written(stage) if trig and len(stage.order) > 1 else None
-        hoisted = [[] if written is None or step.columns > 1 else _early(step, written) for step in stage.steps]
+        hoisted = [[] if written is None else _early(step, written) for step in stage.steps]
         if any(hoisted):
             before = []
             steps = list(stage.steps)
@@ -49,7 +49,7 @@ def hoist_sines(program: Program) -> Program:
 
 def _written(stage: Stage) -> set[int]:
     """Return all slots that the stage writes."""
-    slots = (window_slots(s.writes, stage.order.count(k), s.columns) for k, s in enumerate(stage.steps))
+    slots = (window_slots(step.writes, stage.order.count(k)) for k, step in enumerate(stage.steps))
     return {slot for each in slots for slot in each.ravel().tolist()}
 
 

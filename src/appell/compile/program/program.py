@@ -10,16 +10,14 @@ The frame starts with the scalar inputs, in the order of a tape's inputs, which 
 are written by iterations. An iteration reads its windows of the frame, evaluates its tape and writes its windows; then
 the next iteration starts. The results are slots of the frame. A tape by itself is a program of one iteration.
 
-An iteration of a step with columns does this once per column: windows of matrices move by one slot per column, the
-others stay. Columns are independent, so they may run in any order or at once. A stage may have a flag, a slot of the
-frame: if it is zero in all samples, the stage is skipped.
+A stage may have a flag, a slot of the frame: if it is zero in all samples, the stage is skipped.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -35,23 +33,17 @@ class Window:
     starts: tuple[int, ...]
     width: int
     stride: int = 1
-    shift: int = field(default=0, repr=False)  # slots from a column to the next
 
-    def slots(self, iteration: int, column: int = 0) -> range:
-        """Return the slots of one column of one iteration."""
-        start = self.starts[iteration] + column * self.shift
+    def slots(self, iteration: int) -> range:
+        """Return the slots of one iteration."""
+        start = self.starts[iteration]
         return range(start, start + self.width * self.stride, self.stride)
 
 
-def window_slots(windows: Sequence[Window], iterations: int, columns: int = 1) -> np.ndarray:
-    """Return all slots of some windows, (iterations, columns, total width)."""
-    parts = [
-        np.array(window.starts, dtype=np.int64)[:, None, None]
-        + np.arange(columns)[:, None] * window.shift
-        + np.arange(window.width) * window.stride
-        for window in windows
-    ]
-    return np.concatenate([np.empty((iterations, columns, 0), np.int64), *parts], axis=2)
+def window_slots(windows: Sequence[Window], iterations: int) -> np.ndarray:
+    """Return all slots of some windows, (iterations, total width)."""
+    parts = [np.array(w.starts, dtype=np.int64)[:, None] + np.arange(w.width) * w.stride for w in windows]
+    return np.concatenate([np.empty((iterations, 0), np.int64), *parts], axis=1)
 
 
 @dataclass(frozen=True)
@@ -66,7 +58,6 @@ class FrameStep:
     reads: tuple[Window, ...]
     writes: tuple[Window, ...]
     numbers: tuple[tuple[float, ...], ...] = ()  # one row per iteration
-    columns: int = 1  # evaluations of the tape per iteration
 
 
 def frame_step(
@@ -123,7 +114,7 @@ class Program:
     def __len__(self) -> int:
         """Return the number of nodes of one evaluation, those of all iterations."""
         return sum(
-            stage.order.count(number) * step.columns * len(step.tape)
+            stage.order.count(number) * len(step.tape)
             for stage in self.stages
             for number, step in enumerate(stage.steps)
         )
@@ -138,7 +129,6 @@ class Program:
             for number, step in enumerate(stage.steps):
                 count = stage.order.count(number)
                 iterations = f"{count} iteration{'s' * (count != 1)}"
-                iterations += f" and {step.columns} columns" * (step.columns > 1)
                 lines.append(f"  {'or ' if number else ''}{iterations} of {signature(step.tape)}")
         return "\n".join(lines)
 
@@ -153,9 +143,6 @@ class Program:
             for step in stage.steps:
                 total.update(step.tape.digest.encode())
                 total.update(repr((step.reads, step.writes)).encode())
-                if step.columns > 1:
-                    shifts = [window.shift for window in (*step.reads, *step.writes)]
-                    total.update(repr((step.columns, shifts)).encode())
                 total.update(np.array(step.numbers, dtype="<f8").tobytes())
         return total.hexdigest()
 
@@ -181,15 +168,11 @@ def verify_program(program: Program) -> Program:
                 fail(f"step '{tape.name}' lacks rows of {widths[-1]} numbers for its {iterations} iterations")
             if not np.isfinite(np.array(step.numbers)).all():
                 fail(f"step '{tape.name}' has numbers that are not finite")
-            read, written = (window_slots(side, iterations, step.columns) for side in (step.reads, step.writes))
+            read, written = (window_slots(side, iterations) for side in (step.reads, step.writes))
             for wrong, problem in (
                 (_outside(read, program.size) | _outside(written, program.size), "accesses slots beyond the frame"),
                 (_repeats(written), "writes a slot twice"),
-                (
-                    written.reshape(iterations, -1).min(axis=1, initial=program.size) < program.input_size,
-                    "overwrites an input",
-                ),
-                (_shared(read, written, program.size), "reads in one column what it writes in another one"),
+                (written.min(axis=1, initial=program.size) < program.input_size, "overwrites an input"),
             ):
                 if wrong.any():
                     fail(f"iteration {np.flatnonzero(wrong)[0]} of step '{tape.name}' {problem}")
@@ -204,25 +187,10 @@ def verify_program(program: Program) -> Program:
 
 def _outside(slots: np.ndarray, size: int) -> np.ndarray:
     """Return the iterations with slots beyond the frame."""
-    return np.any((slots < 0) | (slots >= size), axis=(1, 2))
+    return np.any((slots < 0) | (slots >= size), axis=1)
 
 
 def _repeats(slots: np.ndarray) -> np.ndarray:
     """Return the iterations in which a slot occurs twice."""
-    ordered = np.sort(slots.reshape(len(slots), -1), axis=1)
+    ordered = np.sort(slots, axis=1)
     return np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
-
-
-def _shared(read: np.ndarray, written: np.ndarray, size: int) -> np.ndarray:
-    """Return the iterations in which a column reads what another column writes."""
-    iterations, columns, _ = read.shape
-    if columns == 1:
-        return np.zeros(iterations, bool)
-    shared = np.empty(iterations, bool)
-    writer = np.full(size, -1)
-    for k in range(iterations):
-        writer[written[k]] = np.arange(columns)[:, None]
-        readers = writer[read[k]]
-        shared[k] = ((readers >= 0) & (readers != np.arange(columns)[:, None])).any()
-        writer[written[k]] = -1
-    return shared

@@ -99,7 +99,7 @@ def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[
             absent += range(size, size + array.size)
             size += array.size
     stages = [_fill([(slot, slot + 1) for slot in absent])] if absent else []
-    for stage in map(_without_columns, program.stages):
+    for stage in program.stages:
         if stage.flag is not None:
             raise NotReversibleError(f"a loop of program '{program.name}' may be skipped.")
         windows = [window for step in stage.steps for window in step.writes]
@@ -121,29 +121,6 @@ def _unshared(program: Program, slots: Mapping[str, range], size: int) -> tuple[
         stages.append(Stage(tuple(steps), stage.order))
         size = end
     return stages, size, location
-
-
-def _without_columns(stage: Stage) -> Stage:
-    """Return a stage with an iteration per column."""
-    if all(step.columns == 1 for step in stage.steps):
-        return stage
-
-    def spread(window: Window, columns: int) -> Window:
-        starts = tuple(start + c * window.shift for start in window.starts for c in range(columns))
-        return replace(window, starts=starts, shift=0)
-
-    steps = [
-        replace(
-            step,
-            reads=tuple(spread(window, step.columns) for window in step.reads),
-            writes=tuple(spread(window, step.columns) for window in step.writes),
-            numbers=tuple(row for row in step.numbers for _ in range(step.columns)),
-            columns=1,
-        )
-        for step in stage.steps
-    ]
-    order = tuple(number for number in stage.order for _ in range(stage.steps[number].columns))
-    return replace(stage, steps=tuple(steps), order=order)
 
 
 def _moved(step: FrameStep, reads: list[list[int]], shift: int) -> FrameStep:

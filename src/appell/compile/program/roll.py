@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appell.algebra.loops import Columns, LoopBody, LoopPart, Loops, Rows, Table, column_count
+from appell.algebra.loops import LoopBody, Loops, Rows, Table
 from appell.algebra.scalar import Vector, is_number
 from appell.compile.program.hoist_sines import hoist_sines
 from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, verify_program
@@ -235,51 +235,32 @@ class Rolled(Loops):
         self,
         bodies: Sequence[LoopBody],
         kinds: Sequence[int],
-        reads: Sequence[Rows | Columns],
-        writes: Sequence[Rows | Columns],
+        reads: Sequence[Rows],
+        writes: Sequence[Rows],
         numbers: Sequence[Sequence[float]] = (),
         when: tuple[Table, int] | None = None,
     ) -> None:
         if not len(kinds):
             return
         _check(bodies, kinds, reads, writes, numbers)
-        for k in range(len(kinds)):
-            _check_rows(k, reads, writes)
+        for table, _ in writes:
+            self._separate(table)
         used = sorted(set(kinds))
-        parts = []
+        time = self.time + 1
+        steps = []
         for kind in used:
             iterations = [k for k, other in enumerate(kinds) if other == kind]
-            parts.append((LoopPart(bodies[kind], reads, writes, numbers), iterations))
-        self._append(parts, tuple(used.index(kind) for kind in kinds), when)
-
-    def interleaved(self, parts: Sequence[LoopPart], when: tuple[Table, int] | None = None) -> None:
-        iterations = len((*parts[0].reads, *parts[0].writes)[0].rows)
-        if not iterations:
-            return
-        for part in parts:
-            _check([part.body], [0] * iterations, part.reads, part.writes, part.numbers)
-        for k in range(iterations):
-            for part in parts:
-                _check_rows(k, part.reads, part.writes)
-        order = tuple(range(len(parts))) * iterations
-        self._append([(part, list(range(iterations))) for part in parts], order, when)
-
-    def _append(self, parts: list[tuple[LoopPart, list[int]]], order: tuple[int, ...], when: tuple | None) -> None:
-        """Trace the bodies of a stage, each with its iterations, and append the stage."""
-        read = [operand.table for part, _ in parts for operand in part.reads]
-        written = [operand.table for part, _ in parts for operand in part.writes]
-        for table in dict.fromkeys(written):
-            self._separate(table)
-        time = self.time + 1
-        steps = [_traced(part, iterations) for part, iterations in parts]
+            read, written = ([_view(rows, iterations) for rows in each] for each in (reads, writes))
+            steps.append(_traced(bodies[kind], read, written, [numbers[k] for k in iterations] if numbers else []))
+        read_tables = [table for table, _ in reads]
         if when is not None:
             self.flags[time] = _flag(*when)
-            read.append(when[0])
-        for block in dict.fromkeys(table.block for table in read):
+            read_tables.append(when[0])
+        for block in dict.fromkeys(table.block for table in read_tables):
             block.reads.append(time)
-        for block in dict.fromkeys(table.block for table in written):
+        for block in dict.fromkeys(table.block for table, _ in writes):
             block.writes.append(time)
-        self.loops[time] = Stage(tuple(steps), order)
+        self.loops[time] = Stage(tuple(steps), tuple(used.index(kind) for kind in kinds))
         self.time += 2
         self.stores[self.time] = []
         self._just_stored.clear()
@@ -294,40 +275,27 @@ def _flag(table: RolledTable, row: int) -> Slot:
     return table.block, table.starts[row]
 
 
-def _check(bodies, kinds, reads: Sequence[Rows | Columns], writes: Sequence[Rows | Columns], numbers) -> None:
-    """Raise an error if the sizes of a loop are not valid."""
+def _check(bodies, kinds, reads: Sequence[Rows], writes: Sequence[Rows], numbers) -> None:
+    """Raise an error if a loop is not valid; mark the rows that it writes as written."""
     iterations = len(kinds)
-    for operand in (*reads, *writes):
-        if isinstance(operand, Columns) and (
-            operand.table.width % max(operand.total, 1) or not 0 <= operand.first <= operand.total - operand.count
-        ):
-            raise TraceError(
-                f"a loop over {operand.count} of {operand.total} columns, from column {operand.first} on, uses a table "
-                f"with rows of {operand.table.width} scalars.",
-                expected="rows of m x columns scalars, and columns of the matrix",
-            )
-    if any(len(each.rows) != iterations for each in [*reads, *writes]) or len(numbers) not in (0, iterations):
+    if any(len(rows) != iterations for _, rows in [*reads, *writes]) or len(numbers) not in (0, iterations):
         raise TraceError(f"a loop of {iterations} iterations has rows or numbers for another number of iterations.")
     if not all(0 <= kind < len(bodies) for kind in kinds):
         raise TraceError(f"a loop of {len(bodies)} bodies has an iteration of kind {max(kinds)}.")
+    for k in range(iterations):
+        for number, (table, rows) in enumerate(reads):
+            if rows[k] is not None and rows[k] not in table.written:
+                raise TraceError(f"iteration {k} reads row {rows[k]} of table {number} before it is written.")
+        for table, rows in writes:
+            row = rows[k]
+            if row is None:
+                continue
+            if not 0 <= row < len(table.starts):
+                raise TraceError(f"iteration {k} writes row {row} of a table of {len(table.starts)} rows.")
+            table.written.add(row)
 
 
-def _check_rows(k: int, reads: Sequence[Rows | Columns], writes: Sequence[Rows | Columns]) -> None:
-    """Raise an error if the rows of an iteration are not valid; mark the rows that it writes as written."""
-    for number, operand in enumerate(reads):
-        row = operand.rows[k]
-        if row is not None and row not in operand.table.written:
-            raise TraceError(f"iteration {k} reads row {row} of table {number} before it is written.")
-    for operand in writes:
-        table, row = operand.table, operand.rows[k]
-        if row is None:
-            continue
-        if not 0 <= row < len(table.starts):
-            raise TraceError(f"iteration {k} writes row {row} of a table of {len(table.starts)} rows.")
-        table.written.add(row)
-
-
-def _view(rows: Rows | Columns, iterations: list[int]) -> View:
+def _view(rows: Rows, iterations: list[int]) -> View:
     """Return the rows of the iterations of one kind as a view, which has the width 0 if they have none."""
     table, absent = rows.table, {rows.rows[k] is None for k in iterations}
     if len(absent) > 1:
@@ -335,22 +303,12 @@ def _view(rows: Rows | Columns, iterations: list[int]) -> View:
             "some iterations of a body have a row of a table and others do not.", hint="Use a separate kind for each."
         )
     if absent == {True}:
-        return View((0,) * len(iterations), 0, block=table.block)
-    starts, stride = tuple(table.starts[rows.rows[k]] for k in iterations), table.stride
-    if isinstance(rows, Columns):
-        starts = tuple(start + rows.first * stride for start in starts)
-        shift = stride if rows.count > 1 else 0
-        return View(starts, table.width // rows.total, stride * rows.total, shift, table.block)
-    return View(starts, table.width, stride, block=table.block)
+        return View((0,) * len(iterations), 0, 1, table.block)
+    return View(tuple(table.starts[rows.rows[k]] for k in iterations), table.width, table.stride, table.block)
 
 
-def _traced(loop: LoopPart, iterations: list[int]) -> FrameStep:
-    """Trace the body of a loop; the numbers that change from iteration to iteration are further inputs of its tape."""
-    reads, writes = ([_view(rows, iterations) for rows in side] for side in (loop.reads, loop.writes))
-    numbers = [loop.numbers[k] for k in iterations] if loop.numbers else []
-    count = column_count([*loop.reads, *loop.writes], iterations[0])
-    if count > 1 and any(view.width and not view.shift for view in writes):
-        raise TraceError("a loop over columns writes complete rows.", expected="`Columns` for every table it writes")
+def _traced(loop_body: LoopBody, reads: list[View], writes: list[View], numbers: list[Sequence[float]]) -> FrameStep:
+    """Trace a body of a loop; the numbers that change from iteration to iteration are further inputs of its tape."""
     if len({len(row) for row in numbers}) > 1:
         raise TraceError("the iterations of a body have rows of numbers of different lengths.")
     columns = [tuple(float(x) for x in column) for column in zip(*numbers, strict=True)]
@@ -363,7 +321,7 @@ def _traced(loop: LoopPart, iterations: list[int]) -> FrameStep:
         if numbers:
             traced = dict(zip(changing, rows[-1], strict=True)) if changing else {}
             arguments.append([traced.get(column, column[0]) for column in columns])
-        results = loop.body(*arguments)
+        results = loop_body(*arguments)
         for k, (view, row) in enumerate(zip(writes, results, strict=True)):
             if len(row) != view.width:
                 raise TraceError(
@@ -371,8 +329,8 @@ def _traced(loop: LoopPart, iterations: list[int]) -> FrameStep:
                 )
         return {f"row{k}": list(row) for k, row in enumerate(results)}
 
-    tape = factor(record(Graph(), getattr(loop.body, "__name__", "step"), arrays, body))
-    return FrameStep(tape, tuple(reads), tuple(writes), tuple(zip(*changing, strict=True)) if changing else (), count)
+    tape = factor(record(Graph(), getattr(loop_body, "__name__", "step"), arrays, body))
+    return FrameStep(tape, tuple(reads), tuple(writes), tuple(zip(*changing, strict=True)) if changing else ())
 
 
 class StraightCode:
@@ -542,4 +500,4 @@ def _stage(loop: Stage, flag: Slot | None) -> Stage:
 
 
 def _window(view: Any) -> Window:
-    return Window(tuple(view.block.start + start for start in view.starts), view.width, view.stride, view.shift)
+    return Window(tuple(view.block.start + start for start in view.starts), view.width, view.stride)

@@ -46,7 +46,7 @@ def count(formula: Formula) -> OpCount:
     total = OpCount()
     for stage in formula.stages:
         for number, step in enumerate(stage.steps):
-            total += stage.order.count(number) * step.columns * tapes.count(step.tape)
+            total += stage.order.count(number) * tapes.count(step.tape)
     return total
 
 
@@ -59,16 +59,15 @@ def unrolled(formula: Formula) -> Tape:
     for stage in formula.stages:
         iterations = [0] * len(stage.steps)
         for number in stage.order:
-            for column in range(stage.steps[number].columns):
-                _unroll(graph, frame, stage.steps[number], iterations[number], column)
+            _unroll(graph, frame, stage.steps[number], iterations[number])
             iterations[number] += 1
     results = [frame[slot] for slot in formula.results]
     return factor(graph.tape(formula.name, formula.inputs, formula.outputs, results))
 
 
-def _unroll(graph: Graph, frame: dict[int, int], step: FrameStep, iteration: int, column: int) -> None:
-    operands = [frame[slot] for window in step.reads for slot in window.slots(iteration, column)]
+def _unroll(graph: Graph, frame: dict[int, int], step: FrameStep, iteration: int) -> None:
+    operands = [frame[slot] for window in step.reads for slot in window.slots(iteration)]
     operands += [graph.const(x) for x in step.numbers[iteration]] if step.numbers else []
     index = graph.splice(step.tape, operands)
-    written = (slot for window in step.writes for slot in window.slots(iteration, column))
+    written = (slot for window in step.writes for slot in window.slots(iteration))
     frame |= zip(written, [index[node] for node in step.tape.results], strict=True)
