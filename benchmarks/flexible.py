@@ -5,7 +5,7 @@
 Two beams of 0.5 m (EI = 1 N m², 0.2 kg/m) fall from the horizontal for 1 s. appell has two clamped-free modes per beam;
 Exudyn has ANCF cables, with 1 ms steps of the generalised-alpha method. Each program is compared with its own converged
 solution at t = 1 s, so that the times belong to known errors. Exudyn runs in the Python given with --exudyn (a
-process of its own), alternately with appell. All times are processor times, the best of several.
+process of its own), before appell. All times are processor times, the best of several.
 """
 
 from __future__ import annotations

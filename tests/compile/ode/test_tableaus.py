@@ -62,3 +62,12 @@ def test_the_factors_of_the_interpolant_are_its_nested_form(degree):
 def test_scipy_is_imported_only_when_its_coefficients_are_read():
     code = "import sys, appell.compile.ode.stepper; sys.exit('scipy.integrate' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_coefficients_are_imported_where_scipy_keeps_them_elsewhere(monkeypatch):
+    def missing(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("appell.compile.ode.tableau.runpy.run_path", missing)
+    imported, executed = METHODS["DOP853"].__wrapped__(), METHODS["DOP853"]()
+    assert (imported.stages, imported.errors, imported.shapes) == (executed.stages, executed.errors, executed.shapes)
