@@ -17,7 +17,7 @@ from appell.describe.load import load, load_text
 from appell.describe.write import to_toml, to_urdf
 from appell.dynamics import Dynamics
 from appell.errors import DescriptionError, ModelError, ModelWarning
-from appell.model.actuator import IDEAL, Actuator, Friction
+from appell.model.actuator import IDEAL, Actuator, Elasticity, Friction
 from appell.model.joints import Revolute, Spherical
 from appell.model.robot import Mimic, Robot
 from appell_lab.references.oracle import Oracle, relative_error
@@ -53,8 +53,12 @@ def arm(actuator: Actuator, **options) -> Robot:
 
 
 def test_the_keys_of_a_table_are_all_fields_of_an_actuator():
-    assert actuator_from_table(actuator_to_table(FULL), "joint 'j'") == FULL
-    assert set(KEYS) == {*vars(FULL), *vars(FULL.friction)} - {"friction"}
+    elastic = replace(FULL, stiffness=0.0, elasticity=Elasticity(4e4, 15.0, 1e6, 1e-3))
+    for actuator in (FULL, elastic):
+        table = {key: value for key, value in actuator_to_table(actuator).items() if value is not None}
+        assert actuator_from_table(table, "joint 'j'") == actuator
+    springs = {f"elastic_{key}" for key in vars(elastic.elasticity)}
+    assert set(KEYS) == {*vars(FULL), *vars(FULL.friction), *springs} - {"friction", "elasticity"}
     assert non_default_entries(IDEAL) == {}
     assert non_default_entries(Actuator(gear=2.0, torque=0.0)) == {"gear": 2.0, "torque": 0.0}
 

@@ -12,8 +12,8 @@ from appell.cli import options
 from appell.cli.input import RECORDS, check_target, margin_of, pairs, read_system, warnings_printed, with_floor
 from appell.cli.options import IDENTIFY, LIMITS, SOLVER, new_app, option
 from appell.cli.output import Printer, table
-from appell.dynamics.margins import MARGIN_M
 from appell.errors import ArgumentError, check_number, unknown_name
+from appell.model.collision import MARGIN_M
 from appell.model.system import System
 from appell.progress import Bar
 

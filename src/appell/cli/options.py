@@ -126,8 +126,8 @@ Stops = Annotated[
 Walls = Annotated[
     list[str] | None,
     option(
-        "Wall in m: plane:nx,ny,nz[,offset], sphere:r[,x,y,z], circle:r[,x,y] or cylinder:r[,x,y,z[,ax,ay,az]]. "
-        "May be repeated.",
+        "Wall in m: plane:nx,ny,nz[,offset], sphere:r[,x,y,z], circle:r[,x,y] or cylinder:r[,x,y,z[,ax,ay,az]] "
+        "(may be repeated).",
         WALLS,
         "--wall",
     ),

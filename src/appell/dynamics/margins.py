@@ -24,7 +24,6 @@ from appell.errors import ArgumentError, check_number
 from appell.model.collision import IgnoredPair, Pair
 from appell.model.system import System
 
-MARGIN_M = 0.02  # of functions that plan the shape of a motion
 SAMPLES = 1000  # random configurations
 FAR_SHARE = 0.95  # of them, in which shapes that are always close are nearer than twice the margin
 NEAR_M = 0.03  # beyond its margin, up to which a pair counts as near in the random configurations

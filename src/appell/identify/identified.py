@@ -181,7 +181,7 @@ def _warn_of_described_terms(parameter_set: ParameterSet) -> None:
     terms = []
     for name, actuator in zip(parameter_set.system.actuator_names, parameter_set.system.actuators, strict=True):
         described = {**vars(actuator), **vars(actuator.friction), "rotor": actuator.rotor_inertia}
-        kinds = [kind for kind in SYMBOLS if kind not in parameter_set.kinds and described[kind]]
+        kinds = [kind for kind in SYMBOLS if kind not in parameter_set.kinds and described.get(kind)]
         terms += [f"{', '.join(kinds)} of '{name}'"] if kinds else []
     if terms:
         message = f"{parameter_set.system.owner}: not estimated, kept as described: {'; '.join(terms)}."

@@ -22,6 +22,7 @@ COLLISION_SIZES: dict[str, tuple[str, ...]] = {
     "arc": ("radius", "angle", "thickness"),  # a capsule bent about z; half its angle on either side of x, in rad
 }
 Pair = tuple[str, str]  # names of shapes or links
+MARGIN_M = 0.02  # between collision shapes, of functions that plan the shape of a motion
 
 
 @dataclass(frozen=True)

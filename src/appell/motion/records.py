@@ -260,6 +260,7 @@ class Records(Titled):
         robot: System | Dynamics | None = None,
         walls: Iterable[Any] | None = None,
         title: str = "",
+        collisions: bool = False,
         overwrite: bool = False,
     ) -> FilePath:
         """Write one HTML file that plays some members, overlaid: records.to_html("three.html", [0, 7, 12]).
@@ -267,7 +268,7 @@ class Records(Titled):
         The other parameters are those of `Record.to_html`.
         """
         chosen = [self[int(k)] for k in members]
-        return show_module("stage.output").write_record_page(chosen, path, robot, walls, title, overwrite)
+        return show_module("stage.output").write_record_page(chosen, path, robot, walls, title, collisions, overwrite)
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
         """Write the records to a .npz file, or to a .zarr store if the package zarr is installed."""

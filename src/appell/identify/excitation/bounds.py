@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.dynamics.margins import MARGIN_M, Margin, has_pairs, margin_of
+from appell.dynamics.margins import Margin, has_pairs, margin_of
 from appell.errors import ArgumentError
-from appell.model.collision import Pair
+from appell.model.collision import MARGIN_M, Pair
 from appell.model.system import System
 from appell.motion.working_limits import PLANNING_MARGIN, WorkingLimits
 
