@@ -207,7 +207,7 @@ def imported(files: dict[str, str], directory: Path) -> Iterator[ModuleType]:
 
     Modules of the same names that are already imported are set aside.
     """
-    names = {name.partition("/")[0].removesuffix(".py") for name in files}
+    names = {"study", *(name.partition("/")[0].removesuffix(".py") for name in files)}
     aside = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}
     for name, text in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
