@@ -32,6 +32,8 @@ from appell.model.system import Map
 
 CONDITION_LIMIT = 1e10  # condition number of a constrained robot's actuator Jacobian above which torques are NaN
 FULL_TURN_RAD = 2.0 * math.pi
+ELASTIC_HINT = "Use feedforward(q, v, a, jerk, snap) for the torques of motors that move joints through springs."
+FLEXIBLE_HINT = "Use joint_inversion(q, v, a_joints), ap.quasi_static(dyn, q) or generalized_forces(q, v, a)."
 
 
 @dataclass(frozen=True)
@@ -98,23 +100,16 @@ class Drive:
 
 @dataclass(frozen=True)
 class Transmission:
-    """Jacobian of the actuators at one configuration; `weights` are the diagonal of W in (2), 1 if empty."""
+    """Jacobian of the actuators at one configuration; `weights` are the diagonal of W in (2), 1 if empty.
+
+    `hint` states how to obtain the forces of an underactuated system.
+    """
 
     J: Matrix
     limit: float
     owner: str
     weights: Sequence[float] = ()
-    elastic: bool = False  # whether motors move joints through springs
-
-    @property
-    def hint(self) -> str:
-        """How to obtain the forces of an underactuated system."""
-        if self.elastic:
-            return "Use feedforward(q, v, a, jerk, snap) for the torques of motors that move joints through springs."
-        return (
-            "Use generalized_forces(q, v, a) for the forces along the velocities; for flexible links, "
-            "joint_inversion(q, v, a_joints) or ap.quasi_static(dyn, q)."
-        )
+    hint: str = "Use generalized_forces(q, v, a) for the forces along the velocities."
 
     @property
     def _columns(self) -> Matrix:
@@ -205,7 +200,9 @@ class TreeActuation:
             return None
         N = velocity_map.basis(q)
         weights = () if self.weights is None else tuple(self.weights.values())
-        return Transmission([N[k] for k in self.actuated], CONDITION_LIMIT, self.owner, weights, self.elastic)
+        rows = [N[k] for k in self.actuated]
+        hint = ELASTIC_HINT if self.elastic else FLEXIBLE_HINT if self.robot.flexible else Transmission.hint
+        return Transmission(rows, CONDITION_LIMIT, self.owner, weights, hint)
 
     def on_bodies(self, q: Vector, tau: Vector) -> list[Scalar]:
         """Forces of tau along w."""
@@ -342,7 +339,8 @@ class ClosedFormActuation:
 
     def transmission(self, q: Vector, velocity_map: Map) -> Transmission:
         owner, limit = self.mechanism.owner, self.mechanism.condition_limit
-        return Transmission(self.jacobian(q), limit, owner, elastic=bool(self.motors))
+        hint = ELASTIC_HINT if self.motors else Transmission.hint
+        return Transmission(self.jacobian(q), limit, owner, hint=hint)
 
     def on_bodies(self, q: Vector, tau: Vector) -> list[Scalar]:
         columns = zip(*self.jacobian(q), strict=True)
