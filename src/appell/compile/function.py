@@ -20,6 +20,8 @@ pickle holds the formula, and the receiving process compiles it or loads the mac
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
@@ -34,7 +36,7 @@ from appell.compile.cache.trace_cache import Stored, cached_trace
 from appell.compile.compose import composed, inherited
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.build_lock import BUILD_LOCK, locked_cached_property
-from appell.compile.native.direct import direct_call
+from appell.compile.native.direct import direct_call, has_sample_kernel, is_plain_sample
 from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
@@ -60,7 +62,7 @@ from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import Array, Tape, arrays
 from appell.compile.tape.trace import is_traced, trace
 from appell.compile.tape.traced_array import traced_array
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, CompileError, unknown_name
 
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
@@ -282,13 +284,34 @@ class Function:
     def ufunc(self) -> np.ufunc:
         """The compiled function as a `numpy.ufunc`; compiled on first use."""
         self._loops.load(np.float64)
-        caller = self._caller
-        self.__call__ = direct_call(self.fused, caller.ufunc, caller) or caller
-        return caller.ufunc
+        self.__call__ = self._any_call
+        return self._caller.ufunc
+
+    @locked_cached_property
+    def _any_call(self) -> Callable[..., Any]:
+        """A call of samples and batches; the loop for float64 is loaded."""
+        kernel = self._memo.get(("kernel", np.dtype(np.float64))) if has_sample_kernel(self.fused) else None
+        return direct_call(self.fused, self._caller.ufunc, self._caller, kernel) or self._caller
+
+    @locked_cached_property
+    def _sample_call(self) -> Callable[..., Any] | None:
+        """A call of one sample that does not compile the ufunc's loop, or None where it would use that loop."""
+        if not has_sample_kernel(self.fused):
+            return None
+        caller, this = self._caller, weakref.ref(self)
+        with contextlib.suppress(CompileError):  # the loop may compile all the same
+
+            def otherwise(*arguments, **options):
+                function = this()
+                return (caller if function is None else function._first_call)(*arguments, **options)
+
+            return direct_call(self.fused, None, otherwise, self.kernel())
+        return None
 
     def _first_call(self, *arguments, **options):
         """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled.
 
+        If they are one sample, only the kernel for one sample is compiled; the first other call compiles the loop.
         With traced scalars nothing is compiled: the call is part of another function that is being traced.
         """
         if any(map(is_traced, (*arguments, *options.values()))):
@@ -297,8 +320,12 @@ class Function:
         if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
             self._loops.load(np.float32)
             return self._caller(*arguments, **options)
+        if not options and is_plain_sample(arguments, self.formula) and self._sample_call is not None:
+            self.__call__ = self._sample_call
+            return self._sample_call(*arguments)
         _ = self.ufunc
-        return self.__call__(*arguments, **options)
+        self.__call__ = self._any_call  # another thread may have set the call of one sample
+        return self._any_call(*arguments, **options)
 
     def _composed(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         return composed(self.title, self.tape, self.tangents, arguments, named)

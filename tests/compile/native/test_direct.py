@@ -208,3 +208,27 @@ def test_the_wide_loop_runs_if_code_for_one_sample_cannot_be_compiled(function, 
 
     monkeypatch.setattr(direct, "load_kernel", fail)
     np.testing.assert_array_equal(function()(Q, M), want)
+
+
+def test_a_function_that_is_called_with_one_sample_compiles_no_loop_until_a_batch_follows(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setenv("APPELL_CACHE", str(tmp_path))
+    f = Function.of("toy", {"q": 3, "m": (2, 2)}, lambda q, m: {"r": [q[0] * m[0, 1] + q[1], q[2].sin()]})
+    sample, batch = (Q, M), (np.stack([Q, 2 * Q]), np.stack([M, M]))
+
+    def compiled() -> list[str]:
+        return [record.message.split()[1] for record in caplog.records if getattr(record, "made", False)]
+
+    with caplog.at_level("INFO", logger="appell"):
+        single = f(*sample)
+        first_call = f.__call__
+        assert compiled() == (["single"] if direct.has_sample_kernel(f.fused) else ["loop"])
+        several = f(*batch)
+        assert sorted(compiled()) == (["loop", "single"] if direct.has_sample_kernel(f.fused) else ["loop"])
+    np.testing.assert_array_equal(several[0], single)
+    np.testing.assert_array_equal(f(*sample), single)
+    f.__call__ = first_call  # as if another thread had set it
+    np.testing.assert_array_equal(f(*batch), several)
+    del f
+    np.testing.assert_array_equal(first_call(*batch), several)

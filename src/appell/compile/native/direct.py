@@ -14,7 +14,7 @@ are the same. One difference: floating-point errors are not checked for one samp
 The kernel for one sample takes the addresses of its arguments and results, as the loop of a ufunc does, and ignores the
 other arguments of a loop. On machines with wide registers, and for programs, whose iterations may be vectorised, it
 replaces the loop with the first direct call (`SingleLoop`). If it cannot be compiled, the ufunc's loop stays, with the
-same bits.
+same bits. A function whose first call is one sample needs no loop: without a ufunc, `direct_call` handles samples only.
 
 **Batches.** The ufunc and the Python code around it take up to three microseconds, as long as a humanoid needs for
 twenty samples. The second function (`_BATCH`) handles
@@ -34,7 +34,7 @@ import contextlib
 import ctypes
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
 
@@ -53,6 +53,23 @@ from appell.compile.tape.tape import Tape
 from appell.errors import CompileError
 
 
+def has_sample_kernel(formula: Formula) -> bool:
+    """Return whether a kernel for one sample is faster than the ufunc's loop."""
+    return host().register != NARROW_BYTES or not isinstance(formula, Tape)
+
+
+def is_plain_sample(arguments: Sequence[object], formula: Formula) -> bool:
+    """Return whether a direct call computes these arguments as one sample."""
+    return len(arguments) == len(formula.inputs) and all(
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT64
+        and value.shape == array.shape
+        and value.flags.c_contiguous
+        and value.flags.aligned
+        for value, array in zip(arguments, formula.inputs, strict=True)
+    )
+
+
 class SingleLoop:
     """Placeholder of the single-sample kernel in a plan; the first call compiles the kernel and replaces the entry."""
 
@@ -66,7 +83,7 @@ class SingleLoop:
     @property
     def address(self) -> int:
         """Address of the placeholder, or of the ufunc's loop where a kernel for one sample is not faster."""
-        if host().register == NARROW_BYTES and isinstance(self._formula, Tape):
+        if not has_sample_kernel(self._formula):
             return self._wide
         return ctypes.cast(self._first_call, ctypes.c_void_p).value or 0
 
@@ -87,6 +104,8 @@ class SingleLoop:
         Loop(address)(args, dims, steps, data)
 
 
+_FLOAT64 = np.dtype(np.float64)
+_NO_THREADS = np.zeros(1, THREAD_COUNT.cell.dtype)  # in place of the number of threads: no batch is computed directly
 _ERROR_FLAGS = 0x1D  # bits of the status register: invalid, division by zero, overflow, underflow, but not inexact
 _CLEARED_FLAGS = ~0x3F  # mask that clears all flags of the status register
 _MIN_UNLOCKED_SAMPLES = 16  # from this number on, the GIL is released
@@ -463,7 +482,9 @@ _DEPTH_OF_SAMPLE = """\
   %depth = load i64, ptr %shape, align 8"""
 
 
-def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable | None:
+def direct_call(
+    formula: Formula, ufunc: np.ufunc | None, otherwise: Callable, kernel: Code | None = None
+) -> Callable | None:
     """Return a built-in function that computes plain samples and batches and passes all other calls to `otherwise`.
 
     Return None where this is not possible: a Python without the global interpreter lock has another object layout.
@@ -471,8 +492,9 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
     Parameters
     ----------
     formula : fused formula
-    ufunc : its ufunc, with the loop for float64 loaded
+    ufunc : its ufunc, with the loop for float64 loaded; without it, batches are passed to `otherwise`
     otherwise : called for all other calls
+    kernel : code for one sample; required without a ufunc, otherwise compiled by the first call with one sample
     """
     arrays = (*formula.inputs, *formula.outputs)
     if len(arrays) > _MAX_OPERANDS or sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -482,7 +504,9 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
     strides = [8 * prod(array.shape[axis + 1 :]) for array in arrays for axis in range(len(array.shape))]
     steps = np.array([*(8 * array.size for array in arrays), *strides], dtype=np.intp)
     python = ctypes.pythonapi
-    loop, results = SingleLoop(formula, loop_address(ufunc, 0)), results_type(formula.name, formula.outputs) or tuple
+    wide = 0 if ufunc is None else loop_address(ufunc, 0)
+    loop, results = kernel or SingleLoop(formula, wide), results_type(formula.name, formula.outputs) or tuple
+    thread_count = _NO_THREADS if ufunc is None else THREAD_COUNT.cell
     entries = {
         "ndarray": id(np.ndarray),
         "float64": id(np.dtype(np.float64)),
@@ -497,18 +521,19 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
         "vectorcall": function_address(python.PyObject_Vectorcall),
         "save": function_address(python.PyEval_SaveThread),
         "restore": function_address(python.PyEval_RestoreThread),
-        "threads": THREAD_COUNT.cell.ctypes.data,
+        "threads": thread_count.ctypes.data,
         "loop": loop.address,
-        "wide": loop_address(ufunc, 0),
+        "wide": wide,
         "dims": dims.ctypes.data,
         "steps": steps.ctypes.data,
         "ins": len(formula.inputs),
         "outs": len(formula.outputs),
     }
     plan = np.array([*(entries[name] for name in _PLAN), *(shape.ctypes.data for shape in shapes)], dtype=np.uintp)
-    loop.set_plan(plan, _PLAN.index("loop"))
+    if isinstance(loop, SingleLoop):
+        loop.set_plan(plan, _PLAN.index("loop"))
     code = _code()
-    items = (otherwise, plan, code, ufunc, loop, results, dims, steps, THREAD_COUNT.cell, *shapes)
+    items = (otherwise, plan, code, ufunc, loop, results, dims, steps, thread_count, *shapes)
     return builtin(formula.name, code.address, _METH_FASTCALL_KEYWORDS, items)
 
 
