@@ -210,9 +210,7 @@ def test_the_wide_loop_runs_if_code_for_one_sample_cannot_be_compiled(function, 
     np.testing.assert_array_equal(function()(Q, M), want)
 
 
-def test_a_function_that_is_called_with_one_sample_compiles_no_loop_until_a_batch_follows(
-    tmp_path, monkeypatch, caplog
-):
+def test_one_sample_compiles_no_loop_until_a_batch_follows(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("APPELL_CACHE", str(tmp_path))
     f = Function.of("toy", {"q": 3, "m": (2, 2)}, lambda q, m: {"r": [q[0] * m[0, 1] + q[1], q[2].sin()]})
     sample, batch = (Q, M), (np.stack([Q, 2 * Q]), np.stack([M, M]))
