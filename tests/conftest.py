@@ -36,6 +36,11 @@ sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPR
 gc.disable()
 
 
+def pytest_collection_modifyitems(items):
+    """Run tests marked `slow` first: a long test that starts last would leave the other workers idle."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 def pytest_collection_finish():
     gc.collect()
     gc.freeze()

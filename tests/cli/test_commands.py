@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import appell
 from appell.cli.main import app
 from appell.describe.load import load, zoo_names
+from appell_lab.papers import PAPERS, SECTIONS
 
 BROKEN = '<robot name="r"><link name="a"/><link name="b"/><link name="c"/></robot>'
 HOLLOW = """<robot name="hollow"><link name="base"/><link name="arm"/>
@@ -151,14 +152,21 @@ def test_brackets_in_names_are_not_markup(tmp_path):
     assert "arm[bold]" in result.output
 
 
-def test_reproduce_shows_printed_values_and_saves_figures(tmp_path):
-    result = run("reproduce", "dynamics", "--output", str(tmp_path))
+def test_reproduce_shows_printed_values_cites_the_papers_and_saves_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    result = CliRunner().invoke(app, ["reproduce", "dynamics"], env={"COLUMNS": None})
     assert result.exit_code == 0
     assert "18.66" in result.output
     assert "agrees" in result.output
+    assert all(len(line.rstrip()) <= 100 for line in result.output.splitlines())
+    words = " ".join(result.output.split())
+    for paper in SECTIONS["dynamics"].papers:
+        assert PAPERS[paper] in words
+    assert "1 of 1 printed numbers agree to their last digit. 2 figures in out/." in words
     files = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
-    live = ["live/mata-2002.html", "live/shafei-2018.html"]
-    assert files == ["index.html", *live, "sections/dynamics.json", "tree10.png", "two-body.png"]
+    live = ["out/live/mata-2002.html", "out/live/shafei-2018.html"]
+    assert files == ["out/index.html", *live, "out/sections/dynamics.json", "out/tree10.png", "out/two-body.png"]
 
 
 def test_reproduce_of_an_unknown_section_lists_the_known_ones():

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from appell.cli.main import app, error_message, option_names
 from appell.errors import ArgumentError, Hint, gathered
-from appell_lab.papers import PAPERS, SECTIONS
 from terminals import all_commands
 
 HOLLOW = """<robot name="hollow"><link name="base"/><link name="arm"/>
@@ -144,7 +143,6 @@ def test_names_are_not_interpreted_as_markup(command, tmp_path):
         ("formulations",),
         (*SWING,),
         ("trajectory", "ramp", "panda", "--to", "0.5,-0.5,0,-2,0,1.5,0.8"),
-        ("reproduce", "dynamics"),
     ],
 )
 def test_output_fits_a_hundred_columns(command, monkeypatch):
@@ -204,13 +202,6 @@ def test_a_full_disk_is_an_error_without_a_traceback():
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
     assert b"No space left" in done.stderr
-
-
-def test_reproduce_cites_the_papers_and_ends_with_a_count():
-    output = " ".join(run("reproduce", "dynamics").output.split())
-    for paper in SECTIONS["dynamics"].papers:
-        assert PAPERS[paper] in output
-    assert "1 of 1 printed numbers agree to their last digit. 2 figures in out/." in output
 
 
 def test_a_reference_file_may_have_an_upper_case_ending(tmp_path):
