@@ -21,9 +21,13 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 	tests/control/test_linearize.py tests/control/test_whole_body.py tests/describe/test_urdf_agrees_with_pinocchio.py \
 	tests/identify/test_measured_records.py tests/motion/test_bags.py tests/project/test_floors.py
 
-# Tests of movies, pages, exports, FMU, boards, compiled peers and the command line.
-BARE := tests/show tests/compile/c tests/simulation/fmu tests/lab/bench \
-	tests/control/test_controller_in_c.py tests/cli
+# Tests of movies, pages, exports, FMU, boards, compiled peers and the command line, without those of commands and
+# pictures that neither look up nor start a program.
+NO_PROGRAMS := compilation_report convert_command formulations_and_count info_of_mechanisms margins optimize_command \
+	reproduce_page rollout_command same_numbers
+BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests/compile/c tests/simulation/fmu \
+	tests/lab/bench/test_peers.py tests/lab/bench/test_runge_kutta.py tests/control/test_controller_in_c.py \
+	$(filter-out $(NO_PROGRAMS:%=tests/cli/test_%.py),$(wildcard tests/cli/test_*.py))
 
 .PHONY: demo test bare floors bench docs fuzz lint clean
 
