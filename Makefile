@@ -23,7 +23,7 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 
 # Tests of movies, pages, exports, FMU, boards, compiled peers and the command line, without those of commands and
 # pictures that neither look up nor start a program.
-NO_PROGRAMS := compilation_report convert_command formulations_and_count info_of_mechanisms margins optimize_command \
+NO_PROGRAMS := compilation_report formulations_and_count info_of_mechanisms margins optimize_command \
 	reproduce_page rollout_command same_numbers
 BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests/compile/c tests/simulation/fmu \
 	tests/lab/bench/test_peers.py tests/lab/bench/test_runge_kutta.py tests/control/test_controller_in_c.py \
