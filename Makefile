@@ -26,7 +26,7 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 NO_PROGRAMS := compilation_report formulations_and_count info_of_mechanisms margins optimize_command \
 	reproduce_page rollout_command same_numbers
 BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests/compile/c tests/simulation/fmu \
-	tests/lab/bench/test_peers.py tests/lab/bench/test_runge_kutta.py tests/control/test_controller_in_c.py \
+	tests/lab/bench tests/control/test_controller_in_c.py \
 	$(filter-out $(NO_PROGRAMS:%=tests/cli/test_%.py),$(wildcard tests/cli/test_*.py))
 
 .PHONY: demo test bare floors bench docs fuzz lint clean
