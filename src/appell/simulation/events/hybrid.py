@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.motion.curve import Piece
+from appell.compile.ode.tableau import METHODS
+from appell.motion.curve import Curve, Piece
 from appell.motion.event import Event
 from appell.progress import Bar
 from appell.simulation.contact.time_stepping import StepResult, TimeStepping
@@ -43,7 +44,7 @@ from appell.simulation.events.effects import Impact, catch_impact, change_events
 from appell.simulation.events.phase import Phase
 from appell.simulation.events.phase_changes import PhaseCheck, check_phase, following_phase
 from appell.simulation.flow import FreeMotion
-from appell.simulation.integrate import pieces, still_pieces
+from appell.simulation.integrate import blocks, pieces, still_pieces
 from appell.simulation.options import Solver
 from appell.simulation.status import Status, Stop
 
@@ -181,10 +182,10 @@ class Run:
         rate = np.abs(self.phase(self.t, self.y)[self.flow.nq :])
         return f"'{self.flow.states.moving.system.velocity_names[int(np.argmax(rate))]}' has the largest acceleration"
 
-    def check_progress(self) -> None:
-        """End a run that advances too little per attempted step."""
-        self.attempts += 1
-        if self.attempts % STALL_STEPS == 0:
+    def check_progress(self, steps: int = 1) -> None:
+        """Count attempted steps; end a run that advances too little in STALL_STEPS of them."""
+        self.attempts += steps
+        if self.attempts % STALL_STEPS < steps:
             if self.t - self.milestone < self.solver.least_progress:
                 span = f"from t = {self.milestone:.9g} to {self.t:.9g}"
                 hint = "Use a smoother torque, solver='Radau', or a smaller least_progress"
@@ -220,6 +221,9 @@ class Run:
     def _integrate(self, until: float, bar: Bar) -> None:
         """Take steps until an event is handled, a step has to be repeated, or `until` is reached."""
         bounded, start = np.isfinite(self.max_step), self.t
+        if not bounded and self._is_uneventful():
+            self._integrate_blocks(until, bar)
+            return
         self.phase.geometry.keep(self.phase.members)
         if self.levels is None:
             self.levels = crossing_levels(self.phase, self.y)
@@ -253,6 +257,32 @@ class Run:
             if bounded and piece.start > start:
                 self.max_step *= 4.0
                 return
+
+    def _is_uneventful(self) -> bool:
+        """Return whether no step can contain an event or call Python, so that steps need not be searched one by one."""
+        nothing_changes = not (self.phase.projects or self.flow.inputs.varies or self.endings.groups)
+        return nothing_changes and not len(self.phase.geometry.B) and self.solver.method in METHODS
+
+    def _integrate_blocks(self, until: float, bar: Bar) -> None:
+        """Take steps to `until` and store them in the blocks in which machine code computes them."""
+        for block in blocks(self.phase, self.t, self.y, until, self.solver, self.step, self.solver.max_step):
+            room = self.solver.max_steps - len(self.history.pieces)
+            if len(block) > room:
+                block = Curve(block.starts[:room], block.ends[:room], block.ends[:room], block.series[:room])
+            self.check_progress(len(block))
+            lengths = block.ends - block.starts
+            if block.ends[-1] < until or lengths[-1] >= (self.step or 0.0):
+                self.step = float(lengths[-1])
+            elif len(block) > 1:
+                self.step = float(lengths[-2])
+            self.history.add_block(block)
+            self.t, self.y = float(block.ends[-1]), block.before(block.ends[-1:])[0]
+            try:
+                self.tick()
+            finally:
+                self.add_row()
+            self.check_limits()
+            bar(self.t)
 
     def _pieces(self, until: float) -> Iterator[Piece]:
         """Return the steps of the integrator; a constant state is one step, or several if inputs may change."""
@@ -422,6 +452,18 @@ class History:
             t = float(self.requested[self.due])
             self.due += 1
             self._append(t, self.flow.projected(t, piece.at(t)))
+
+    def add_block(self, block: Curve) -> None:
+        """Store the pieces of a block with constant inputs, and rows before its end."""
+        self.pieces.extend(block.pieces())
+        if self.requested is None:
+            times = block.ends[:-1]
+        else:
+            stop = int(np.searchsorted(self.requested, block.ends[-1]))
+            times, self.due = self.requested[self.due : stop], stop
+        self.times.extend(times.tolist())
+        self.states.extend(block.before(times))
+        self.forces.extend(np.repeat(self.flow.inputs.tau[None], len(times), axis=0))
 
     def _append(self, t: float, y: np.ndarray) -> None:
         self.times.append(t)
