@@ -88,18 +88,25 @@ def _explicit(
 
 
 def blocks(
-    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, max_step: float
+    rhs: Rhs,
+    t: float,
+    y: np.ndarray,
+    until: float,
+    solver: Solver,
+    first_step: float | None,
+    max_step: float,
+    block: int = 1,
 ) -> Iterator[Curve]:
     """Yield steps of an explicit method in blocks, as machine code computes them.
 
-    An event discards the rest of a block, so blocks start short.
+    An event discards the rest of a block, so blocks start short: with `block` steps, doubled from one to the next.
     """
     stepper = rhs.stepper(solver.method)
     rtol = max(solver.rtol, MIN_RTOL)
     if first_step is not None and t == stepper.t:
         first_step = max(first_step, stepper.step)  # the last step may have been shortened by the end of the stretch
     stepper.start(t, y, until, rtol=rtol, atol=solver.atol, first=first_step, longest=max_step)
-    block, reason, stretch = 1, Reason.FULL, stepper.intervals
+    reason, stretch = Reason.FULL, stepper.intervals
     while reason is Reason.FULL:
         assert stepper.intervals == stretch, "a second integration was started before this one was abandoned"
         reason = stepper.advance(block)

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.compile.ode.tableau import METHODS
-from appell.motion.curve import Curve, Piece
+from appell.motion.curve import Curve, Piece, ones
 from appell.motion.event import Event
 from appell.progress import Bar
 from appell.simulation.contact.time_stepping import StepResult, TimeStepping
@@ -52,6 +52,7 @@ MAX_DRIFT = 0.5  # of the tolerance: if resting points leave their walls by more
 GAP_NOISE_M = 1e-11  # a smaller distance of a resting point from its wall is noise
 STILL_PIECES = 32  # pieces into which a constant state is divided if inputs are functions of time
 STALL_STEPS = 2000  # attempted steps during which a run must advance by `least_progress`
+STEPS_PER_BLOCK = 64  # where no events are possible
 BUCKET_CAPACITY = 40  # events
 BUCKET_LEAK_S = 1e-3  # time per event
 STEADY_STEPS = 20
@@ -265,8 +266,9 @@ class Run:
 
     def _integrate_blocks(self, until: float, bar: Bar) -> None:
         """Take steps to `until` and store them in the blocks in which machine code computes them."""
-        for block in blocks(self.phase, self.t, self.y, until, self.solver, self.step, self.solver.max_step):
-            room = self.solver.max_steps - len(self.history.pieces)
+        solver = self.solver
+        for block in blocks(self.phase, self.t, self.y, until, solver, self.step, solver.max_step, STEPS_PER_BLOCK):
+            room = solver.max_steps - len(self.history.pieces)
             if len(block) > room:
                 block = Curve(block.starts[:room], block.ends[:room], block.ends[:room], block.series[:room])
             self.check_progress(len(block))
@@ -276,7 +278,7 @@ class Run:
             elif len(block) > 1:
                 self.step = float(lengths[-2])
             self.history.add_block(block)
-            self.t, self.y = float(block.ends[-1]), block.before(block.ends[-1:])[0]
+            self.t, self.y = float(block.ends[-1]), ones(len(block.series[-1])) @ block.series[-1]
             try:
                 self.tick()
             finally:
@@ -461,6 +463,8 @@ class History:
         else:
             stop = int(np.searchsorted(self.requested, block.ends[-1]))
             times, self.due = self.requested[self.due : stop], stop
+        if not len(times):
+            return
         self.times.extend(times.tolist())
         self.states.extend(block.before(times))
         self.forces.extend(np.repeat(self.flow.inputs.tau[None], len(times), axis=0))
