@@ -32,7 +32,8 @@ from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.bound import METH_NOARGS, builtin, make_builtin
 from appell.compile.native.machine import Code, function_address
-from appell.compile.ode.driver import Cells, Reason, Y, driver, rows
+from appell.compile.ode.cells import Cells
+from appell.compile.ode.driver import LAYOUT, Reason, Y, driver, rows
 from appell.compile.ode.tableau import METHODS, Tableau
 from appell.errors import ArgumentError
 
@@ -123,7 +124,7 @@ class Stepper:
         self._starts, self._ends = np.zeros(capacity), np.zeros(capacity)
         self._series = aligned(capacity, self.tableau.degree + 1, registers * DOUBLES.width)
         self._state = work[:, Y]
-        self._cells = cells = Cells()
+        self._cells = cells = Cells(LAYOUT)
         code = driver(method)
         if rate.code is not None:
             cells.rate, cells.addresses = rate.code.address, rate.addresses.ctypes.data
