@@ -27,6 +27,9 @@ class Rhs(Protocol):
     @property
     def projects(self) -> bool: ...
 
+    @property
+    def varies(self) -> bool: ...
+
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray: ...
 
     def projected(self, t: float, y: np.ndarray) -> np.ndarray: ...
@@ -113,7 +116,8 @@ def blocks(
         if stepper.taken:
             ends = stepper.ends.copy()
             yield Curve(stepper.starts.copy(), ends, ends, stepper.series.copy())
-        if stepper.rate.callback is None:  # do not call Python functions at times that the motion may not reach
+        # Python functions are not called at times that the motion may not reach
+        if stepper.rate.callback is None and not rhs.varies:
             block = min(2 * block, stepper.capacity)
     if reason is Reason.NOT_FINITE:
         raise Stop(Status.TOLERANCE, f"The acceleration after t = {stepper.t:.9g} is not finite.")

@@ -28,11 +28,10 @@ from appell.compile.ode.stepper import Stepper
 from appell.motion.curve import Piece
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
+from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate
 from appell.simulation.flow import FreeMotion
 
-STABILISATION = 30.0  # κ, 1/s
 DRIFT_SAMPLES = 12  # degree at which a piece is sampled to measure the drift of resting points
-SLOW_SLIDING_M_S = 1e-3  # below this speed, the direction of sliding is blended with the one at its start
 RANK_TOLERANCE = 1e-11  # ratio of pivots or singular values below which a matrix counts as singular
 
 
@@ -145,9 +144,19 @@ class Phase:
         return rate
 
     def stepper(self, method: str) -> Stepper:
-        """Return the stepper of this phase: around the compiled rate, or around this object if the phase has rows."""
+        """Return the stepper of this phase: in machine code, or around this object if there are rows of constraints."""
         self.flow.set_directions(self.directions)
-        return self.flow.stepper(method, self if len(self.rows) else None)
+        if not len(self.rows):
+            return self.flow.stepper(method)
+        return self.flow.stepper(method, self if self.projects else self.compiled().rate)
+
+    def compiled(self) -> PhaseRate:
+        """Return the machine code of the rate, loaded with the rows of this phase; not for constrained systems."""
+        flow = self.flow
+        if flow.phase_rate is None:
+            flow.phase_rate = PhaseRate(flow, self.geometry)
+        flow.phase_rate.load(self)
+        return flow.phase_rate
 
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """Solve (1), given the acceleration `free` without the forces of this phase."""
@@ -219,6 +228,11 @@ class Phase:
         return largest
 
     @property
+    def varies(self) -> bool:
+        """Whether the rate changes from step to step: directions of sliding are updated after every step."""
+        return bool(self.sliding)
+
+    @property
     def projects(self) -> bool:
         """Whether states have to be projected after a step."""
         return self.flow.states.projects
@@ -247,3 +261,5 @@ class Phase:
                     rest.direction = (
                         np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]
                     )
+            if not self.projects:
+                self.compiled()

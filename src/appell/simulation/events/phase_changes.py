@@ -31,7 +31,8 @@ import numpy as np
 from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
-from appell.simulation.events.phase import STABILISATION, Phase, Rest
+from appell.simulation.events.phase import Phase, Rest
+from appell.simulation.events.phase_rate import STABILISATION
 from appell.simulation.options import Solver
 from appell.simulation.status import Status, Stop
 
