@@ -50,7 +50,7 @@ class FreeMotion:
         """Normalise the quaternions of q, (..., nq), in place and return q."""
         for span in self.quaternions:
             part = q[..., span]
-            part /= math.sqrt(part @ part) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
+            part /= math.sqrt(part.dot(part)) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
         return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

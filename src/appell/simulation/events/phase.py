@@ -31,6 +31,7 @@ from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate
 from appell.simulation.flow import FreeMotion
 
+MAX_UNMET = 1e-3  # residual of (1) above which a phase is singular
 DRIFT_SAMPLES = 12  # degree at which a piece is sampled to measure the drift of resting points
 RANK_TOLERANCE = 1e-11  # ratio of pivots or singular values below which a matrix counts as singular
 
@@ -157,6 +158,16 @@ class Phase:
             flow.phase_rate = PhaseRate(flow, self.geometry)
         flow.phase_rate.load(self)
         return flow.phase_rate
+
+    def forces(self, t: float, y: np.ndarray) -> list[float] | None:
+        """Return the forces of (1) in the order of the rows, and evaluate the geometry; None if none satisfy (1)."""
+        if not self.projects and not self.redundant:
+            compiled = self.compiled()
+            rate = compiled(t, y)
+            if compiled.rank == len(self.rows) and math.isfinite(rate.dot(rate)):
+                return compiled.forces.tolist()
+        reaction = self.reaction(y, self.flow(t, y, self.directions)[self.flow.nq :])
+        return reaction.forces.tolist() if reaction.is_met(MAX_UNMET) else None
 
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """Solve (1), given the acceleration `free` without the forces of this phase."""

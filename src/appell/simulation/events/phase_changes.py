@@ -37,7 +37,6 @@ from appell.simulation.options import Solver
 from appell.simulation.status import Status, Stop
 
 REVERSAL_SPEED_M_S = 1e-9  # a sliding point that moves backwards this fast has stopped
-MAX_UNMET = 1e-3  # residual `Reaction.unmet` above which a phase is singular
 FRICTION_MARGIN = 1e-10  # of a drive's static friction: forces above it by less do not release the drive
 HELD_SPEED = 1e-9  # m/s or rad/s: slower points and drives count as still
 MIN_BOUNCE_HEIGHT_M = 4e-12  # lower bounces are indistinguishable from the noise of a gap
@@ -134,13 +133,11 @@ class PhaseCheck:
 def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseCheck:
     """Check whether a phase lasts at (t, y)."""
     geometry = phase.geometry
-    free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
-    reaction = phase.reaction(y, free)
-    if not reaction.is_met(MAX_UNMET):
+    forces = phase.forces(t, y)
+    if forces is None:
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
-    forces = reaction.forces.tolist()
     normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
     size = max([1e-300, *map(abs, normal)])
     pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
@@ -170,6 +167,7 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
         return PhaseCheck(stopping=stopping, margin=min(margins))
     if not phase.redundant:
         return PhaseCheck(frozenset(pulled), sliding, stopping, slipping, margin=min(margins))
+    free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
     leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}

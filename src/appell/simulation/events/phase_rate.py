@@ -33,7 +33,7 @@ class PhaseRate:
     def __init__(self, flow: FreeMotion, geometry: Geometry):
         self.flow, self.geometry = flow, geometry
         self.rate = flow.rate.replaced(solver())
-        self.rows: Rows | None = None
+        self.rows: Rows
         self._loaded: tuple[Phase, int] | None = None
         self._directions = np.zeros((0, 3))
 
@@ -72,6 +72,16 @@ class PhaseRate:
         self.rows = Rows(calls, arrays, 2.0 * STABILISATION, STABILISATION**2)
         self.rate.addresses[0] = self.rows.cells.array.ctypes.data
         self._loaded = phase, geometry.version
+
+    @property
+    def forces(self) -> np.ndarray:
+        """Forces at the last evaluation, in the order of the rows."""
+        return self.rows.forces
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows at the last evaluation."""
+        return self.rows.rank
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return ẏ; the next evaluation overwrites it."""
