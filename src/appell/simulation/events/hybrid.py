@@ -261,8 +261,9 @@ class Run:
 
     def _is_uneventful(self) -> bool:
         """Return whether no step can contain an event or call Python, so that steps need not be searched one by one."""
+        geometry = self.phase.geometry
         nothing_changes = not (self.phase.projects or self.flow.inputs.varies or self.endings.groups)
-        return nothing_changes and not len(self.phase.geometry.B) and self.solver.method in METHODS
+        return nothing_changes and not len(geometry.contacts) + len(geometry.drives) and self.solver.method in METHODS
 
     def _integrate_blocks(self, until: float, bar: Bar) -> None:
         """Take steps to `until` and store them in the blocks in which machine code computes them."""
