@@ -12,8 +12,8 @@ with the two rows that follow it in the array and two numbers x, y. The terms in
 
 A call evaluates kernels one after the other: f, M, the array of rows with β and u, and g, s, x, y. All of them read and
 write fixed addresses. Then (1) is solved: M = L D Lᵀ, and B M⁻¹ Fᵀ by elimination with complete pivoting. If a pivot is
-below MIN_PIVOT of the first one, the rows are redundant: the remaining forces are zero, and `rank` states how many are
-not. ȧ does not depend on this choice.
+below MIN_PIVOT of the first one, the rows are redundant, and `rank` states how many are independent: λ is the solution of
+least norm, without its components along the null vectors of the matrix.
 
 Sizes are data, so that one object serves all systems. Rows of matrices are padded to registers, and inner loops run
 along them.
@@ -78,9 +78,8 @@ class Rows:
         operands = [np.array([x.ctypes.data for x in arguments], np.uintp) for _, arguments in calls]
         table = [(code.address, x.ctypes.data) for (code, _), x in zip(calls, operands, strict=True)]
         n, r = len(arrays["M"]), len(arrays["rows"])
-        self.forces = np.zeros(padded(r))
         width = DOUBLES.width
-        work = np.zeros(n * (padded(n) + padded(r)) + (r + 1) * padded(r) + n + width)
+        work = np.zeros(n * (padded(n) + padded(r)) + (2 * r + 1) * padded(r) + width)
         first = -(work.ctypes.data // 8) % width
         self._forces = np.zeros(padded(r) + width)
         shift = -(self._forces.ctypes.data // 8) % width
@@ -154,6 +153,17 @@ class _MatrixEmitter(CellEmitter):
         """Add x y to an entry of an array."""
         self.set_item(array, index, self.double("fadd", self.item(array, index), self.double("fmul", x, y)))
 
+    def dot(self, row: Value, other: Value, registers: Value) -> Value:
+        """Return the scalar product of two rows, whose padding is zero in one of them and finite in the other."""
+        total = self.stack(1)
+        self.store(self.constant(0.0), total)
+        self.loop(
+            0,
+            registers,
+            lambda k: self.store(self.fma(self.load(row, k), self.load(other, k), self.load(total)), total),
+        )
+        return self.lanes_sum(self.load(total))
+
     def negative_ratio(self, x: Value, y: Value) -> Value:
         """Return -x / y."""
         return self.value(f"fneg double {self.double('fdiv', x, y)}")
@@ -172,17 +182,10 @@ def _solve(emit: _MatrixEmitter) -> None:
     _equations(emit, n, r, X, A, b, narrow)
     _eliminate(emit, r, A, b, narrow)
     a, forces = emit.get("a"), emit.get("forces")
-    total = emit.stack(1)
 
     def accelerate(i: Value) -> None:
-        row = emit.row(X, i, narrow)
-        emit.store(emit.constant(0.0), total)
-        emit.loop(
-            0,
-            narrow,
-            lambda k: emit.store(emit.fma(emit.load(row, k), emit.load(forces, k), emit.load(total)), total),
-        )
-        emit.set_item(a, i, emit.double("fadd", emit.item(a, i), emit.lanes_sum(emit.load(total))))
+        change = emit.dot(emit.row(X, i, narrow), forces, narrow)
+        emit.set_item(a, i, emit.double("fadd", emit.item(a, i), change))
 
     emit.loop(0, n, accelerate)
     locked = emit.get("locked")
@@ -262,6 +265,8 @@ def _equations(emit: _MatrixEmitter, n: Value, r: Value, X: Value, A: Value, b: 
     array, rows, slots, a = (emit.get(name) for name in ("array", "rows", "slots", "a"))
     drift, speed, gap, slope = (emit.get(name) for name in ("drift", "speed", "gap", "slope"))
     c1, c2, slot_count = emit.get("c1"), emit.get("c2"), emit.get("slot_count")
+
+    emit.zero(b, narrow)
 
     def equation(k: Value) -> None:
         index = emit.item(rows, k, "i64")
@@ -347,14 +352,43 @@ def _eliminate(emit: _MatrixEmitter, r: Value, A: Value, b: Value, narrow: Value
         emit.when(emit.count("icmp slt", j, emit.get("rank")), lambda: eliminate(j))
 
     emit.loop(0, r, step)
-    rank = emit.get("rank")
+    rank, last = emit.get("rank"), emit.count("sub", emit.get("rank"), 1)
 
-    def back(step: Value) -> None:
-        j = emit.count("sub", emit.count("sub", rank, 1), step)
-        x = emit.double("fdiv", emit.item(b, j), emit.item(emit.row(A, j, narrow), j))
-        emit.set_item(forces, emit.item(order, j, "i64"), x)
+    def substitute(vector: Value) -> None:
+        """Solve U z = z for the first entries of a vector."""
+
+        def back(step: Value) -> None:
+            j = emit.count("sub", last, step)
+            x = emit.double("fdiv", emit.item(vector, j), emit.item(emit.row(A, j, narrow), j))
+            emit.set_item(vector, j, x)
+            minus = emit.value(f"fneg double {x}")
+            emit.loop(0, j, lambda i: emit.add_product(vector, i, minus, emit.item(emit.row(A, i, narrow), j)))
+
+        emit.loop(0, rank, back)
+
+    def remove(vector: Value, direction: Value) -> None:
+        """Remove the component of a vector along a unit vector."""
+        minus = emit.value(f"fneg double {emit.dot(vector, direction, narrow)}")
+        emit.add_multiple(vector, minus, direction, narrow)
+
+    def null_vector(c: Value) -> None:
+        """Make the null vector of column c a unit vector orthogonal to those before it, and remove it from λ."""
+        z = emit.row(null, c, narrow)
+        emit.zero(z, narrow)
+        emit.set_item(z, c, "1.0")
+        negative = "fneg double {}"
         emit.loop(
-            0, j, lambda i: emit.add_product(b, i, emit.value(f"fneg double {x}"), emit.item(emit.row(A, i, narrow), j))
+            0, rank, lambda i: emit.set_item(z, i, emit.value(negative.format(emit.item(emit.row(A, i, narrow), c))))
         )
+        substitute(z)
+        emit.loop(rank, c, lambda k: remove(z, emit.row(null, k, narrow)))
+        length = emit.value(f"call double @llvm.sqrt.f64(double {emit.dot(z, z, narrow)})")
+        inverse = emit.splat(emit.double("fdiv", "1.0", length))
+        emit.loop(0, narrow, lambda k: emit.store(emit.mul(inverse, emit.load(z, k)), z, k))
+        remove(b, z)
 
-    emit.loop(0, rank, back)
+    null = emit.row(b, 1, narrow)
+    emit.loop(rank, r, lambda k: emit.set_item(b, k, "0.0"))
+    substitute(b)
+    emit.loop(rank, r, null_vector)
+    emit.loop(0, r, lambda k: emit.set_item(forces, emit.item(order, k, "i64"), emit.item(b, k)))
