@@ -12,8 +12,8 @@ with the two rows that follow it in the array and two numbers x, y. The terms in
 
 A call evaluates kernels one after the other: f, M, the array of rows with β and u, and g, s, x, y. All of them read and
 write fixed addresses. Then (1) is solved: M = L D Lᵀ, and B M⁻¹ Fᵀ by elimination with complete pivoting. If a pivot is
-below MIN_PIVOT of the first one, the rows are redundant, and `rank` states how many are independent: λ is the solution of
-least norm, without its components along the null vectors of the matrix.
+below MIN_PIVOT of the first one, the rows are redundant, and `rank` states how many are independent: λ then is the
+solution of least norm, without components along the null vectors of the matrix.
 
 Sizes are data, so that one object serves all systems. Rows of matrices are padded to registers, and inner loops run
 along them.

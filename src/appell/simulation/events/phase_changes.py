@@ -39,6 +39,7 @@ from appell.simulation.status import Status, Stop
 REVERSAL_SPEED_M_S = 1e-9  # a sliding point that moves backwards this fast has stopped
 FRICTION_MARGIN = 1e-10  # of a drive's static friction: forces above it by less do not release the drive
 HELD_SPEED = 1e-9  # m/s or rad/s: slower points and drives count as still
+NO_SPEED = 1e-12  # m/s or rad/s: a smaller speed is a rounding error, and a feature that takes over does not bounce
 MIN_BOUNCE_HEIGHT_M = 4e-12  # lower bounces are indistinguishable from the noise of a gap
 
 
@@ -119,6 +120,7 @@ class PhaseCheck:
     """Result of checking a phase: contacts that leave, start to slide or stop; drives that start to slip or stop."""
 
     leaving: frozenset[int] = frozenset()  # contacts
+    ended: frozenset[int] = frozenset()  # features that can no longer touch, so that other features take over
     sliding: Mapping[int, np.ndarray] = field(default_factory=dict)  # contact -> direction, world axes
     stopping: bool = False  # whether a sliding contact stops
     slipping: Mapping[int, float] = field(default_factory=dict)  # drive -> direction, -1 or 1
@@ -127,7 +129,7 @@ class PhaseCheck:
 
     @property
     def holds(self) -> bool:
-        return not (self.leaving or self.sliding or self.stopping or self.slipping or self.stopped)
+        return not (self.leaving or self.ended or self.sliding or self.stopping or self.slipping or self.stopped)
 
 
 def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseCheck:
@@ -166,14 +168,17 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     if not pulled and not sliding and not slipping:
         return PhaseCheck(stopping=stopping, margin=min(margins))
     if not phase.redundant:
-        return PhaseCheck(frozenset(pulled), sliding, stopping, slipping, margin=min(margins))
+        margin = min(margins)
+        return PhaseCheck(
+            leaving=frozenset(pulled), sliding=sliding, stopping=stopping, slipping=slipping, margin=margin
+        )
     free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
     leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
     sliding = {phase.rests[j].index: d for j in phase.sticking if (d := balance.sliding(j)) is not None}
     slipping = {int(k): s for j, k in enumerate(phase.stuck) if (s := balance.moving(j))}
-    return PhaseCheck(frozenset(leaving), sliding, stopping, slipping)
+    return PhaseCheck(leaving=frozenset(leaving), sliding=sliding, stopping=stopping, slipping=slipping)
 
 
 def following_phase(
@@ -232,7 +237,7 @@ def _bouncing_time(phase: Phase, balance: ForceBalance, j: int, speed: float) ->
     """Return the duration of the remaining bounces of a contact by (1), s; 0 if it was at rest before."""
     k, pull = balance.contacts[j], -balance.b[balance.normals[j]]
     e = phase.geometry.contacts.restitution[k]
-    bounces = k not in phase.members and speed > 0.0 and e < 1.0 and pull > 0.0
+    bounces = k not in phase.members and speed > NO_SPEED and e < 1.0 and pull > 0.0
     return 2.0 * speed / (pull * (1.0 - e)) if bounces else 0.0
 
 
