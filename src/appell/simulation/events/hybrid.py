@@ -5,8 +5,9 @@ exactly. `Run` owns the state of a run; other modules compute what follows from 
 
 If many events occur in a short time, the run changes from exact events to time stepping, and back when the contacts
 are steady. `EventBucket` is a leaky bucket: it counts events and leaks one per BUCKET_LEAK_S of motion; a series of
-bounces of the same points, one impact after the other, counts as one event. If the count exceeds BUCKET_CAPACITY, or if
-no forces satisfy all contact laws (Painlevé's paradox), the run continues with steps of
+bounces of the same points, one impact after the other, counts as one event, and so does a phase that ends and starts
+again unchanged. If the count exceeds BUCKET_CAPACITY, or if no forces satisfy all contact laws (Painlevé's paradox),
+the run continues with steps of
 
     h = √(tolerance · 1 s²/m)                                                                              (1)
 
@@ -339,7 +340,7 @@ class Run:
 
         Dry friction of a drive is bounded and exerts no impulse: a stuck drive that an impact sets in motion slips.
         """
-        before, old = self.phase, self.y
+        before, old, count = self.phase, self.y, len(self.events)
         closed = closed_contacts(before, old, detected, self.solver.tolerance)
         self._apply(impact(before, self.t, self.y, closed, self.impact_law, self.impact_order))
         try:
@@ -351,6 +352,8 @@ class Run:
             self.phase, self.y, end = following_phase(before, self.t, self.y, closed, self.solver, PhaseCheck())
         q_and_v = self.flow.q_and_v
         self.events.extend(change_events(before, self.phase, self.t, end, q_and_v(old)[1], q_and_v(self.y)[1]))
+        if len(self.events) == count:
+            self.bucket.level += 1.0  # the same phase starts again
         if self.y is not old:
             self.add_row()
 
