@@ -6,6 +6,7 @@ import numpy as np
 
 from appell.compile.native.bound import Bound
 from appell.compile.native.machine import Code
+from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.contact import Contacts
 from appell.simulation.drives import Drives
 from appell.simulation.states import States
@@ -143,6 +144,13 @@ class Geometry:
     def response(self, rows: np.ndarray) -> np.ndarray:
         """Return the changes of the velocities w by unit impulses along rows, (nw, rows)."""
         return self.states.response(rows)
+
+    def without_components(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return velocities without their components along rows, in the metric of M."""
+        if not len(rows):
+            return v
+        response = self.response(rows)
+        return v - response @ least_norm(rows @ response, rows @ v)
 
     def normal_rows(self, contacts) -> np.ndarray:
         """Return the indices of the normal rows of contacts."""

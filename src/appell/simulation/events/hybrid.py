@@ -6,8 +6,8 @@ exactly. `Run` owns the state of a run; other modules compute what follows from 
 If many events occur in a short time, the run changes from exact events to time stepping, and back when the contacts
 are steady. `EventBucket` is a leaky bucket: it counts events and leaks one per BUCKET_LEAK_S of motion; a series of
 bounces of the same points, one impact after the other, counts as one event, and so does a phase that ends and starts
-again unchanged. If the count exceeds BUCKET_CAPACITY, or if no forces satisfy all contact laws (Painlevé's paradox),
-the run continues with steps of
+again unchanged without progress. If the count exceeds BUCKET_CAPACITY, or if no forces satisfy all contact laws
+(Painlevé's paradox), the run continues with steps of
 
     h = √(tolerance · 1 s²/m)                                                                              (1)
 
@@ -70,6 +70,7 @@ class EventBucket:
     time: float = -np.inf  # s, of the last update
     counted: int = 0  # number of events that have been added
     latest: tuple[str, ...] = ()  # points of the last impact, if no other event followed it
+    unchanged: float = -np.inf  # s, at which a phase has ended and started again unchanged
 
     def overflows(self, events: list[Event], t: float) -> bool:
         """Add the events since the last call, leak, and return whether the capacity is exceeded."""
@@ -81,6 +82,11 @@ class EventBucket:
         self.level = max(0.0, self.level - (t - max(self.time, t - BUCKET_CAPACITY * BUCKET_LEAK_S)) / BUCKET_LEAK_S)
         self.time = t
         return self.level > BUCKET_CAPACITY
+
+    def add_change(self, t: float, changed: bool) -> None:
+        """Count a phase that starts again unchanged, at the time at which it last did so."""
+        self.level += 1.0 if not changed and t - self.unchanged < MIN_REPEATED_STEP_S else 0.0
+        self.unchanged = -np.inf if changed else t
 
     def reset(self, events: list[Event], t: float) -> None:
         """Set the level to three quarters of the capacity and mark all events as counted."""
@@ -352,8 +358,7 @@ class Run:
             self.phase, self.y, end = following_phase(before, self.t, self.y, closed, self.solver, PhaseCheck())
         q_and_v = self.flow.q_and_v
         self.events.extend(change_events(before, self.phase, self.t, end, q_and_v(old)[1], q_and_v(self.y)[1]))
-        if len(self.events) == count:
-            self.bucket.level += 1.0  # the same phase starts again
+        self.bucket.add_change(self.t, changed=len(self.events) > count)
         if self.y is not old:
             self.add_row()
 

@@ -253,14 +253,20 @@ class Phase:
         return self.flow.projected(t, y)
 
     def on_walls(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return the state with the resting points on their walls: the nearest one in the metric of M."""
+        """Return the state with the resting points on their walls: the nearest one in the metric of M.
+
+        The rows change with the configuration, so their velocities are removed there once more.
+        """
         nq, geometry = self.flow.nq, self.geometry.at(y)
         normals = geometry.normal_rows(self.members)
         rows = geometry.B[normals]
         response = geometry.response(rows)
         distances = geometry.offsets(self.members)
         q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, distances))
-        return self.flow.projected(t, np.concatenate([q, y[nq:]]))
+        geometry.at(np.concatenate([q, y[nq:]]))
+        v = geometry.without_components(geometry.B[self.rows], y[nq:]).copy()
+        v[self.locked] = 0.0
+        return self.flow.projected(t, np.concatenate([q, v]))
 
     def refresh(self, y: np.ndarray) -> None:
         """Update the directions of sliding from a state."""

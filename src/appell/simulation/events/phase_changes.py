@@ -29,7 +29,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
-from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.phase import Phase, Rest
 from appell.simulation.events.phase_rate import STABILISATION
@@ -217,7 +216,7 @@ def following_phase(
     v = y[nq:]
     pressed = lam > 1e-12 * np.abs(lam).max(initial=0.0)
     normals = geometry.B[geometry.normal_rows(slow)]
-    residual = normals @ _without_components(geometry, normals[pressed], v)
+    residual = normals @ geometry.without_components(normals[pressed], v)
     held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
     rests = [_rest(geometry, balance, int(j), check) for j in stays]
@@ -261,14 +260,6 @@ def _stopped(phase: Phase, sticking: list[int], v: np.ndarray) -> np.ndarray:
     phase.still = geometry.states.immobilised(B[phase.rows])
     if phase.still:
         return np.zeros(len(v))
-    v = _without_components(geometry, rows, v)
+    v = geometry.without_components(rows, v)
     v[phase.locked] = 0.0
     return v
-
-
-def _without_components(geometry: Geometry, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return v without its components along the rows, in the metric of M."""
-    if not len(rows):
-        return v
-    response = geometry.response(rows)
-    return v - response @ least_norm(rows @ response, rows @ v)
