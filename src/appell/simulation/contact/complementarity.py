@@ -43,7 +43,7 @@ def solve_complementarity(A: np.ndarray, b: np.ndarray) -> np.ndarray | None:
         u = u / lengths
         remainder = 1.0 + b @ u / size
         if remainder <= 1e-10:
-            return None
+            continue  # there is no solution, or the result is wrong
         f = _polished(A, b, size * u / remainder, size)
         if _violation(A, b, f) <= RESIDUAL_TOLERANCE * size:
             return f

@@ -28,7 +28,7 @@ from appell.compile.ode.stepper import Stepper
 from appell.motion.curve import Piece
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
-from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate
+from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate, sliding_kernel
 from appell.simulation.flow import FreeMotion
 
 MAX_UNMET = 1e-3  # residual of (1) above which a phase is singular
@@ -206,22 +206,11 @@ class Phase:
             self.redundant = True
         return np.linalg.lstsq(A, right, rcond=RANK_TOLERANCE)[0]
 
-    def _sliding_direction(self, rest: Rest, row: int, slot: int) -> tuple[float, float]:
-        """Return the direction of sliding in the two tangents, continued past a stop so that (1) stays smooth up to it.
-
-        A point that has just started to slide turns into the direction of its acceleration almost at once, which is
-        stiff. Below SLOW_SLIDING_M_S the direction is therefore projected near the one at the start of sliding.
-        """
+    def _sliding_direction(self, rest: Rest, row: int, slot: int) -> np.ndarray:
+        """Return the direction of sliding in the two tangents, by `sliding_kernel`."""
         assert rest.direction is not None
-        x, y = self.geometry.speed[row + 1 : row + 3].tolist()
-        start_x, start_y = self.geometry.frame[slot, 1:].dot(rest.direction).tolist()
-        ahead = x * start_x + y * start_y
-        if ahead < 0.0:
-            x, y = x - ahead * start_x, y - ahead * start_y
-        share = SLOW_SLIDING_M_S**2 / (SLOW_SLIDING_M_S + math.hypot(x, y))
-        x, y = x + share * start_x, y + share * start_y
-        length = math.hypot(x, y)
-        return x / length, y / length
+        speed, tangents = self.geometry.speed[row + 1 : row + 3], self.geometry.frame[slot, 1:]
+        return sliding_kernel()(speed, tangents, rest.direction, 1.0)
 
     def drift(self, piece: Piece) -> float:
         """Return the largest distance of a resting point from its wall along a piece, m.
@@ -275,8 +264,6 @@ class Phase:
             rows, slots = self._located()
             for k, rest in self.sliding:
                 if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
-                    rest.direction = (
-                        np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]
-                    )
+                    rest.direction = self._sliding_direction(rest, rows[k], slots[k]) @ geometry.frame[slots[k], 1:]
             if not self.projects:
                 self.compiled()

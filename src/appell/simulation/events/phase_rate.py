@@ -48,7 +48,8 @@ class PhaseRate:
         geometry, flow, nq = self.geometry, self.flow, self.flow.nq
         q, w = flow.rate.y[:nq], flow.rate.y[nq:]
         rows, slots = phase.rows, phase.slots
-        calls = [(flow.rate.code, flow.rate.operands), *geometry.calls(q, w)]
+        assert flow.rate.code is not None
+        calls: list[Call] = [(flow.rate.code, flow.rate.operands), *geometry.calls(q, w)]
         mixed = np.array([k for k, _ in phase.sliding], int)
         mix, self._directions = np.zeros((len(mixed), 2)), np.zeros((len(mixed), 3))
         for k, (j, rest) in enumerate(phase.sliding):
