@@ -30,8 +30,8 @@ class Cells:
 
     def __init__(self, layout: Layout):
         array = np.zeros(len(layout.index), np.int64)
-        own = {"array": array, "_integers": array, "_doubles": array.view(np.float64), "_layout": layout}
-        for name, value in own.items():
+        views = {"array": array, "_integers": array, "_doubles": array.view(np.float64), "_layout": layout}
+        for name, value in views.items():
             object.__setattr__(self, name, value)
 
     def _of(self, name: str) -> np.ndarray:

@@ -84,20 +84,20 @@ class Rows:
         self._forces = np.zeros(padded(r) + width)
         shift = -(self._forces.ctypes.data // 8) % width
         self.forces = self._forces[shift : shift + r]
-        own = {
+        tables = {
             "calls": np.array(table, np.uintp),
             "order": np.zeros(r, np.int64),
             "work": work[first:],
             "forces": self._forces[shift:],
         }
         self.cells = Cells(LAYOUT)
-        for name, array in (arrays | own).items():
+        for name, array in (arrays | tables).items():
             setattr(self.cells, name, array.ctypes.data)
         cells = self.cells
         cells.call_count, cells.n, cells.r, cells.slot_count = len(calls), n, r, len(arrays["slots"])
         cells.mixed_count, cells.locked_count = len(arrays["mixed"]), len(arrays["locked"])
         cells.c1, cells.c2 = c1, c2
-        self._alive = (calls, operands, arrays, own)
+        self._alive = (calls, operands, arrays, tables)
 
     @property
     def rank(self) -> int:
@@ -295,7 +295,8 @@ def _equations(emit: _MatrixEmitter, n: Value, r: Value, X: Value, A: Value, b: 
 def _eliminate(emit: _MatrixEmitter, r: Value, A: Value, b: Value, narrow: Value) -> None:
     """Emit the solution of A λ = b by elimination with complete pivoting."""
     order, forces = emit.get("order"), emit.get("forces")
-    largest, place = emit.stack(2, "double"), emit.stack(2, "i64")  # largest entry left and the first pivot; its place
+    largest = emit.stack(2, "double")  # largest entry that is left, and the first pivot
+    position = emit.stack(2, "i64")  # row and column of the largest entry
     emit.put("rank", r)
     emit.zero(forces, narrow)
     emit.loop(0, r, lambda k: emit.set_item(order, k, k, "i64"))
@@ -303,7 +304,7 @@ def _eliminate(emit: _MatrixEmitter, r: Value, A: Value, b: Value, narrow: Value
     def search(j: Value) -> None:
         emit.set_item(largest, 0, "0.0")
         for k in (0, 1):
-            emit.set_item(place, k, j, "i64")
+            emit.set_item(position, k, j, "i64")
 
         def compare(i: Value) -> None:
             row = emit.row(A, i, narrow)
@@ -313,8 +314,8 @@ def _eliminate(emit: _MatrixEmitter, r: Value, A: Value, b: Value, narrow: Value
 
                 def keep() -> None:
                     emit.set_item(largest, 0, size)
-                    emit.set_item(place, 0, i, "i64")
-                    emit.set_item(place, 1, k, "i64")
+                    emit.set_item(position, 0, i, "i64")
+                    emit.set_item(position, 1, k, "i64")
 
                 emit.when(emit.double("fcmp ogt", size, emit.item(largest, 0)), keep)
 
@@ -331,7 +332,7 @@ def _eliminate(emit: _MatrixEmitter, r: Value, A: Value, b: Value, narrow: Value
         emit.set_item(y, k, one, kind)
 
     def eliminate(j: Value) -> None:
-        i, k = emit.item(place, 0, "i64"), emit.item(place, 1, "i64")
+        i, k = emit.item(position, 0, "i64"), emit.item(position, 1, "i64")
         top, other = emit.row(A, j, narrow), emit.row(A, i, narrow)
         emit.loop(0, r, lambda c: swap(top, c, other, c))
         swap(b, i, b, j)

@@ -95,7 +95,7 @@ class Geometry:
             calls.append((self.drives.motion.kernel(), [q, w, *results]))
         if fixed:
             motion = self.motion
-            own = {
+            views = {
                 "gap": self.gap,
                 "slope": self.slope,
                 "frame": self.frame,
@@ -103,7 +103,7 @@ class Geometry:
                 "speed": self.speed[first:last],
                 "drift": self.drift[first:last],
             }
-            results = [own.get(array.name, getattr(motion, array.name)) for array in self.contacts.motion.outputs]
+            results = [views.get(array.name, getattr(motion, array.name)) for array in self.contacts.motion.outputs]
             calls.append((self.contacts.motion.kernel(), [q, w, *results]))
         if len(self.features):
             bodies, shapes = self.bodies, self.contacts.shapes

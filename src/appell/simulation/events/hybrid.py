@@ -276,9 +276,9 @@ class Run:
         """Take steps to `until` and store them in the blocks in which machine code computes them."""
         solver = self.solver
         for block in blocks(self.phase, self.t, self.y, until, solver, self.step, solver.max_step, STEPS_PER_BLOCK):
-            room = solver.max_steps - len(self.history.pieces)
-            if len(block) > room:
-                block = Curve(block.starts[:room], block.ends[:room], block.ends[:room], block.series[:room])
+            left = solver.max_steps - len(self.history.pieces)
+            if len(block) > left:
+                block = Curve(block.starts[:left], block.ends[:left], block.ends[:left], block.series[:left])
             self.check_progress(len(block))
             lengths = block.ends - block.starts
             if block.ends[-1] < until or lengths[-1] >= (self.step or 0.0):
