@@ -168,3 +168,15 @@ def test_time_advances_with_the_shortest_max_step(arm):
     motion = ap.simulate(arm, [0.4, 1.0], start=1.0, until=2.0, solver=ap.Solver(max_step=1e-300, max_steps=5))
     assert motion.status == Status.STEPS.name
     assert (np.diff(motion.t) > 0.0).all()
+
+
+def test_steps_stored_in_blocks_have_the_bits_of_steps_searched_for_events():
+    robot, times = ap.load("puma"), np.linspace(0.0, 1.0, 41)
+    for t_eval in (None, times):
+        runs = [
+            ap.simulate(robot, until=1.0, t_eval=t_eval, friction=False, stop=stop)
+            for stop in (None, lambda t, q, v: 1.0)
+        ]
+        for name in ("t", "q", "v", "tau", "energy"):
+            np.testing.assert_array_equal(*(getattr(run, name) for run in runs))
+        np.testing.assert_array_equal(*(run(times)[0] for run in runs))

@@ -10,7 +10,7 @@ The integrator's interpolant is a polynomial of known degree d, so that d + 1 va
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -114,6 +114,23 @@ class Curve:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces."""
+        spans = zip(self.starts.tolist(), self.ends.tolist(), self.stops.tolist(), strict=True)
+        for (start, end, stop), series in zip(spans, self.series, strict=True):
+            yield Piece(start, end, stop, series)
+
+    def before(self, t: np.ndarray) -> np.ndarray:
+        """Return the states at times (n,) as `Piece.at` does; where two pieces meet, that of the earlier one."""
+        k = np.clip(np.searchsorted(self.ends, t), 0, len(self) - 1)
+        start, end = self.starts[k], self.ends[k]
+        x = np.where(t == end, 1.0, (2.0 * t - start - end) / (end - start))
+        polynomials = np.ones((len(t), 1, self.series.shape[1]))
+        polynomials[:, 0, 1] = x
+        for order in range(2, polynomials.shape[2]):
+            polynomials[:, 0, order] = 2.0 * x * polynomials[:, 0, order - 1] - polynomials[:, 0, order - 2]
+        return (polynomials @ self.series[k])[:, 0]
 
     @property
     def span(self) -> tuple[float, float]:

@@ -82,10 +82,9 @@ def _large_deflection(link: Link, t: np.ndarray, modal: np.ndarray) -> Event | N
     assert isinstance(body, FlexibleBody)
     stations = (*body.stations, *body.nodes)
     n = body.mode_count
-    shapes = np.array([[list(s) for s in node.shapes[:n]] for node in stations])  # (stations, modes, 3)
-    turns = np.array([[list(s) for s in node.rotations] for node in stations])
-    deflection = np.linalg.norm(np.einsum("tm,smi->tsi", modal, shapes), axis=2).max(axis=1) / body.size
-    slope = np.linalg.norm(np.einsum("tm,smi->tsi", modal, turns), axis=2).max(axis=1)
+    shapes = [[list(s) for s in node.shapes[:n]] for node in stations]
+    turns = [[list(s) for s in node.rotations] for node in stations]
+    deflection, slope = _largest(modal, shapes) / body.size, _largest(modal, turns)
     beyond = np.flatnonzero((deflection > MAX_DEFLECTION) | (slope > MAX_SLOPE_RAD))
     if not beyond.size:
         return None
@@ -97,6 +96,13 @@ def _large_deflection(link: Link, t: np.ndarray, modal: np.ndarray) -> Event | N
     return Event(float(t[beyond[0]]), "large deflection", note)
 
 
+def _largest(modal: np.ndarray, shapes: list) -> np.ndarray:
+    """Return the largest displacement of a station at each time, given mode shapes (stations, modes, 3)."""
+    columns = np.array(shapes).transpose(1, 2, 0)
+    x, y, z = (modal @ columns.reshape(len(columns), -1)).reshape(len(modal), 3, -1).swapaxes(0, 1)
+    return np.sqrt((x * x + y * y + z * z).max(axis=1))
+
+
 def _warn_stiff(dyn: Dynamics, q: np.ndarray, limit: float, step: float) -> None:
     """Warn if λ of M ẍ + D ẋ + K x = 0, with the stiffness and damping of all modes at q, bounds the steps."""
     tree = dyn.system.tree
@@ -105,6 +111,8 @@ def _warn_stiff(dyn: Dynamics, q: np.ndarray, limit: float, step: float) -> None
     for link in tree.flexible:
         span = tree.modal_span(link)[1]
         K[span, span], D[span, span] = link.body.stiffness, link.body.damping  # type: ignore[union-attr]
+    if not D.any():
+        return
     inverse = np.linalg.inv(np.array(dyn.equations.mass_matrix(q.tolist()), float))
     values, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ D]]))
     k = int(values.real.argmin())

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,13 +43,14 @@ class FreeMotion:
         self._q, self._w = self.rate.y[: self.nq], self.rate.y[self.nq :]
         self.hold()
         self._rhs: Rhs | None = None
-        self._steppers: dict[tuple[str, bool], Stepper] = {}
+        self.phase_rate: Any = None  # a `PhaseRate`, which the first phase with rows creates
+        self._steppers: dict[tuple[str, int], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """Normalise the quaternions of q, (..., nq), in place and return q."""
         for span in self.quaternions:
             part = q[..., span]
-            part /= math.sqrt(part @ part) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
+            part /= math.sqrt(part.dot(part)) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
         return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,12 +97,13 @@ class FreeMotion:
         self.rate.time[()], self.rate.y[:] = t, y
         return self.rate().copy()
 
-    def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
-        """Return the stepper for (1), or for `rhs`, a rate of the same states computed in Python; both are reused."""
-        self._rhs = rhs
-        key = (method, rhs is None)
+    def stepper(self, method: str, rhs: Rhs | Rate | None = None) -> Stepper:
+        """Return the stepper for (1), or for another rate of the same states: compiled, or a Python function."""
+        rate = self.rate if rhs is None else rhs if isinstance(rhs, Rate) else self._python_rate
+        self._rhs = None if isinstance(rhs, Rate) else rhs
+        key = (method, id(rate))
         if key not in self._steppers:
-            self._steppers[key] = Stepper(method, self._python_rate if rhs else self.rate)
+            self._steppers[key] = Stepper(method, rate)
         return self._steppers[key]
 
     def _update_inputs(self) -> None:

@@ -178,7 +178,7 @@ def checked_function(force: Callable, what: str, entries: Sequence[str], owner: 
 
 
 def _not_finite(forces: np.ndarray) -> int | None:
-    if math.isfinite(forces.sum()):
+    if math.isfinite(forces.dot(forces)):
         return None
     finite = np.isfinite(forces)
     return None if finite.all() else int(np.argmin(finite))

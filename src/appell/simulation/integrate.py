@@ -14,7 +14,7 @@ import scipy  # its packages are imported when they are first used
 from appell.compile.ode.driver import Reason
 from appell.compile.ode.stepper import Stepper
 from appell.compile.ode.tableau import METHODS
-from appell.motion.curve import Piece
+from appell.motion.curve import Curve, Piece
 from appell.simulation.options import IMPLICIT, Solver
 from appell.simulation.status import Status, Stop
 
@@ -26,6 +26,9 @@ class Rhs(Protocol):
 
     @property
     def projects(self) -> bool: ...
+
+    @property
+    def varies(self) -> bool: ...
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray: ...
 
@@ -82,20 +85,39 @@ def _projected(
 def _explicit(
     rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, max_step: float
 ) -> Iterator[Piece]:
-    """Yield steps computed in blocks in machine code; an event discards the rest of a block, so blocks start short."""
+    """Yield the steps of `blocks` one at a time."""
+    for block in blocks(rhs, t, y, until, solver, first_step, max_step):
+        yield from block.pieces()
+
+
+def blocks(
+    rhs: Rhs,
+    t: float,
+    y: np.ndarray,
+    until: float,
+    solver: Solver,
+    first_step: float | None,
+    max_step: float,
+    block: int = 1,
+) -> Iterator[Curve]:
+    """Yield steps of an explicit method in blocks, as machine code computes them.
+
+    An event discards the rest of a block, so blocks start short: with `block` steps, doubled from one to the next.
+    """
     stepper = rhs.stepper(solver.method)
     rtol = max(solver.rtol, MIN_RTOL)
     if first_step is not None and t == stepper.t:
         first_step = max(first_step, stepper.step)  # the last step may have been shortened by the end of the stretch
     stepper.start(t, y, until, rtol=rtol, atol=solver.atol, first=first_step, longest=max_step)
-    block, reason, stretch = 1, Reason.FULL, stepper.intervals
+    reason, stretch = Reason.FULL, stepper.intervals
     while reason is Reason.FULL:
         assert stepper.intervals == stretch, "a second integration was started before this one was abandoned"
         reason = stepper.advance(block)
-        series = stepper.series.copy()
-        for start, end, one in zip(stepper.starts.tolist(), stepper.ends.tolist(), series, strict=True):
-            yield Piece(start, end, end, one)
-        if stepper.rate.callback is None:  # do not call Python functions at times that the motion may not reach
+        if stepper.taken:
+            ends = stepper.ends.copy()
+            yield Curve(stepper.starts.copy(), ends, ends, stepper.series.copy())
+        # Python functions are not called at times that the motion may not reach
+        if stepper.rate.callback is None and not rhs.varies:
             block = min(2 * block, stepper.capacity)
     if reason is Reason.NOT_FINITE:
         raise Stop(Status.TOLERANCE, f"The acceleration after t = {stepper.t:.9g} is not finite.")

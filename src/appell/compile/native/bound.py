@@ -93,8 +93,20 @@ def make_builtin(name: str, arrays: list[np.ndarray], code: Code) -> Callable[[]
     code : kernel for one sample
     """
     addresses = np.array([code.address, *(array.ctypes.data for array in arrays)], dtype=np.uintp)
+    return caller(name, addresses, *arrays, code)
+
+
+def caller(name: str, addresses: np.ndarray, *alive: object) -> Callable[[], None]:
+    """Return a built-in function that calls the kernel at the first address with the other addresses.
+
+    Parameters
+    ----------
+    name : name of the function
+    addresses : of the kernel, its arguments and its results; they may change between calls
+    *alive : objects that must exist as long as the function
+    """
     entry = _entry()
-    return builtin(name, entry.address, METH_NOARGS, (None, addresses, *arrays, code, entry))
+    return builtin(name, entry.address, METH_NOARGS, (None, addresses, *alive, entry))
 
 
 def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:

@@ -20,8 +20,7 @@ that every weighted sum of slopes runs along one block with constant offsets:
     y  y'  k₀  k₁  …      the first four numbers of the state
     y  y'  k₀  k₁  …      the next four
 
-Everything else is a double, an address or a count in the *cells*, an array of 8-byte entries that Python and the
-machine code share.
+Everything else is a double, an address or a count in the *cells* (`cells`).
 
 The code of a method is one object for all rates and sizes. It calls the rate through the cells, as machine code, as a
 Python function, or both (the Python function first). It refers to no external symbol: functions of Python are called
@@ -36,13 +35,12 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import cache
 
-import numpy as np
-
-from appell.compile.llvm.emitter import Emitter, Index, Value
+from appell.compile.llvm.emitter import Index, Value
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.bound import LOAD_SELF
 from appell.compile.native.kernels import emitter_digest, load_text
 from appell.compile.native.machine import Code, host
+from appell.compile.ode.cells import CellEmitter, Layout
 from appell.compile.ode.tableau import METHODS, Row, Tableau, chebyshev_factors
 
 # names of the cells, by type: addresses, integers, doubles
@@ -78,26 +76,7 @@ NUMBERS = (
     "rtol",
     "atol",
 )
-CELL_INDEX = {name: index for index, name in enumerate((*ADDRESSES, *COUNTS, *NUMBERS))}
-
-
-class Cells:
-    """An array of cells; `cells.t = 0.0` and `cells.taken` write and read by name."""
-
-    __slots__ = ("_doubles", "_integers", "array")
-
-    def __init__(self):
-        array = np.zeros(len(CELL_INDEX), np.int64)
-        for name, value in (("array", array), ("_integers", array), ("_doubles", array.view(np.float64))):
-            object.__setattr__(self, name, value)
-
-    def __getattr__(self, name: str):
-        cells = self._doubles if name in NUMBERS else self._integers
-        return cells.item(CELL_INDEX[name])
-
-    def __setattr__(self, name: str, value: float) -> None:
-        cells = self._doubles if name in NUMBERS else self._integers
-        cells[CELL_INDEX[name]] = value
+LAYOUT = Layout(ADDRESSES, COUNTS, NUMBERS)
 
 
 Y, NEW, SLOPES = 0, 1, 2  # the rows of a block
@@ -113,43 +92,12 @@ def number(value: float) -> Value:
     return DOUBLES.number(value)
 
 
-class StateEmitter(Emitter):
+class StateEmitter(CellEmitter):
     """Instructions on whole states, on single numbers, and on the cells at %cells."""
 
     def __init__(self, tableau: Tableau, fused: bool):
-        super().__init__(DOUBLES, fused)
+        super().__init__(LAYOUT, fused)
         self.tableau = tableau
-
-    # ---- cells
-
-    def get(self, name: str) -> Value:
-        """Load the value of a cell."""
-        return self.value(f"load {_kind(name)}, ptr {self._cell(name)}, align 8")
-
-    def put(self, name: str, value: Value) -> None:
-        """Store a value in a cell."""
-        self.do(f"store {_kind(name)} {value}, ptr {self._cell(name)}, align 8")
-
-    def _cell(self, name: str) -> Value:
-        return self.address("%cells", 8 * CELL_INDEX[name])
-
-    # ---- single numbers
-
-    def double(self, operation: str, x: Value, y: Value) -> Value:
-        """Emit an LLVM operation on doubles: fadd, fsub, fmul, fdiv, fcmp olt …"""
-        return self.value(f"{operation} double {x}, {y}")
-
-    def choose(self, condition: Value, x: Value, y: Value) -> Value:
-        """Return x if the condition holds, else y."""
-        return self.value(f"select i1 {condition}, double {x}, double {y}")
-
-    def smaller(self, x: Value, y: Value) -> Value:
-        """Return the smaller of two numbers; y if x is NaN."""
-        return self.choose(self.double("fcmp olt", x, y), x, y)
-
-    def larger(self, x: Value, y: Value) -> Value:
-        """Return the larger of two numbers; y if x is NaN."""
-        return self.choose(self.double("fcmp ogt", x, y), x, y)
 
     # ---- states
 
@@ -173,13 +121,6 @@ class StateEmitter(Emitter):
         """Return total + a x, or a x if there is no total yet."""
         return self.fma(a, x, total) if total else self.mul(a, x)
 
-    def lanes_sum(self, register: Value) -> Value:
-        """Return the sum of all lanes of a register."""
-        total = self.value(f"extractelement {DOUBLES.real} {register}, i32 0")
-        for k in range(1, DOUBLES.width):
-            total = self.double("fadd", total, self.value(f"extractelement {DOUBLES.real} {register}, i32 {k}"))
-        return total
-
     def mark_nonfinite(self, sum_at: Value, register: Value) -> None:
         """Add 0 x to a sum of zeros, which becomes NaN if a number x of the register is not finite."""
         self.store(self.fma(register, self.constant(0.0), self.load(sum_at)), sum_at)
@@ -191,10 +132,6 @@ class StateEmitter(Emitter):
         computed, offset = self.label("on"), (SLOPES + slope) * DOUBLES.bytes
         self.branch(self.value(f"call i1 @evaluate(ptr %cells, double {time}, i64 {offset})"), computed, "raised")
         self.enter(computed)
-
-
-def _kind(name: str) -> str:
-    return "ptr" if name in ADDRESSES else "i64" if name in COUNTS else "double"
 
 
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of (3)
@@ -342,14 +279,14 @@ def _enter() -> str:
 define ptr @enter(ptr %self, ptr %unused) nounwind {{
 {LOAD_SELF}
   call void @drive(ptr %data)
-  %reason.at = getelementptr i8, ptr %data, i64 {8 * CELL_INDEX["reason"]}
+  %reason.at = getelementptr i8, ptr %data, i64 {LAYOUT.offset("reason")}
   %reason = load i64, ptr %reason.at, align 8
   %raised = icmp eq i64 %reason, {int(Reason.RAISED)}
   br i1 %raised, label %failed, label %done
 failed:
   ret ptr null
 done:
-  %keep.at = getelementptr i8, ptr %data, i64 {8 * CELL_INDEX["keep"]}
+  %keep.at = getelementptr i8, ptr %data, i64 {LAYOUT.offset("keep")}
   %keep = load ptr, ptr %keep.at, align 8
   call void %keep(ptr %none)
   ret ptr %none

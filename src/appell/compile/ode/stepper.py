@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from copy import copy
 from itertools import accumulate
 from math import prod
 
@@ -30,9 +31,10 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLES
-from appell.compile.native.bound import METH_NOARGS, builtin, make_builtin
+from appell.compile.native.bound import METH_NOARGS, builtin, caller, make_builtin
 from appell.compile.native.machine import Code, function_address
-from appell.compile.ode.driver import Cells, Reason, Y, driver, rows
+from appell.compile.ode.cells import Cells
+from appell.compile.ode.driver import LAYOUT, Reason, Y, driver, rows
 from appell.compile.ode.tableau import METHODS, Tableau
 from appell.errors import ArgumentError
 
@@ -57,6 +59,7 @@ class Rate:
         self.held: dict[str, np.ndarray] = {}
         self.given: dict[str, np.ndarray] = {}  # results beyond the slope
         self.code: Code | None = None
+        self.operands: list[np.ndarray] = []  # arguments and results of the machine code
         self.addresses = np.zeros(0, np.uintp)
         self._compute: Callable[[], None] | None = None
 
@@ -90,9 +93,19 @@ class Rate:
         spans = [slice(end - array.size, end) for end, array in zip(ends, states, strict=True)]
         inputs, outputs = ([vector[span] for span in spans] for vector in (rate.y, rate.slope))
         operands = [*inputs, *rate.held.values(), *outputs, *rate.given.values()]
-        rate.code = function.kernel()
+        rate.code, rate.operands = function.kernel(), operands
         rate.addresses = np.array([array.ctypes.data for array in operands], np.uintp)
         rate._compute = make_builtin(function.name, operands, rate.code)
+        return rate
+
+    def replaced(self, code: Code) -> Rate:
+        """Return a rate with the same arrays and callback that other machine code of one argument computes.
+
+        The address of the argument is `addresses[0]`, and may be changed between steps.
+        """
+        rate, addresses = copy(self), np.array([code.address, 0], np.uintp)
+        rate.code, rate.operands, rate.addresses = code, [], addresses[1:]
+        rate._compute = caller("rate", addresses, code)
         return rate
 
     def __call__(self) -> np.ndarray:
@@ -123,7 +136,7 @@ class Stepper:
         self._starts, self._ends = np.zeros(capacity), np.zeros(capacity)
         self._series = aligned(capacity, self.tableau.degree + 1, registers * DOUBLES.width)
         self._state = work[:, Y]
-        self._cells = cells = Cells()
+        self._cells = cells = Cells(LAYOUT)
         code = driver(method)
         if rate.code is not None:
             cells.rate, cells.addresses = rate.code.address, rate.addresses.ctypes.data

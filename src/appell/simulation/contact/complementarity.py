@@ -18,6 +18,7 @@ import scipy  # its packages are imported when they are first used
 
 RANK_TOLERANCE = 1e-11  # relative to the largest eigenvalue of A: smaller eigenvalues are zero
 RESIDUAL_TOLERANCE = 1e-9  # relative to the largest entry of b
+GRADIENT_TOLERANCE = 1e-13  # relative to the length of a column
 
 
 def solve_complementarity(A: np.ndarray, b: np.ndarray) -> np.ndarray | None:
@@ -36,15 +37,55 @@ def solve_complementarity(A: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     target[-1] = 1.0
     lengths = np.sqrt(np.maximum(np.diag(A), RANK_TOLERANCE * largest))  # columns of like size for the active set
     system = np.vstack([B, -b[None, :] / size]) / lengths
+    for method in (_scipy_nnls, _nnls):
+        if (u := method(system, target)) is None:
+            continue
+        u = u / lengths
+        remainder = 1.0 + b @ u / size
+        if remainder <= 1e-10:
+            continue  # there is no solution, or the result is wrong
+        f = _polished(A, b, size * u / remainder, size)
+        if _violation(A, b, f) <= RESIDUAL_TOLERANCE * size:
+            return f
+    return None
+
+
+def _scipy_nnls(system: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """Return u ≥ 0 with the least |system u - target|; wrong in rare cases where columns enter by rounding errors."""
     try:
-        u = scipy.optimize.nnls(system, target, maxiter=30 * len(b) + 100)[0] / lengths
+        return scipy.optimize.nnls(system, target, maxiter=30 * system.shape[1] + 100)[0]
     except RuntimeError:  # the maximum number of iterations was reached
         return None
-    remainder = 1.0 + b @ u / size
-    if remainder <= 1e-10:
-        return None
-    f = size * u / remainder
-    return _polished(A, b, f, size)
+
+
+def _nnls(system: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """Return the same by the algorithm of Lawson and Hanson with a tolerance: a column enters by its gradient only."""
+    count = system.shape[1]
+    u, active = np.zeros(count), np.zeros(count, bool)
+    tolerance = GRADIENT_TOLERANCE * np.linalg.norm(system, axis=0)
+    for _ in range(3 * count + 10):
+        gradient = np.where(active, -np.inf, system.T @ (target - system @ u) - tolerance)
+        if not gradient.max() > 0.0:
+            return u
+        active[gradient.argmax()] = True
+        while True:
+            new = np.zeros(count)
+            new[active] = np.linalg.lstsq(system[:, active], target, rcond=1e-13)[0]
+            if (new[active] > 0.0).all():
+                break
+            leaving = active & (new <= 0.0)
+            part = (u[leaving] / np.maximum(u[leaving] - new[leaving], 1e-300)).min()
+            u = u + part * (new - u)
+            active &= u > 1e-15 * np.abs(u).max(initial=0.0)
+            u[~active] = 0.0
+        u = new
+    return None
+
+
+def _violation(A: np.ndarray, b: np.ndarray, f: np.ndarray) -> float:
+    """Return the largest violation of (1) as a velocity or acceleration."""
+    w = A @ f + b
+    return float(np.abs(np.minimum(w, np.diag(A) * f)).max(initial=0.0))
 
 
 def _polished(A: np.ndarray, b: np.ndarray, f: np.ndarray, size: float) -> np.ndarray:

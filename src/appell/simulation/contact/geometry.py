@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from appell.compile.native.bound import Bound
+from appell.compile.native.machine import Code
+from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.contact import Contacts
 from appell.simulation.drives import Drives
 from appell.simulation.states import States
@@ -83,6 +85,35 @@ class Geometry:
             self.speed[part], self.drift[part] = m.speed.ravel(), m.drift.ravel()
             self.gap[fixed:], self.frame[fixed:] = m.gap, m.axes
 
+    def calls(self, q: np.ndarray, w: np.ndarray) -> list[tuple[Code, list[np.ndarray]]]:
+        """Return the kernels that evaluate all arrays, with their arguments and results, for states in these arrays."""
+        first, fixed = len(self.drives), self.contacts.fixed
+        last = first + 3 * fixed
+        calls = [(self.states.moving.mass_matrix.kernel(), [q, self.M])]
+        if first:
+            results = [self.B[:first], self.speed[:first], self.drift[:first]]
+            calls.append((self.drives.motion.kernel(), [q, w, *results]))
+        if fixed:
+            motion = self.motion
+            views = {
+                "gap": self.gap,
+                "slope": self.slope,
+                "frame": self.frame,
+                "rows": self.B[first:last],
+                "speed": self.speed[first:last],
+                "drift": self.drift[first:last],
+            }
+            results = [views.get(array.name, getattr(motion, array.name)) for array in self.contacts.motion.outputs]
+            calls.append((self.contacts.motion.kernel(), [q, w, *results]))
+        if len(self.features):
+            bodies, shapes = self.bodies, self.contacts.shapes
+            calls.append((shapes.bodies.kernel(), [q, w, bodies.state, bodies.J]))
+            for k, feature in enumerate(self.features - fixed):
+                slot, part = fixed + k, slice(last + 3 * k, last + 3 * k + 3)
+                results = [self.gap[slot : slot + 1], self.frame[slot], self.speed[part], self.drift[part]]
+                calls += shapes.calls(int(feature), bodies.state, bodies.J, results, self.B[part])
+        return calls
+
     def keep(self, contacts: np.ndarray) -> None:
         """Evaluate the features among these contacts only."""
         features = np.asarray(contacts, int)
@@ -113,6 +144,13 @@ class Geometry:
     def response(self, rows: np.ndarray) -> np.ndarray:
         """Return the changes of the velocities w by unit impulses along rows, (nw, rows)."""
         return self.states.response(rows)
+
+    def without_components(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return velocities without their components along rows, in the metric of M."""
+        if not len(rows):
+            return v
+        response = self.response(rows)
+        return v - response @ least_norm(rows @ response, rows @ v)
 
     def normal_rows(self, contacts) -> np.ndarray:
         """Return the indices of the normal rows of contacts."""

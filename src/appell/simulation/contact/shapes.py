@@ -16,6 +16,7 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.compile.function import Function
+from appell.compile.native.machine import Code
 from appell.dynamics import Dynamics
 from appell.dynamics.distances import CORES, solid
 from appell.errors import ArgumentError
@@ -239,6 +240,20 @@ class ShapePairs:
             rows[here] = wrench1 @ J[one] - wrench2 @ J[two]
         return FeatureMotion(gap, axes, point, rows, speed, drift)
 
+    def calls(
+        self, feature: int, state: np.ndarray, J: np.ndarray, results: list[np.ndarray], rows: np.ndarray
+    ) -> list[tuple[Code, list[np.ndarray]]]:
+        """Return the kernels of the motion at one feature: `results` are gap, axes, speed and drift."""
+        ((kind, _, local),) = self._by_kind(np.array([feature]))
+        group, wrenches = self.groups[kind], [np.zeros((3, 6)), np.zeros((3, 6))]
+        one, two = int(group.one[local[0]]), int(group.two[local[0]])
+        gap, axes, speed, drift = results
+        motion = [state[one], state[two], group.data[local[0]], gap, axes, np.zeros(3), speed, drift, *wrenches]
+        return [
+            (motion_kernel(kind).kernel(), motion),
+            (rows_kernel(J.shape[-1]).kernel(), [*wrenches, J[one], J[two], rows]),
+        ]
+
     def distinct(self, ids: np.ndarray, motion: FeatureMotion) -> np.ndarray:
         """Return which features differ from all earlier ones of the same pair in their points or normals."""
         keep = np.ones(len(ids), bool)
@@ -263,6 +278,20 @@ def gap_kernel(kind: str) -> Function:
         return {"gap": at.gap, "conditions": at.conditions}
 
     return Function.of(f"gap_{kind.replace('-', '_')}", {"one": 12, "two": 12, "data": KINDS[kind].size}, body)
+
+
+@cache
+def rows_kernel(nv: int) -> Function:
+    """Return the function of unit wrenches on two bodies and of their Jacobians: the Jacobian rows of a contact."""
+
+    def body(wrench1, wrench2, J1, J2):
+        def product(wrench, J):
+            return [sum(x * row[k] for x, row in zip(wrench, J, strict=True)) for k in range(nv)]
+
+        pairs = zip(wrench1, wrench2, strict=True)
+        return {"rows": [[x - y for x, y in zip(product(a, J1), product(b, J2), strict=True)] for a, b in pairs]}
+
+    return Function.of("touch_rows", {"wrench1": (3, 6), "wrench2": (3, 6), "J1": (6, nv), "J2": (6, nv)}, body)
 
 
 @cache

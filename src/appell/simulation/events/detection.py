@@ -168,7 +168,7 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     if crossing is None:
         return None
     return DetectedEvent(
-        crossing[0], None, PhaseCheck(leaving=frozenset([int(phase.touching[crossing[1] // MAX_CONDITIONS])]))
+        crossing[0], None, PhaseCheck(ended=frozenset([int(phase.touching[crossing[1] // MAX_CONDITIONS])]))
     )
 
 

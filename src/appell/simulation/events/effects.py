@@ -43,6 +43,7 @@ def closed_contacts(phase: Phase, y: np.ndarray, detected: DetectedEvent, tolera
             )
         closed[k] = True
     closed &= geometry.active
+    closed[list(detected.check.ended)] = False  # the feature that takes over touches at the same point
     members = phase.members[closed[phase.members]]
     indices = np.concatenate([members, np.setdiff1d(np.flatnonzero(closed), members)])
     indices = np.sort(geometry.distinct(indices))

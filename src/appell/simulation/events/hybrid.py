@@ -5,8 +5,9 @@ exactly. `Run` owns the state of a run; other modules compute what follows from 
 
 If many events occur in a short time, the run changes from exact events to time stepping, and back when the contacts
 are steady. `EventBucket` is a leaky bucket: it counts events and leaks one per BUCKET_LEAK_S of motion; a series of
-bounces of the same points, one impact after the other, counts as one event. If the count exceeds BUCKET_CAPACITY, or if
-no forces satisfy all contact laws (Painlevé's paradox), the run continues with steps of
+bounces of the same points, one impact after the other, counts as one event, and so does a phase that ends and starts
+again unchanged without progress. If the count exceeds BUCKET_CAPACITY, or if no forces satisfy all contact laws
+(Painlevé's paradox), the run continues with steps of
 
     h = √(tolerance · 1 s²/m)                                                                              (1)
 
@@ -26,7 +27,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.motion.curve import Piece
+from appell.compile.ode.tableau import METHODS
+from appell.motion.curve import Curve, Piece, ones
 from appell.motion.event import Event
 from appell.progress import Bar
 from appell.simulation.contact.time_stepping import StepResult, TimeStepping
@@ -43,7 +45,7 @@ from appell.simulation.events.effects import Impact, catch_impact, change_events
 from appell.simulation.events.phase import Phase
 from appell.simulation.events.phase_changes import PhaseCheck, check_phase, following_phase
 from appell.simulation.flow import FreeMotion
-from appell.simulation.integrate import pieces, still_pieces
+from appell.simulation.integrate import blocks, pieces, still_pieces
 from appell.simulation.options import Solver
 from appell.simulation.status import Status, Stop
 
@@ -51,6 +53,7 @@ MAX_DRIFT = 0.5  # of the tolerance: if resting points leave their walls by more
 GAP_NOISE_M = 1e-11  # a smaller distance of a resting point from its wall is noise
 STILL_PIECES = 32  # pieces into which a constant state is divided if inputs are functions of time
 STALL_STEPS = 2000  # attempted steps during which a run must advance by `least_progress`
+STEPS_PER_BLOCK = 64  # where no events are possible
 BUCKET_CAPACITY = 40  # events
 BUCKET_LEAK_S = 1e-3  # time per event
 STEADY_STEPS = 20
@@ -67,6 +70,7 @@ class EventBucket:
     time: float = -np.inf  # s, of the last update
     counted: int = 0  # number of events that have been added
     latest: tuple[str, ...] = ()  # points of the last impact, if no other event followed it
+    unchanged: float = -np.inf  # s, at which a phase has ended and started again unchanged
 
     def overflows(self, events: list[Event], t: float) -> bool:
         """Add the events since the last call, leak, and return whether the capacity is exceeded."""
@@ -78,6 +82,11 @@ class EventBucket:
         self.level = max(0.0, self.level - (t - max(self.time, t - BUCKET_CAPACITY * BUCKET_LEAK_S)) / BUCKET_LEAK_S)
         self.time = t
         return self.level > BUCKET_CAPACITY
+
+    def add_change(self, t: float, changed: bool) -> None:
+        """Count a phase that starts again unchanged, at the time at which it last did so."""
+        self.level += 1.0 if not changed and t - self.unchanged < MIN_REPEATED_STEP_S else 0.0
+        self.unchanged = -np.inf if changed else t
 
     def reset(self, events: list[Event], t: float) -> None:
         """Set the level to three quarters of the capacity and mark all events as counted."""
@@ -181,10 +190,10 @@ class Run:
         rate = np.abs(self.phase(self.t, self.y)[self.flow.nq :])
         return f"'{self.flow.states.moving.system.velocity_names[int(np.argmax(rate))]}' has the largest acceleration"
 
-    def check_progress(self) -> None:
-        """End a run that advances too little per attempted step."""
-        self.attempts += 1
-        if self.attempts % STALL_STEPS == 0:
+    def check_progress(self, steps: int = 1) -> None:
+        """Count attempted steps; end a run that advances too little in STALL_STEPS of them."""
+        self.attempts += steps
+        if self.attempts % STALL_STEPS < steps:
             if self.t - self.milestone < self.solver.least_progress:
                 span = f"from t = {self.milestone:.9g} to {self.t:.9g}"
                 hint = "Use a smoother torque, solver='Radau', or a smaller least_progress"
@@ -220,6 +229,9 @@ class Run:
     def _integrate(self, until: float, bar: Bar) -> None:
         """Take steps until an event is handled, a step has to be repeated, or `until` is reached."""
         bounded, start = np.isfinite(self.max_step), self.t
+        if not bounded and self._is_uneventful():
+            self._integrate_blocks(until, bar)
+            return
         self.phase.geometry.keep(self.phase.members)
         if self.levels is None:
             self.levels = crossing_levels(self.phase, self.y)
@@ -253,6 +265,34 @@ class Run:
             if bounded and piece.start > start:
                 self.max_step *= 4.0
                 return
+
+    def _is_uneventful(self) -> bool:
+        """Return whether no step can contain an event or call Python, so that steps need not be searched one by one."""
+        geometry = self.phase.geometry
+        nothing_changes = not (self.phase.projects or self.flow.inputs.varies or self.endings.groups)
+        return nothing_changes and not len(geometry.contacts) + len(geometry.drives) and self.solver.method in METHODS
+
+    def _integrate_blocks(self, until: float, bar: Bar) -> None:
+        """Take steps to `until` and store them in the blocks in which machine code computes them."""
+        solver = self.solver
+        for block in blocks(self.phase, self.t, self.y, until, solver, self.step, solver.max_step, STEPS_PER_BLOCK):
+            left = solver.max_steps - len(self.history.pieces)
+            if len(block) > left:
+                block = Curve(block.starts[:left], block.ends[:left], block.ends[:left], block.series[:left])
+            self.check_progress(len(block))
+            lengths = block.ends - block.starts
+            if block.ends[-1] < until or lengths[-1] >= (self.step or 0.0):
+                self.step = float(lengths[-1])
+            elif len(block) > 1:
+                self.step = float(lengths[-2])
+            self.history.add_block(block)
+            self.t, self.y = float(block.ends[-1]), ones(len(block.series[-1])) @ block.series[-1]
+            try:
+                self.tick()
+            finally:
+                self.add_row()
+            self.check_limits()
+            bar(self.t)
 
     def _pieces(self, until: float) -> Iterator[Piece]:
         """Return the steps of the integrator; a constant state is one step, or several if inputs may change."""
@@ -306,7 +346,7 @@ class Run:
 
         Dry friction of a drive is bounded and exerts no impulse: a stuck drive that an impact sets in motion slips.
         """
-        before, old = self.phase, self.y
+        before, old, count = self.phase, self.y, len(self.events)
         closed = closed_contacts(before, old, detected, self.solver.tolerance)
         self._apply(impact(before, self.t, self.y, closed, self.impact_law, self.impact_order))
         try:
@@ -318,6 +358,7 @@ class Run:
             self.phase, self.y, end = following_phase(before, self.t, self.y, closed, self.solver, PhaseCheck())
         q_and_v = self.flow.q_and_v
         self.events.extend(change_events(before, self.phase, self.t, end, q_and_v(old)[1], q_and_v(self.y)[1]))
+        self.bucket.add_change(self.t, changed=len(self.events) > count)
         if self.y is not old:
             self.add_row()
 
@@ -422,6 +463,20 @@ class History:
             t = float(self.requested[self.due])
             self.due += 1
             self._append(t, self.flow.projected(t, piece.at(t)))
+
+    def add_block(self, block: Curve) -> None:
+        """Store the pieces of a block with constant inputs, and rows before its end."""
+        self.pieces.extend(block.pieces())
+        if self.requested is None:
+            times = block.ends[:-1]
+        else:
+            stop = int(np.searchsorted(self.requested, block.ends[-1]))
+            times, self.due = self.requested[self.due : stop], stop
+        if not len(times):
+            return
+        self.times.extend(times.tolist())
+        self.states.extend(block.before(times))
+        self.forces.extend(np.repeat(self.flow.inputs.tau[None], len(times), axis=0))
 
     def _append(self, t: float, y: np.ndarray) -> None:
         self.times.append(t)

@@ -28,11 +28,11 @@ from appell.compile.ode.stepper import Stepper
 from appell.motion.curve import Piece
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
+from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate, sliding_kernel
 from appell.simulation.flow import FreeMotion
 
-STABILISATION = 30.0  # κ, 1/s
+MAX_UNMET = 1e-3  # residual of (1) above which a phase is singular
 DRIFT_SAMPLES = 12  # degree at which a piece is sampled to measure the drift of resting points
-SLOW_SLIDING_M_S = 1e-3  # below this speed, the direction of sliding is blended with the one at its start
 RANK_TOLERANCE = 1e-11  # ratio of pivots or singular values below which a matrix counts as singular
 
 
@@ -145,9 +145,29 @@ class Phase:
         return rate
 
     def stepper(self, method: str) -> Stepper:
-        """Return the stepper of this phase: around the compiled rate, or around this object if the phase has rows."""
+        """Return the stepper of this phase: in machine code, or around this object if there are rows of constraints."""
         self.flow.set_directions(self.directions)
-        return self.flow.stepper(method, self if len(self.rows) else None)
+        if not len(self.rows):
+            return self.flow.stepper(method)
+        return self.flow.stepper(method, self if self.projects else self.compiled().rate)
+
+    def compiled(self) -> PhaseRate:
+        """Return the machine code of the rate, loaded with the rows of this phase; not for constrained systems."""
+        flow = self.flow
+        if flow.phase_rate is None:
+            flow.phase_rate = PhaseRate(flow, self.geometry)
+        flow.phase_rate.load(self)
+        return flow.phase_rate
+
+    def forces(self, t: float, y: np.ndarray) -> list[float] | None:
+        """Return the forces of (1) in the order of the rows, and evaluate the geometry; None if none satisfy (1)."""
+        if not self.projects and not self.redundant:
+            compiled = self.compiled()
+            rate = compiled(t, y)
+            if compiled.rank == len(self.rows) and math.isfinite(rate.dot(rate)):
+                return compiled.forces.tolist()
+        reaction = self.reaction(y, self.flow(t, y, self.directions)[self.flow.nq :])
+        return reaction.forces.tolist() if reaction.is_met(MAX_UNMET) else None
 
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """Solve (1), given the acceleration `free` without the forces of this phase."""
@@ -186,22 +206,11 @@ class Phase:
             self.redundant = True
         return np.linalg.lstsq(A, right, rcond=RANK_TOLERANCE)[0]
 
-    def _sliding_direction(self, rest: Rest, row: int, slot: int) -> tuple[float, float]:
-        """Return the direction of sliding in the two tangents, continued past a stop so that (1) stays smooth up to it.
-
-        A point that has just started to slide turns into the direction of its acceleration almost at once, which is
-        stiff. Below SLOW_SLIDING_M_S the direction is therefore projected near the one at the start of sliding.
-        """
+    def _sliding_direction(self, rest: Rest, row: int, slot: int) -> np.ndarray:
+        """Return the direction of sliding in the two tangents, by `sliding_kernel`."""
         assert rest.direction is not None
-        x, y = self.geometry.speed[row + 1 : row + 3].tolist()
-        start_x, start_y = self.geometry.frame[slot, 1:].dot(rest.direction).tolist()
-        ahead = x * start_x + y * start_y
-        if ahead < 0.0:
-            x, y = x - ahead * start_x, y - ahead * start_y
-        share = SLOW_SLIDING_M_S**2 / (SLOW_SLIDING_M_S + math.hypot(x, y))
-        x, y = x + share * start_x, y + share * start_y
-        length = math.hypot(x, y)
-        return x / length, y / length
+        speed, tangents = self.geometry.speed[row + 1 : row + 3], self.geometry.frame[slot, 1:]
+        return sliding_kernel()(speed, tangents, rest.direction, 1.0)
 
     def drift(self, piece: Piece) -> float:
         """Return the largest distance of a resting point from its wall along a piece, m.
@@ -219,6 +228,11 @@ class Phase:
         return largest
 
     @property
+    def varies(self) -> bool:
+        """Whether the rate changes from step to step: directions of sliding are updated after every step."""
+        return bool(self.sliding)
+
+    @property
     def projects(self) -> bool:
         """Whether states have to be projected after a step."""
         return self.flow.states.projects
@@ -228,14 +242,20 @@ class Phase:
         return self.flow.projected(t, y)
 
     def on_walls(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return the state with the resting points on their walls: the nearest one in the metric of M."""
+        """Return the state with the resting points on their walls: the nearest one in the metric of M.
+
+        The rows change with the configuration, so their velocities are removed there once more.
+        """
         nq, geometry = self.flow.nq, self.geometry.at(y)
         normals = geometry.normal_rows(self.members)
         rows = geometry.B[normals]
         response = geometry.response(rows)
         distances = geometry.offsets(self.members)
         q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, distances))
-        return self.flow.projected(t, np.concatenate([q, y[nq:]]))
+        geometry.at(np.concatenate([q, y[nq:]]))
+        v = geometry.without_components(geometry.B[self.rows], y[nq:]).copy()
+        v[self.locked] = 0.0
+        return self.flow.projected(t, np.concatenate([q, v]))
 
     def refresh(self, y: np.ndarray) -> None:
         """Update the directions of sliding from a state."""
@@ -244,6 +264,6 @@ class Phase:
             rows, slots = self._located()
             for k, rest in self.sliding:
                 if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
-                    rest.direction = (
-                        np.array(self._sliding_direction(rest, rows[k], slots[k])) @ geometry.frame[slots[k], 1:]
-                    )
+                    rest.direction = self._sliding_direction(rest, rows[k], slots[k]) @ geometry.frame[slots[k], 1:]
+            if not self.projects:
+                self.compiled()

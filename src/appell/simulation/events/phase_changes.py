@@ -29,16 +29,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
-from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
-from appell.simulation.events.phase import STABILISATION, Phase, Rest
+from appell.simulation.events.phase import Phase, Rest
+from appell.simulation.events.phase_rate import STABILISATION
 from appell.simulation.options import Solver
 from appell.simulation.status import Status, Stop
 
 REVERSAL_SPEED_M_S = 1e-9  # a sliding point that moves backwards this fast has stopped
-MAX_UNMET = 1e-3  # residual `Reaction.unmet` above which a phase is singular
 FRICTION_MARGIN = 1e-10  # of a drive's static friction: forces above it by less do not release the drive
 HELD_SPEED = 1e-9  # m/s or rad/s: slower points and drives count as still
+NO_SPEED = 1e-12  # m/s or rad/s: a smaller speed is a rounding error, and a feature that takes over does not bounce
 MIN_BOUNCE_HEIGHT_M = 4e-12  # lower bounces are indistinguishable from the noise of a gap
 
 
@@ -119,6 +119,7 @@ class PhaseCheck:
     """Result of checking a phase: contacts that leave, start to slide or stop; drives that start to slip or stop."""
 
     leaving: frozenset[int] = frozenset()  # contacts
+    ended: frozenset[int] = frozenset()  # features that can no longer touch, so that other features take over
     sliding: Mapping[int, np.ndarray] = field(default_factory=dict)  # contact -> direction, world axes
     stopping: bool = False  # whether a sliding contact stops
     slipping: Mapping[int, float] = field(default_factory=dict)  # drive -> direction, -1 or 1
@@ -127,19 +128,17 @@ class PhaseCheck:
 
     @property
     def holds(self) -> bool:
-        return not (self.leaving or self.sliding or self.stopping or self.slipping or self.stopped)
+        return not (self.leaving or self.ended or self.sliding or self.stopping or self.slipping or self.stopped)
 
 
 def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseCheck:
     """Check whether a phase lasts at (t, y)."""
     geometry = phase.geometry
-    free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
-    reaction = phase.reaction(y, free)
-    if not reaction.is_met(MAX_UNMET):
+    forces = phase.forces(t, y)
+    if forces is None:
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
-    forces = reaction.forces.tolist()
     normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
     size = max([1e-300, *map(abs, normal)])
     pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
@@ -168,13 +167,17 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     if not pulled and not sliding and not slipping:
         return PhaseCheck(stopping=stopping, margin=min(margins))
     if not phase.redundant:
-        return PhaseCheck(frozenset(pulled), sliding, stopping, slipping, margin=min(margins))
+        margin = min(margins)
+        return PhaseCheck(
+            leaving=frozenset(pulled), sliding=sliding, stopping=stopping, slipping=slipping, margin=margin
+        )
+    free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
     leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
     sliding = {phase.rests[j].index: d for j in phase.sticking if (d := balance.sliding(j)) is not None}
     slipping = {int(k): s for j, k in enumerate(phase.stuck) if (s := balance.moving(j))}
-    return PhaseCheck(frozenset(leaving), sliding, stopping, slipping)
+    return PhaseCheck(leaving=frozenset(leaving), sliding=sliding, stopping=stopping, slipping=slipping)
 
 
 def following_phase(
@@ -213,7 +216,7 @@ def following_phase(
     v = y[nq:]
     pressed = lam > 1e-12 * np.abs(lam).max(initial=0.0)
     normals = geometry.B[geometry.normal_rows(slow)]
-    residual = normals @ _without_components(geometry, normals[pressed], v)
+    residual = normals @ geometry.without_components(normals[pressed], v)
     held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
     rests = [_rest(geometry, balance, int(j), check) for j in stays]
@@ -233,7 +236,7 @@ def _bouncing_time(phase: Phase, balance: ForceBalance, j: int, speed: float) ->
     """Return the duration of the remaining bounces of a contact by (1), s; 0 if it was at rest before."""
     k, pull = balance.contacts[j], -balance.b[balance.normals[j]]
     e = phase.geometry.contacts.restitution[k]
-    bounces = k not in phase.members and speed > 0.0 and e < 1.0 and pull > 0.0
+    bounces = k not in phase.members and speed > NO_SPEED and e < 1.0 and pull > 0.0
     return 2.0 * speed / (pull * (1.0 - e)) if bounces else 0.0
 
 
@@ -257,14 +260,6 @@ def _stopped(phase: Phase, sticking: list[int], v: np.ndarray) -> np.ndarray:
     phase.still = geometry.states.immobilised(B[phase.rows])
     if phase.still:
         return np.zeros(len(v))
-    v = _without_components(geometry, rows, v)
+    v = geometry.without_components(rows, v)
     v[phase.locked] = 0.0
     return v
-
-
-def _without_components(geometry: Geometry, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return v without its components along the rows, in the metric of M."""
-    if not len(rows):
-        return v
-    response = geometry.response(rows)
-    return v - response @ least_norm(rows @ response, rows @ v)
