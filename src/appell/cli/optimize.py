@@ -100,8 +100,14 @@ def optimize(
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
         motion: Any = ap.optimize(
-            dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False,
-            margin=margin_of(margin), **given,
+            dyn,
+            start,
+            steps=steps,
+            iterations=iterations,
+            tolerance=tolerance,
+            progress=False,
+            margin=margin_of(margin),
+            **given,
         )
     out, data = Printer(json), _summary(motion, system, least)
     out.answer(data, *_shown(data))

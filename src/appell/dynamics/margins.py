@@ -93,7 +93,12 @@ def has_pairs(system: System) -> bool:
 
 
 def margin_of(
-    system: System | Dynamics, margin: float, pairs: Iterable[Pair] | None = None, *, samples: int = SAMPLES, smooth: float = 0.0
+    system: System | Dynamics,
+    margin: float,
+    pairs: Iterable[Pair] | None = None,
+    *,
+    samples: int = SAMPLES,
+    smooth: float = 0.0,
 ) -> Margin:
     """Return the pairs of a robot that keep a margin, by (1).
 

@@ -803,8 +803,8 @@ class IterationTrace:
         reads += [self.at(self.DW), *(self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA))]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
         self.each(self.trial_knots, [*reads, *self.course()], [self.at(RES)], numbers)
-        reads = [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA]
-        self.single(self.trial_end, reads, [(RES, N)])
+        end_rows = [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA]
+        self.single(self.trial_end, end_rows, [(RES, N)])
         cost, theta, logs = self.reduced(RES, ("sum", "sum", "sum"), SUMS)
         return cost, theta, logs
 
