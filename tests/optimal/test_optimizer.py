@@ -301,8 +301,10 @@ def test_a_margin_keeps_collision_shapes_apart_and_a_start_within_it_is_refused(
         "final_cost": lambda q, v: 1e3 * ap.square(q - end) + 10.0 * ap.square(v),
     }  # fmt: skip
     direct, around = (ap.optimize(arm, [-0.6, 1.2], margin=margin, **options) for margin in (None, 0.05))
-    assert direct.solved and distance(direct.q).min() < 0.04
-    assert around.solved and 0.05 < distance(around.q).min() < 0.06  # smoothing adds up to 3 mm
+    assert direct.solved
+    assert around.solved
+    assert distance(direct.q).min() < 0.04
+    assert 0.05 < distance(around.q).min() < 0.06  # smoothing adds up to 3 mm
     assert np.abs(around.q[-1] - end).max() < 0.02
     near = direct.q[np.argmin(distance(direct.q))]
     with pytest.raises(ap.errors.ArgumentError, match=r"at the start, collision shapes '(tip|post)' and '(tip|post)'"):

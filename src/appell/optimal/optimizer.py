@@ -540,7 +540,7 @@ def optimize(
     shapes = {name: np.shape(value)[-1:] or 1 for name, value in arguments.items()}
     plan = Optimizer(
         dyn, steps, dt, cost=cost, final_cost=final_cost, limits=limits, keep=keep, meet=meet, margin=margin,
-        duration=duration, free=free, arguments=shapes, actuators=actuators, method=method, hessian=hessian, tolerance=tolerance,
-        iterations=iterations, **options,
+        duration=duration, free=free, arguments=shapes, actuators=actuators, method=method, hessian=hessian,
+        tolerance=tolerance, iterations=iterations, **options,
     )  # fmt: skip
     return plan(q0, v0, guess=guess, arguments=arguments, threads=threads, progress=progress)

@@ -203,7 +203,9 @@ def test_a_body_of_several_loops_is_traced_once_and_loops_that_are_equal_share_t
 
     program = roll("repeated", arrays({"x": 8}), body)
     loops = [stage for stage in program.stages if len(stage.order) == 8]
-    assert len(calls) == 1 and len(loops) == 3 and len(set(loops)) == 1
+    assert len(calls) == 1
+    assert len(loops) == 3
+    assert len(set(loops)) == 1
     function = Function.of("repeated", {"x": 8}, body, loops=True)
     x = np.linspace(-1.0, 2.0, 40).reshape(5, 8)
     assert np.abs(function(x) - (8.0 * (x + 0.5) + 7.0)).max() < 1e-14
