@@ -10,7 +10,8 @@ own block, or is a view of the block of another table: a table made from scalars
 inputs, or values of another table, evenly spaced) copies nothing.
 
 A number that is the same in all iterations of a body is a constant of its tape and is folded: if all links have a zero
-in the same position, it vanishes as it would in straight code. A function that is the body of several loops is traced once.
+in the same position, it vanishes as it would in straight code. A function that is the body of several loops is traced
+once.
 
 Straight code computes a value where it is first needed. If straight code after a later loop needs it again, it is
 saved in a slot; so is a value of a table that a loop overwrites in the meantime. Constants, and values that are still
