@@ -288,3 +288,24 @@ def test_tolerances_and_numbers_of_iterations_are_checked(sliders):
         ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), tolerance=0.0)
     with pytest.raises(ap.ArgumentError, match="iterations"):
         ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), iterations=0)
+
+
+def test_a_margin_keeps_collision_shapes_apart_and_a_start_within_it_is_refused():
+    post = ap.Collision(None, "sphere", (0.15,), name="post", pose=[1.31, 0.80, 0.0])
+    tip = ap.Collision("lower", "capsule", (0.1, 0.2), name="tip", pose=[1.0, 0.0, 0.0])
+    arm = ap.Dynamics(ap.load("planar-2r").with_collisions(post, tip))
+    distance, end = arm.distance("tip", "post", witnesses=False, gradient=False), np.array([0.1, 2.0])
+    options = {
+        "steps": 40, "dt": 0.025, "limits": {"torque": [60.0, 25.0]},
+        "cost": lambda t, q, v, tau: 1e-3 * ap.square(tau) + 0.05 * ap.square(v),
+        "final_cost": lambda q, v: 1e3 * ap.square(q - end) + 10.0 * ap.square(v),
+    }  # fmt: skip
+    direct, around = (ap.optimize(arm, [-0.6, 1.2], margin=margin, **options) for margin in (None, 0.05))
+    assert direct.solved
+    assert around.solved
+    assert distance(direct.q).min() < 0.04
+    assert 0.05 < distance(around.q).min() < 0.06  # smoothing adds up to 3 mm
+    assert np.abs(around.q[-1] - end).max() < 0.02
+    near = direct.q[np.argmin(distance(direct.q))]
+    with pytest.raises(ap.errors.ArgumentError, match=r"at the start, collision shapes '(tip|post)' and '(tip|post)'"):
+        ap.optimize(arm, near, margin=0.05, **options)

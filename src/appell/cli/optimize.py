@@ -14,9 +14,11 @@ from appell.cli.input import (
     RECORDS,
     check_target,
     configuration_if_given,
+    margin_of,
     numbers,
     read_system,
     warnings_printed,
+    with_floor,
 )
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, new_app, option
 from appell.cli.output import Printer, table, verdict
@@ -69,6 +71,8 @@ def optimize(
     no_limits: Annotated[
         bool, option("Ignore limits of torques, speeds and positions of the robot.", SOLVER, "--no-limits")
     ] = False,
+    margin: options.Margin = "none",
+    floor: options.Floor = None,
     friction: Annotated[bool, option("Include viscous friction.", options.MODEL, "--friction")] = False,
     base: options.Base = "fixed",
     physical: options.Physical = True,
@@ -88,7 +92,7 @@ def optimize(
         check_target(path, force, endings)
     if least not in CRITERION_NAMES:
         raise ArgumentError(unknown_name("--least", least, CRITERION_NAMES, "appell optimize"))
-    system = read_system(robot, base, physical)
+    system = with_floor(read_system(robot, base, physical), floor)
     start = inner_start(system) if not q else np.asarray(configuration_if_given(q, system), float)
     from appell.control.friction_parts import smooth
 
@@ -96,7 +100,14 @@ def optimize(
     given = reaching(dyn, start, to, least, duration, steps, not no_limits)
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
         motion: Any = ap.optimize(
-            dyn, start, steps=steps, iterations=iterations, tolerance=tolerance, progress=False, **given
+            dyn,
+            start,
+            steps=steps,
+            iterations=iterations,
+            tolerance=tolerance,
+            progress=False,
+            margin=margin_of(margin),
+            **given,
         )
     out, data = Printer(json), _summary(motion, system, least)
     out.answer(data, *_shown(data))

@@ -7,6 +7,9 @@ configurations are smaller than twice the margin. Pair i keeps the distance
 
 Of the pairs that are always close, those that overlap in half of these configurations or more are left out: capsules
 around meshes (`describe.covers`) may overlap where the meshes do not, which only a comparison of the meshes can decide.
+
+Optimisation uses smooth distances (`Dynamics.distances`), which exceed those of the capsules by at most an amount that
+is added to mᵢ: a pair that keeps mᵢ by the smooth distance keeps (1).
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import hypot
 
 import numpy as np
 
 from appell.compile.function import Function
-from appell.dynamics.distances import checked_pairs, robot_of
+from appell.dynamics.distances import checked_pairs, robot_of, solid_pairs
 from appell.dynamics.dynamics import Dynamics
 from appell.errors import ArgumentError, check_number
+from appell.formulate.distance.distances import Side
 from appell.model.collision import IgnoredPair, Pair
 from appell.model.system import System
 
@@ -39,6 +44,7 @@ class Margin:
     least: np.ndarray  # (pairs), m, by (1)
     smallest: np.ndarray  # (pairs), m, in the random configurations
     ignored: tuple[IgnoredPair, ...]
+    smooth: float = 0.0  # of the distances
 
     @property
     def near(self) -> Margin:
@@ -50,11 +56,11 @@ class Margin:
     @cached_property
     def distances(self) -> Function:
         """Function of q: the distances of the pairs, m."""
-        return self.dyn.distances(self.pairs, witnesses=False, gradient=False)
+        return self.dyn.distances(self.pairs, witnesses=False, gradient=False, smooth=self.smooth)
 
     @cached_property
     def _with_gradients(self) -> Function:
-        return self.dyn.distances(self.pairs, witnesses=False)
+        return self.dyn.distances(self.pairs, witnesses=False, smooth=self.smooth)
 
     def slack(self, q: np.ndarray) -> np.ndarray:
         """Return dᵢ - mᵢ (..., pairs) in m."""
@@ -87,7 +93,12 @@ def has_pairs(system: System) -> bool:
 
 
 def margin_of(
-    system: System | Dynamics, margin: float, pairs: Iterable[Pair] | None = None, *, samples: int = SAMPLES
+    system: System | Dynamics,
+    margin: float,
+    pairs: Iterable[Pair] | None = None,
+    *,
+    samples: int = SAMPLES,
+    smooth: float = 0.0,
 ) -> Margin:
     """Return the pairs of a robot that keep a margin, by (1).
 
@@ -101,6 +112,8 @@ def margin_of(
         Names of shapes or links; by default those of `robot.collision_pairs`.
     samples : int
         Number of random configurations.
+    smooth : float
+        As in `Dynamics.distances`; 0 for exact distances.
 
     Raises
     ------
@@ -112,7 +125,8 @@ def margin_of(
     tree, rng = robot_of(dyn), np.random.default_rng(0)
     chosen = checked_pairs(tree, pairs)
     q = np.array([dyn.system.start, *(dyn.system.random_configuration(rng) for _ in range(samples))])
-    distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False)(q)).reshape(len(q), len(chosen))
+    distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False, smooth=smooth)(q))
+    distance = distance.reshape(len(q), len(chosen))
     is_close = np.quantile(distance, FAR_SHARE, axis=0) <= 2.0 * margin
     shares = (distance <= 0.0).mean(axis=0)
     left_out = is_close & (shares >= 0.5)
@@ -127,5 +141,14 @@ def margin_of(
             "or more.",
             hint="Correct the collision shapes, or pass margin=None.",
         )
-    least, smallest = np.where(is_close[keep], 0.0, float(margin)), distance.min(axis=0)
-    return Margin(dyn, float(margin), tuple(chosen[k] for k in keep), least, smallest[keep], ignored)
+    kept, smallest = tuple(chosen[k] for k in keep), distance.min(axis=0)
+    least = np.where(is_close[keep], 0.0, float(margin))
+    if smooth:
+        least = least + [_excess(*pair, smooth) for pair in solid_pairs(tree, kept, smooth)]
+    return Margin(dyn, float(margin), kept, least, smallest[keep], ignored, smooth)
+
+
+def _excess(one: Side, other: Side, smooth: float) -> float:
+    """Return by how much the smooth distance of two sets of solids may exceed that of their capsules, in m."""
+    pairs = [(a, b) for a in one.solids for b in other.solids if "plane" not in (a.core, b.core)]
+    return max((smooth * hypot(a.size[0], b.size[0], a.radius + b.radius) for a, b in pairs), default=0.0)

@@ -77,6 +77,8 @@ def _check_starts(problem: Problem, q: np.ndarray, v: np.ndarray) -> None:
                 hint="Use ap.kinematics.assemble(robot, q0).",
             )
         problem.limits.check_start(q[k], v[k])
+        if problem.margin is not None:
+            problem.margin.check(q[k], "at the start", "Start from another configuration, or pass a smaller margin.")
 
 
 def _parameters(problem: Problem, given: Any, members: int) -> np.ndarray:

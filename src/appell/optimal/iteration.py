@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from appell.algebra.loops import Loops, Rows
@@ -70,6 +70,7 @@ BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ
 LARGEST_PRODUCT = 1e300
 SLOW_NODES, SECONDS_PER_NODE = 100_000, 2.5e-4  # operations of derivatives that compile for long, and their time
 
+FIRST_VALUES = {"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}  # of sums and extremes
 RESIDUALS = ("max", "max", "sum", "max", "sum", "min", "sum", "sum", "sum")
 
 
@@ -374,24 +375,18 @@ class IterationTrace:
 
         self.loops.each([body], [0], rows(reads), rows(writes), when=self.when)
 
-    def reduced(self, table, rules: Sequence[str]) -> list[Scalar]:
-        """Return sums and extremes over the rows 0..N of a table."""
-        it, loops = self.it, self.loops
-        result = loops.given([[{"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}[rule] for rule in rules]])
-        combine = {"sum": lambda a, b: a + b, "max": maximum, "min": minimum}
-
-        def body(total_row, row):
-            return [[combine[rule](a, b) for rule, a, b in zip(rules, total_row, row, strict=True)]]
-
-        count = it.N + 1
-        loops.each(
-            [body],
-            [0] * count,
-            [Rows(result, [0] * count), Rows(table, range(count))],
-            [Rows(result, [0] * count)],
-            when=self.when,
-        )
-        return loops.values(result)[0]
+    def reduced(self, table, rules: Sequence[str], result: Any = None) -> list[Scalar]:
+        """Return sums and extremes over the rows 0..N of a table, computed in the table `result` if one is given."""
+        first = self.loops.given([[FIRST_VALUES[rule] for rule in rules]])
+        if result is None:
+            result = first
+        else:
+            self.single(copied, [first], [result])
+        count = self.it.N + 1
+        once = Rows(result, [0] * count)
+        body = reduction(tuple(rules))
+        self.loops.each([body], [0] * count, [once, Rows(table, range(count))], [once], when=self.when)
+        return self.loops.values(result)[0]
 
     # ---- the iteration
 
@@ -662,7 +657,7 @@ class IterationTrace:
         self.DX = loops.table(N + 1, nx)
         self.DU = loops.table(N, nu)
         self.DP = loops.given([[1.0, *dp]])
-        self.single(lambda row: [row], [loops.given([dx0])], [(self.DX, 0)])
+        self.single(copied, [loops.given([dx0])], [(self.DX, 0)])
 
         def forward(index: int) -> Callable:
             def body(dx, gain, feed, step, gap, one_p):
@@ -800,18 +795,30 @@ class IterationTrace:
         return result, by_violation, after
 
     def trial(self, alpha: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """Return cost, violation and sum of logarithms at a step length."""
-        it, loops, problem = self.it, self.loops, self.it.problem
-        N, nq = it.N, it.nq
-        RES = loops.table(N + 1, 3)
-        LENGTH = loops.given([[alpha]])
+        """Return cost, violation and sum of logarithms at a step length; all trials share tables and code."""
+        N = self.it.N
+        LENGTH, RES, SUMS = self.trial_tables
+        self.single(copied, [self.loops.given([[alpha]])], [LENGTH])
+        reads = [self.at(self.X), self.at(self.X, 1), self.at(self.DX), self.at(self.DX, 1), self.at(self.W)]
+        reads += [self.at(self.DW), *(self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA))]
+        numbers = [[float(k), *self.masks[k]] for k in self.knots]
+        self.each(self.trial_knots, [*reads, *self.course()], [self.at(RES)], numbers)
+        end_rows = [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA]
+        self.single(self.trial_end, end_rows, [(RES, N)])
+        cost, theta, logs = self.reduced(RES, ("sum", "sum", "sum"), SUMS)
+        return cost, theta, logs
 
-        def violation(g, e, slack, mask, me):
-            counted = mask[len(mask) - me :]
-            bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
-            return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
+    @cached_property
+    def trial_tables(self) -> tuple[Any, Any, Any]:
+        """Step length, results of all knots, and their sums."""
+        return self.loops.table(1, 1), self.loops.table(self.it.N + 1, 3), self.loops.table(1, 3)
 
-        def knot(index: int) -> Callable:
+    @cached_property
+    def trial_knots(self) -> list[Callable]:
+        """Results of a trial point at a knot of every kind."""
+        it, problem, nq = self.it, self.it.problem, self.it.nq
+
+        def knot(kind: int) -> Callable:
             def body(x, x_next, dx, dx_next, w, dw, end, dend, length, data, *rest):
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 a = length[0]
@@ -820,38 +827,26 @@ class IterationTrace:
                 p = [b + a * c for b, c in zip(end[: it.np], dend[: it.np], strict=True)]
                 u, slack, _, _ = it.knot(w)
                 t, h = problem.clock(numbers[0], p, data[0])
-                after = problem.values(it.kinds[index], t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
+                after = problem.values(kind, t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
                 gap = problem.between(x_next, [*after.q, *after.v])
-                bad, logs = violation(after.g, after.e, slack, numbers[1:], it.me)
+                bad, logs = violation_and_logs(after.g, after.e, slack, numbers[1:], it.me)
                 return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
 
             return body
 
-        reads = [
-            self.at(self.X),
-            self.at(self.X, 1),
-            self.at(self.DX),
-            self.at(self.DX, 1),
-            self.at(self.W),
-            self.at(self.DW),
-        ]
-        reads += [self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA)] + self.course()
-        numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each([knot(k) for k in range(len(it.kinds))], reads, [self.at(RES)], numbers)
+        return [knot(kind) for kind in it.kinds]
 
-        def last(x, dx, end, dend, length, data):
-            a = length[0]
-            x = self.moved(x, dx, a)
-            ends = it.ends([*(b + a * c for b, c in zip(end, dend, strict=False)), *([0.0] * len(INFO))])
-            t, h = problem.clock(float(N), ends.p, data[0])
-            values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1:])
-            g = [*values.g, *problem.parameter_values(ends.p)]
-            bad, logs = violation(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)), len(values.e))
-            return [[values.cost, bad, logs]]
-
-        self.single(last, [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA], [(RES, N)])
-        cost, theta, logs = self.reduced(RES, ["sum", "sum", "sum"])
-        return cost, theta, logs
+    def trial_end(self, x, dx, end, dend, length, data) -> list[Any]:
+        """Return the results of a trial point at the last knot."""
+        it, problem, nq = self.it, self.it.problem, self.it.nq
+        a = length[0]
+        x = self.moved(x, dx, a)
+        ends = it.ends([*(b + a * c for b, c in zip(end, dend, strict=False)), *([0.0] * len(INFO))])
+        t, h = problem.clock(float(it.N), ends.p, data[0])
+        values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1:])
+        g = [*values.g, *problem.parameter_values(ends.p)]
+        bad, logs = violation_and_logs(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)), len(values.e))
+        return [[values.cost, bad, logs]]
 
     def moved(self, x, dx, alpha) -> list[Scalar]:
         """Return the state x ⊕ α dx."""
@@ -891,6 +886,25 @@ class IterationTrace:
             "costate": loops.values(L),
             "end": [*end, *(info[name] for name in INFO)],
         }
+
+
+def copied(row: Vector) -> list[Vector]:
+    """Return the row: the body of a loop that copies."""
+    return [row]
+
+
+@cache
+def reduction(rules: tuple[str, ...]) -> Callable:
+    """Return the body of a loop that combines rows entry by entry."""
+    combine = {"sum": lambda a, b: a + b, "max": maximum, "min": minimum}
+    return lambda result, row: [[combine[rule](a, b) for rule, a, b in zip(rules, result, row, strict=True)]]
+
+
+def violation_and_logs(g: Vector, e: Vector, slack: Vector, mask: Vector, me: int) -> tuple[Scalar, Scalar]:
+    """Return the sum of the violations of the rows of a knot and the sum of the logarithms of their slacks."""
+    counted = mask[len(mask) - me :]
+    bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
+    return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
 
 def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:

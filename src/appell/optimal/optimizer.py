@@ -459,6 +459,7 @@ def optimize(
     limits: Any = True,
     keep: Callable | None = None,
     meet: Callable | None = None,
+    margin: float | None = None,
     duration: tuple[float, float] | None = None,
     free: Mapping[str, Any] = NO_ARGUMENTS,
     arguments: Mapping[str, Any] = NO_ARGUMENTS,
@@ -490,6 +491,8 @@ def optimize(
     keep, meet : callable, optional
         keep(t, q, v, tau) and meet(q, v) return rows {name: (lower, value, upper)} for all knots and for the last one.
         Equal bounds make an equality.
+    margin : float, optional
+        Distance in m that pairs of collision shapes keep at all knots; see `dynamics.margins`. None: not checked.
     duration : pair of float, optional
         Bounds of a free duration in s, instead of dt.
     free : mapping
@@ -536,8 +539,8 @@ def optimize(
     """
     shapes = {name: np.shape(value)[-1:] or 1 for name, value in arguments.items()}
     plan = Optimizer(
-        dyn, steps, dt, cost=cost, final_cost=final_cost, limits=limits, keep=keep, meet=meet, duration=duration,
-        free=free, arguments=shapes, actuators=actuators, method=method, hessian=hessian, tolerance=tolerance,
-        iterations=iterations, **options,
+        dyn, steps, dt, cost=cost, final_cost=final_cost, limits=limits, keep=keep, meet=meet, margin=margin,
+        duration=duration, free=free, arguments=shapes, actuators=actuators, method=method, hessian=hessian,
+        tolerance=tolerance, iterations=iterations, **options,
     )  # fmt: skip
     return plan(q0, v0, guess=guess, arguments=arguments, threads=threads, progress=progress)

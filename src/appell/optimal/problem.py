@@ -26,6 +26,7 @@ from appell.compile.tape.tape import Array, Tape
 from appell.compile.tape.trace import trace
 from appell.compile.tape.traced_array import traced_array
 from appell.dynamics import Dynamics
+from appell.dynamics.margins import margin_of
 from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, ModelWarning, check_number, unknown_name, value_text
 from appell.model.robot import refuse_immobile
@@ -44,6 +45,7 @@ from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
 METHODS = ("euler", "rk4", "midpoint")
 HESSIANS = ("auto", "gauss-newton", "exact")
+MARGIN_SMOOTHING = 0.01  # of distances that keep a margin: they exceed exact ones by some millimetres, which is added
 RANK_TOLERANCE = 1e-9  # relative to the largest column: smaller combinations of torques do not act on the motion
 
 
@@ -86,6 +88,7 @@ class Problem:
         limits: Any = True,
         keep: Callable | None = None,
         meet: Callable | None = None,
+        margin: float | None = None,
         duration: tuple[float, float] | None = None,
         free: Mapping[str, Any] = NO_ARGUMENTS,
         arguments: Mapping[str, int | tuple[int, ...]] = NO_ARGUMENTS,
@@ -119,6 +122,7 @@ class Problem:
         self.functions = _functions(cost=cost, final_cost=final_cost, keep=keep, meet=meet)
         self.limits = LimitRows(dyn, limits, _chosen(system, actuators))
         self.actuators = self.limits.actuators
+        self.margin = None if margin is None else margin_of(dyn, margin, smooth=MARGIN_SMOOTHING).near
         self.phases = self._checked_phases(contacts, phases, gains, cone)
         self._shapes = self._checked_arguments(arguments, signals)
         self._lay_out(free, [*signals])
@@ -301,9 +305,15 @@ class Problem:
             what = f"keep '{name_of(self.functions['keep'])}'"
             return bounded_rows(self._call("keep", given, *self._knot(given)), what)
 
+        def apart(given: dict[str, Any]) -> list[Bounded]:
+            if self.margin is None:
+                return []
+            bounds = zip(self.margin.pairs, self.margin.least, self.margin.distances(list(given["q"])), strict=True)
+            return [Bounded(f"distance of '{a}' and '{b}'", float(low), d, None) for (a, b), low, d in bounds]
+
         def stage(given: dict[str, Any]) -> list[Bounded]:
             cones = [] if self.phases is None else self.phases.friction_rows(given)
-            return [*self.limits(given), *kept(given), *cones]
+            return [*self.limits(given), *kept(given), *apart(given), *cones]
 
         def last(given: dict[str, Any]) -> list[Bounded]:
             rows = [row for row in stage(given) if row.name in self._stage_rows.of_state]

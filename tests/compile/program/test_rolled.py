@@ -185,3 +185,27 @@ def test_iterations_of_a_kind_may_have_no_row_of_a_table():
 
     with pytest.raises(TraceError, match="some iterations of a body have a row"):
         roll("mixed", arrays(SHAPES), mixed)
+
+
+def test_a_body_of_several_loops_is_traced_once_and_loops_that_are_equal_share_their_machine_code():
+    calls = []
+
+    def double(row):
+        calls.append(row)
+        return [[2.0 * x + 1.0 for x in row]]
+
+    def body(x, loops):
+        table = loops.given([[value * 1.0 + 0.5] for value in x])
+        every = Rows(table, range(len(x)))
+        for _ in range(3):
+            loops.each([double], [0] * len(x), [every], [every])
+        return {"y": [row[0] for row in loops.values(table)]}
+
+    program = roll("repeated", arrays({"x": 8}), body)
+    loops = [stage for stage in program.stages if len(stage.order) == 8]
+    assert len(calls) == 1
+    assert len(loops) == 3
+    assert len(set(loops)) == 1
+    function = Function.of("repeated", {"x": 8}, body, loops=True)
+    x = np.linspace(-1.0, 2.0, 40).reshape(5, 8)
+    assert np.abs(function(x) - (8.0 * (x + 0.5) + 7.0)).max() < 1e-14

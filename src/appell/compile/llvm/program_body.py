@@ -31,7 +31,7 @@ Every lane performs the arithmetic of its iteration, so the bits are those of co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -482,13 +482,15 @@ def program_body(program: Program, form: Form) -> str:
         kinds = sorted({wide for wide, angles in zip(vectorised, with_angles, strict=True) if angles})
         functions += [reduce_huge(), *(sincos_careful(_wide(lanes) if wide else lanes, fused) for wide in kinds)]
     nonfinite = nonfinite_samples(emit, program.input_size)
+    names: dict[Stage, str] = {}  # loops that differ only in their flag share their code
     for number, stage in enumerate(program.stages):
-        name = f"stage{number}"
-        if vectorised[number]:
+        loop, new_name = replace(stage, flag=None), f"stage{number}"
+        name = names.setdefault(loop, new_name)
+        if name == new_name and vectorised[number]:
             functions += vectorised_functions(name, stage, form, wide_constants)
-        else:
+        elif name == new_name:
             functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
-        call = f"call void @stage{number}(ptr %inputs)"
+        call = f"call void @{name}(ptr %inputs)"
         if stage.flag is None:
             emit.do(call)
         else:

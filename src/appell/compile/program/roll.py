@@ -10,7 +10,8 @@ own block, or is a view of the block of another table: a table made from scalars
 inputs, or values of another table, evenly spaced) copies nothing.
 
 A number that is the same in all iterations of a body is a constant of its tape and is folded: if all links have a zero
-in the same position, it vanishes as it would in straight code.
+in the same position, it vanishes as it would in straight code. A function that is the body of several loops is traced
+once.
 
 Straight code computes a value where it is first needed. If straight code after a later loop needs it again, it is
 saved in a slot; so is a value of a table that a loop overwrites in the meantime. Constants, and values that are still
@@ -148,6 +149,7 @@ class Rolled(Loops):
         self._numbers = {leaf: k for k, leaf in enumerate(self.leaves)}
         self._just_stored: dict[Slot, int] = {}
         self._tables: list[RolledTable] = []
+        self._bodies: dict[Any, FrameStep] = {}  # traced bodies, by function, widths of the rows, and numbers
 
     # ---- tables
 
@@ -251,7 +253,7 @@ class Rolled(Loops):
         for kind in used:
             iterations = [k for k, other in enumerate(kinds) if other == kind]
             read, written = ([_view(rows, iterations) for rows in each] for each in (reads, writes))
-            steps.append(_traced(bodies[kind], read, written, [numbers[k] for k in iterations] if numbers else []))
+            steps.append(self._step(bodies[kind], read, written, [numbers[k] for k in iterations] if numbers else []))
         read_tables = [table for table, _ in reads]
         if when is not None:
             self.flags[time] = _flag(*when)
@@ -264,6 +266,14 @@ class Rolled(Loops):
         self.time += 2
         self.stores[self.time] = []
         self._just_stored.clear()
+
+    def _step(self, body: LoopBody, reads: list[View], writes: list[View], numbers: list[Sequence[float]]) -> FrameStep:
+        """Trace a body of a loop, or reuse its tape if an earlier loop has the same body, widths and numbers."""
+        widths = (tuple(view.width for view in views) for views in (reads, writes))
+        key = (body, *widths, tuple(map(tuple, numbers)))
+        if key not in self._bodies:
+            self._bodies[key] = _traced(body, reads, writes, numbers)
+        return replace(self._bodies[key], reads=tuple(reads), writes=tuple(writes))
 
 
 def _flag(table: RolledTable, row: int) -> Slot:
