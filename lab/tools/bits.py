@@ -2,13 +2,13 @@
 
     python lab/tools/bits.py > linux.json                       whole zoo
     python lab/tools/bits.py puma panda > linux.json            some robots
-    python lab/tools/bits.py --against linux.json               compute again, list what differs; exit code 1 if any does
+    python lab/tools/bits.py --against linux.json               compute again, list differences, exit with 1 if any
 
-The file maps robot -> function -> digest, for inverse dynamics, forward dynamics and their derivatives with respect to q
-and v, each by the kernel of batches ("batch") and by that of single samples ("single"). Inputs are computed from integers
-and contain no rounding. The bits of a kernel do not depend on the width of the registers (`compile/llvm/lanes.py`), only
-on whether the processor has fused multiply-adds: the header states it, and files that differ there are not compared.
-The standard library, NumPy and appell are enough.
+The file maps robot -> function -> digest, for inverse dynamics, forward dynamics and their derivatives with respect to
+q and v, each by the kernel of batches ("batch") and by that of single samples ("single"). With too few actuators for
+inverse dynamics, `generalized_forces` replaces it. Inputs are computed from integers without rounding. The bits of a
+kernel do not depend on the width of the registers (`compile/llvm/lanes.py`), only on whether the processor has fused
+multiply-adds: the header states it, and files that differ there are not compared.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def of_robot(name: str) -> dict[str, str]:
     system = ap.load(name)
     dyn = ap.Dynamics(system)
     digests = {}
-    for label in ("inverse_dynamics", "forward_dynamics"):
+    inverse = "inverse_dynamics" if len(system.actuators) >= system.nv else "generalized_forces"
+    for label in (inverse, "forward_dynamics"):
         function = getattr(dyn, label)
         for title, each in ((label, function), (f"{label} by q, v", function.jacobian("q", "v"))):
             arrays = arguments(system, each, seed=len(name))
