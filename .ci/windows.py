@@ -109,7 +109,8 @@ def install_python() -> None:
 def create_prefix(wine: str) -> None:
     """Let wine create its registry and its drive C:, with its own C library."""
     if not (FOLDER / "prefix" / "system.reg").exists():
-        run(wine, "wineboot", "--init", env=environment() | {"WINEDLLOVERRIDES": "mscoree,mshtml="}, stdin=subprocess.DEVNULL)
+        own_libraries = environment() | {"WINEDLLOVERRIDES": "mscoree,mshtml="}
+        run(wine, "wineboot", "--init", env=own_libraries, stdin=subprocess.DEVNULL)
 
 
 def windows_path(path: Path) -> str:
@@ -150,7 +151,8 @@ def run_tests(wine: str, part: str, options: list[str], counts: Counter[str], re
     report = FOLDER / "report.xml"
     report.unlink(missing_ok=True)
     results = f"--junitxml={windows_path(report)}"
-    code = run_python(wine, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", results, *options, part)
+    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors")
+    code = run_python(wine, "-m", "pytest", *plain, results, *options, part)
     if code not in EXPECTED_EXIT_CODES or not report.exists():
         sys.stdout.write(f"{part}: the process ended with exit code {code}\n")
         counts["ended early"] += 1
@@ -174,14 +176,14 @@ def main() -> int:
     create_prefix(wine)
     if arguments.run:
         return run_python(wine, *arguments.run)
-    folders = sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.glob("tests/*/__init__.py"))
-    folders = folders or sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/*") if path.is_dir())
+    folders = sorted({str(path.relative_to(ROOT).parents[-3]) for path in ROOT.glob("tests/*/**/test_*.py")})
     counts, reasons = Counter[str](), Counter[str]()
     for part in arguments.tests or folders:
         run_tests(wine, part, arguments.options.split(), counts, reasons)
     for reason, count in reasons.most_common():
         sys.stdout.write(f"skipped {count}: {reason}\n")
-    sys.stdout.write(", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "skipped", "ended early")) + "\n")
+    totals = (f"{counts[name]} {name}" for name in ("passed", "failed", "skipped", "ended early"))
+    sys.stdout.write(", ".join(totals) + "\n")
     return 1 if counts["failed"] or counts["ended early"] or not counts["passed"] else 0
 
 

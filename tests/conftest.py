@@ -75,9 +75,8 @@ def pytest_make_collect_report(collector):
 def pytest_runtest_makereport(item, call):
     """Skip a test that ends because a judge is not installed."""
     if reason := missing_judge(call.excinfo and call.excinfo.value):
-        call.excinfo = pytest.ExceptionInfo.from_exc_info((pytest.skip.Exception, pytest.skip.Exception(reason), None))
-    report = yield
-    return report
+        call.excinfo = pytest.CallInfo.from_call(lambda: pytest.skip(reason), call.when).excinfo
+    return (yield)
 
 
 @pytest.fixture(scope="session")
