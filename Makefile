@@ -2,7 +2,7 @@
 # make test    set up and run the tests
 # make bare    run the tests that use system programs again, with those programs hidden
 # make floors  set up the lowest versions that pyproject.toml declares, and run the tests that depend on them
-# make windows run TESTS (all) on Windows' Python under wine
+# make windows  run TESTS (all by default) on Windows' Python under wine
 # make bench   set up and compare the speed with Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
 # make fuzz    set up and run the fuzz targets for MINUTES (5)
@@ -27,10 +27,11 @@ BARE := tests/show tests/compile/c tests/simulation/fmu tests/lab/bench \
 	tests/control/test_controller_in_c.py tests/cli
 
 # Tests for Windows in .ci/run: loading machine code, models and files, the cache, commands.
-WINDOWS := tests/compile/native/test_coff.py tests/compile/native/test_bound.py tests/model/test_masks.py
+WINDOWS := tests/compile/native/test_coff.py tests/compile/native/test_bound.py tests/model/test_joints.py \
+	tests/describe/test_toml.py tests/compile/cache
 TESTS ?=
 
-.PHONY: demo test bare floors windows bench docs fuzz lint clean
+.PHONY: demo test bare floors windows windows-subset bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -46,6 +47,11 @@ floors: .venv-floors/test
 
 windows: .venv/test
 	$(BIN)/python .ci/windows.py $(TESTS)
+
+windows-subset: .venv/test
+	$(BIN)/python lab/tools/bits.py puma panda tree10 > .venv/bits.json
+	$(BIN)/python .ci/windows.py --run lab/tools/bits.py puma panda tree10 --against .venv/bits.json
+	$(BIN)/python .ci/windows.py $(WINDOWS)
 
 bench: .venv/test
 	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json

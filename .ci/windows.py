@@ -123,14 +123,18 @@ def environment() -> dict[str, str]:
     USER.mkdir(parents=True, exist_ok=True)
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     folders = dict.fromkeys(("TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"), windows_path(USER))
-    return kept | folders | {
-        "LC_ALL": "C.UTF-8",
-        "WINEPREFIX": str(FOLDER / "prefix"),
-        "WINEDEBUG": "-all",
-        "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml=",  # native C library; no installers of Mono and Gecko
-        "PYTHONPATH": ";".join(windows_path(ROOT / name) for name in ("src", "lab", "tests")),
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    return (
+        kept
+        | folders
+        | {
+            "LC_ALL": "C.UTF-8",
+            "WINEPREFIX": str(FOLDER / "prefix"),
+            "WINEDEBUG": "-all",
+            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml=",  # native C library; no installers of Mono and Gecko
+            "PYTHONPATH": ";".join(windows_path(ROOT / name) for name in ("src", "lab", "tests")),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+    )
 
 
 def run_python(wine: str, *arguments: str) -> int:

@@ -161,7 +161,9 @@ class Image:
             raise CompileError(f"the machine code refers to the external symbol '{unknown}'.")
         relative = (entries["kind"] >= _REL32) & (entries["kind"] <= _REL32_5)
         if not (relative | (entries["kind"] == _ADDR64)).all():
-            raise CompileError(f"the machine code has relocations of the kinds {sorted(set(entries['kind'].tolist()))}.")
+            raise CompileError(
+                f"the machine code has relocations of the kinds {sorted(set(entries['kind'].tolist()))}."
+            )
         for chosen, kind in ((relative, "<i4"), (~relative, "<i8")):
             places = at[chosen, None] + np.arange(np.dtype(kind).itemsize)
             stored = np.ascontiguousarray(content[places]).view(kind)[:, 0].astype(np.int64)
