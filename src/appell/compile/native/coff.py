@@ -1,6 +1,7 @@
 """Load object files on Windows: all sections in one piece of memory, then the relocations.
 
-llvmlite offers LLVM's linker JITLink on other systems only. The older linker allocates code and constants separately: an instruction reaches 2 GiB, and LLVM aborts the process where the distance is larger. This module therefore reads the
+llvmlite offers LLVM's linker JITLink on other systems only. The older linker allocates code and constants separately:
+an instruction reaches 2 GiB, and LLVM aborts the process where the distance is larger. This module therefore reads the
 objects itself (COFF, x86-64), in the layout
 
     code | constants | variables          each group starts on a page of its own

@@ -16,8 +16,9 @@ it takes a third of the time, so long modules are compiled at the optimisation l
 memory. It holds position-independent code without references to external symbols, so it can be stored on disk and
 loaded by any process on the same kind of processor. Loading it compiles nothing.
 
-**Stack probes.** Windows commits the stack of a thread page by page: an access beyond the guard page that follows ends the process. For Windows LLVM therefore starts a function whose frame exceeds one page with a call of
-`__chkstk`, which touches the pages in order. Every object file for Windows defines it (`stack_probe`).
+**Stack probes.** Windows commits the stack of a thread page by page: an access beyond the guard page that follows ends
+the process. For Windows LLVM therefore starts a function whose frame exceeds one page with a call of `__chkstk`, which
+touches the pages in order. Every object file for Windows defines it (`stack_probe`).
 """
 
 from __future__ import annotations
