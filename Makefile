@@ -2,6 +2,7 @@
 # make test    set up and run the tests
 # make bare    run the tests that use system programs again, with those programs hidden
 # make floors  set up the lowest versions that pyproject.toml declares, and run the tests that depend on them
+# make windows  run TESTS (all by default) on Windows' Python under wine
 # make bench   set up and compare the speed with Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
 # make fuzz    set up and run the fuzz targets for MINUTES (5)
@@ -29,7 +30,11 @@ BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests
 	tests/lab/bench tests/control/test_controller_in_c.py \
 	$(filter-out $(NO_PROGRAMS:%=tests/cli/test_%.py),$(wildcard tests/cli/test_*.py))
 
-.PHONY: demo test bare floors bench docs fuzz lint clean
+# Tests for Windows in .ci/run: loading machine code, scalars and vectors.
+WINDOWS := tests/compile/native/test_coff.py tests/compile/native/test_bound.py tests/algebra
+TESTS ?=
+
+.PHONY: demo test bare floors windows windows-subset bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -42,6 +47,14 @@ bare: .venv/test
 
 floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FLOORS)
+
+windows: .venv/test
+	$(BIN)/python .ci/windows.py $(TESTS)
+
+windows-subset: .venv/test
+	$(BIN)/python lab/tools/bits.py puma panda tree10 > .venv/bits.json
+	$(BIN)/python .ci/windows.py --run lab/tools/bits.py puma panda tree10 --against .venv/bits.json
+	$(BIN)/python .ci/windows.py $(WINDOWS)
 
 bench: .venv/test
 	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json
@@ -85,4 +98,4 @@ lint: .venv/lint
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache out
+	rm -rf .venv .venv-floors .windows build dist .pytest_cache .mypy_cache .ruff_cache out

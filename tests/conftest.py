@@ -19,7 +19,7 @@ import tempfile
 import pytest
 
 from appell.errors import ModelWarning
-from programs import find_program, summary
+from programs import find_program, missing_judge, summary
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job, commands would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -65,6 +65,23 @@ def pytest_runtest_call(item):
     marker = item.get_closest_marker("warns")
     with pytest.warns(ModelWarning, match=marker.args[0]) if marker else contextlib.nullcontext():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Skip a test module that imports a judge that is not installed."""
+    report = yield
+    if report.failed and (reason := missing_judge(report.call.excinfo and report.call.excinfo.value)):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {reason}")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Skip a test that ends because a judge is not installed."""
+    if reason := missing_judge(call.excinfo and call.excinfo.value):
+        call.excinfo = pytest.CallInfo.from_call(lambda: pytest.skip(reason), call.when).excinfo
+    return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,12 @@
-"""Programs of the operating system that some tests need.
+"""Programs of the operating system and Python packages that some tests need.
 
-A test requests each of them from the fixture `program` (`gcc = program("gcc")`). Where a program is missing, the test
+A test requests each program from the fixture `program` (`gcc = program("gcc")`). Where a program is missing, the test
 is skipped with its name and its Debian package; with APPELL_PROGRAMS=required in the environment, as in CI, it fails
 instead. `summary` condenses all skipped tests of a run to one line per reason.
+
+Packages that judge results or provide robots, and have no wheel for some systems, are in `JUDGES`. Tests import them as
+usual. Where one is not installed, every test, fixture and test module that ends with its ModuleNotFoundError is skipped
+with the name of the package (`conftest.py`); with APPELL_PROGRAMS=required it fails.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 import pytest
 
@@ -32,12 +37,38 @@ PACKAGES = {
 }
 
 
+JUDGES = {  # modules, and the distributions that contain them
+    "coal": "coal",
+    "eigenpy": "eigenpy",
+    "example_robot_data": "example-robot-data",
+    "pinocchio": "pin",
+    "rtde_control": "ur-rtde",
+    "rtde_receive": "ur-rtde",
+    "torch": "torch",
+}
+
+
+def required() -> bool:
+    """Return whether tests must fail instead of being skipped if something is missing."""
+    return os.environ.get("APPELL_PROGRAMS") == "required"
+
+
+def missing_judge(problem: BaseException | None) -> str | None:
+    """Return why a test is skipped that ended with this exception, or None if no judge is missing."""
+    while problem is not None and not required():
+        module = (getattr(problem, "name", None) or "").partition(".")[0]
+        if isinstance(problem, ModuleNotFoundError) and module in JUDGES and find_spec(module) is None:
+            return f"{module} is not installed (pip install {JUDGES[module]})"
+        problem = problem.__cause__ or problem.__context__
+    return None
+
+
 def find_program(name: str) -> str:
     """Return the path of a program; without it, skip the running test, or fail it if programs are required."""
     path = shutil.which(name)
     if path is None:
         reason = f"{name} is not installed (apt-get install {PACKAGES[name]})"
-        (pytest.fail if os.environ.get("APPELL_PROGRAMS") == "required" else pytest.skip)(reason)
+        (pytest.fail if required() else pytest.skip)(reason)
     return path
 
 

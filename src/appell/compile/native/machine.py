@@ -15,6 +15,10 @@ it takes a third of the time, so long modules are compiled at the optimisation l
 **Images.** An image is one or more object files, followed by their lengths and a flag that says whether they allocate
 memory. It holds position-independent code without references to external symbols, so it can be stored on disk and
 loaded by any process on the same kind of processor. Loading it compiles nothing.
+
+**Stack probes.** Windows commits the stack of a thread page by page: an access beyond the guard page that follows ends
+the process. For Windows LLVM therefore starts a function whose frame exceeds one page with a call of `__chkstk`, which
+touches the pages in order. Every object file for Windows defines it (`stack_probe`).
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ from llvmlite.binding import ffi
 from appell.compile.llvm.emitter import HEAP
 from appell.compile.llvm.lanes import NARROW_BYTES
 from appell.compile.native.build_lock import BUILD_LOCK
+from appell.compile.native.coff import LoadedImage
 from appell.compile.native.threads import cores, requested_threads
 from appell.errors import CompileError
 
@@ -69,6 +74,7 @@ def host() -> Target:
     """Return the processor on which this process runs."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # of `stack_probe`
     arm = platform.machine().lower() in ("aarch64", "arm64")
     names = llvm.get_process_triple(), llvm.get_host_cpu_name()
     return describe(*names, llvm.get_host_cpu_features(), arm, _l1_cache_bytes())
@@ -246,9 +252,35 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
     return [objects[number] for number in range(len(parts))]
 
 
+_PROBE_INSTRUCTIONS = """
+    pushq %r11
+    pushq %rax
+    leaq 24(%rsp), %r11
+1:  cmpq $$4096, %rax
+    jbe 2f
+    subq $$4096, %r11
+    testq %rax, (%r11)
+    subq $$4096, %rax
+    jmp 1b
+2:  subq %rax, %r11
+    testq %rax, (%r11)
+    popq %rax
+    popq %r11
+    retq"""  # the size of the frame is in rax; no register changes
+
+
+def stack_probe(triple: str) -> str:
+    """Return the definition of the function that code for Windows calls before it uses a large frame; else nothing."""
+    if not (triple.startswith("x86_64") and "windows" in triple):
+        return ""
+    instructions = "\\0A".join(line.strip() for line in _PROBE_INSTRUCTIONS.strip().splitlines())
+    body = f'call void asm sideeffect "{instructions}", ""()\nunreachable'
+    return f"define internal void @__chkstk() naked noinline nounwind {{\nentry:\n{body}\n}}\n"
+
+
 def compile_object(text: str, target: Target, level: int) -> bytes:
     """Compile one module and return its object file; runs in several threads at once."""
-    module = llvm.parse_assembly(text, llvm.create_context())
+    module = llvm.parse_assembly(text + stack_probe(target.triple), llvm.create_context())
     module.verify()
     emit: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     with ffi.OutputString() as problem:
@@ -271,7 +303,19 @@ def _linker() -> llvm.LLJIT:
     LLVM's older linker allocates code and constants separately. In a process with gigabytes in use the distance between
     them can exceed the reach of an instruction, and LLVM then aborts the process.
     """
-    return llvm.create_lljit_compiler(target_machine(host()), use_jit_link=sys.platform != "win32")
+    return llvm.create_lljit_compiler(target_machine(host()), use_jit_link=True)
+
+
+def _loaded(parts: Sequence[bytes], names: Sequence[str]) -> Any:
+    """Load object files and return a mapping of names to addresses that keeps them in memory."""
+    if sys.platform == "win32":
+        return LoadedImage(parts)
+    library = llvm.JITLibraryBuilder()
+    for part in parts:
+        library.add_object_img(part)
+    for name in names:
+        library.export_symbol(name)
+    return library.link(_linker(), f"appell{next(_numbers)}")
 
 
 def assemble(text: str, target: Target, name: str) -> bytes:
@@ -302,12 +346,7 @@ class Code:
     def __init__(self, image: bytes, function: str):
         parts, allocates = unpack_image(image)
         with BUILD_LOCK:
-            library = llvm.JITLibraryBuilder()
-            for part in parts:
-                library.add_object_img(part)
-            if allocates:
-                library.export_symbol(HEAP)
-            self._tracker = library.export_symbol(function).link(_linker(), f"appell{next(_numbers)}")
+            self._tracker = _loaded(parts, [HEAP, function] if allocates else [function])
             self.address: int = self._tracker[function]
             if allocates:
                 _set_allocators(self._tracker[HEAP])
