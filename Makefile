@@ -30,7 +30,7 @@ BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests
 	tests/lab/bench tests/control/test_controller_in_c.py \
 	$(filter-out $(NO_PROGRAMS:%=tests/cli/test_%.py),$(wildcard tests/cli/test_*.py))
 
-# Tests for Windows in .ci/run: loading machine code, scalars and vectors.
+# A short check under wine: loading machine code, scalars and vectors.
 WINDOWS := tests/compile/native/test_coff.py tests/compile/native/test_bound.py tests/algebra
 TESTS ?=
 

@@ -129,9 +129,9 @@ class Image:
         symbols: dict[str, int] = {}
         for each in objects:
             for name, value, number, external in each.symbols:
-                section = each.sections[number - 1] if number > 0 else None
-                if external and section is not None:
-                    symbols.setdefault(name, section.offset + value)
+                owner = each.sections[number - 1] if number > 0 else None
+                if external and owner is not None:
+                    symbols.setdefault(name, owner.offset + value)
         return cls(offset, tuple(groups), symbols, objects)
 
     def relocated(self, base: int) -> bytes:
