@@ -2,6 +2,7 @@
 # make test    set up and run the tests
 # make bare    run the tests that use system programs again, with those programs hidden
 # make floors  set up the lowest versions that pyproject.toml declares, and run the tests that depend on them
+# make arm     set up an emulated aarch64 Python (qemu-user), compare bits and run tests with it; TESTS=... runs a subset
 # make bench   set up and compare the speed with Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
 # make fuzz    set up and run the fuzz targets for MINUTES (5)
@@ -25,7 +26,7 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 BARE := tests/show tests/compile/c tests/simulation/fmu tests/lab/bench \
 	tests/control/test_controller_in_c.py tests/cli
 
-.PHONY: demo test bare floors bench docs fuzz lint clean
+.PHONY: demo test bare floors arm bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -38,6 +39,9 @@ bare: .venv/test
 
 floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FLOORS)
+
+arm: .venv/test
+	$(BIN)/python .ci/arm.py $(TESTS)
 
 bench: .venv/test
 	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json
@@ -81,4 +85,4 @@ lint: .venv/lint
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache out
+	rm -rf .venv .venv-floors .arm build dist .pytest_cache .mypy_cache .ruff_cache out
