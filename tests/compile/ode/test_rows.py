@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from appell.compile.native.bound import caller
-from appell.compile.ode.rows import Rows, solver
+from appell.compile.ode.rows import RowSystem, solver
 
 C1, C2 = 60.0, 900.0
 
 
 def solved(arrays):
     """Return ȧ, λ and the rank computed by the machine code."""
-    rows, code = Rows([], arrays, C1, C2), solver()
+    rows, code = RowSystem([], arrays, C1, C2), solver()
     caller("solve", np.array([code.address, rows.cells.array.ctypes.data], np.uintp), code, rows)()
     return arrays["a"], rows.forces, rows.rank
 

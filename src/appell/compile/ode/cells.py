@@ -10,7 +10,7 @@ from appell.compile.llvm.emitter import Emitter, Index, Value
 from appell.compile.llvm.lanes import DOUBLES
 
 
-class Layout:
+class CellLayout:
     """Names of the cells by type: addresses, integers, doubles."""
 
     def __init__(self, addresses: tuple[str, ...], counts: tuple[str, ...], numbers: tuple[str, ...]):
@@ -28,7 +28,7 @@ class Cells:
 
     __slots__ = ("_doubles", "_integers", "_layout", "array")
 
-    def __init__(self, layout: Layout):
+    def __init__(self, layout: CellLayout):
         array = np.zeros(len(layout.index), np.int64)
         views = {"array": array, "_integers": array, "_doubles": array.view(np.float64), "_layout": layout}
         for name, value in views.items():
@@ -47,7 +47,7 @@ class Cells:
 class CellEmitter(Emitter):
     """Instructions on the cells at %cells, on single numbers, and on arrays in memory."""
 
-    def __init__(self, layout: Layout, fused: bool):
+    def __init__(self, layout: CellLayout, fused: bool):
         super().__init__(DOUBLES, fused)
         self.layout = layout
 

@@ -40,7 +40,7 @@ from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.bound import LOAD_SELF
 from appell.compile.native.kernels import emitter_digest, load_text
 from appell.compile.native.machine import Code, host
-from appell.compile.ode.cells import CellEmitter, Layout
+from appell.compile.ode.cells import CellEmitter, CellLayout
 from appell.compile.ode.tableau import METHODS, Row, Tableau, chebyshev_factors
 
 # names of the cells, by type: addresses, integers, doubles
@@ -76,7 +76,7 @@ NUMBERS = (
     "rtol",
     "atol",
 )
-LAYOUT = Layout(ADDRESSES, COUNTS, NUMBERS)
+LAYOUT = CellLayout(ADDRESSES, COUNTS, NUMBERS)
 
 
 Y, NEW, SLOPES = 0, 1, 2  # the rows of a block

@@ -15,7 +15,7 @@ write fixed addresses. Then (1) is solved: M = L D Lᵀ, and B M⁻¹ Fᵀ by el
 below MIN_PIVOT of the first one, the rows are redundant, and `rank` states how many are independent: λ then is the
 solution of least norm, without components along the null vectors of the matrix.
 
-Sizes are data, so that one object serves all systems. Rows of matrices are padded to registers, and inner loops run
+Sizes are data, so that one object serves all systems. RowSystem of matrices are padded to registers, and inner loops run
 along them.
 """
 
@@ -30,10 +30,10 @@ from appell.compile.llvm.emitter import Index, Value
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.kernels import emitter_digest, load_text
 from appell.compile.native.machine import Code, host
-from appell.compile.ode.cells import CellEmitter, Cells, Layout
+from appell.compile.ode.cells import CellEmitter, CellLayout, Cells
 
 MIN_PIVOT = 1e-11  # relative to the first pivot
-LAYOUT = Layout(
+LAYOUT = CellLayout(
     (
         "calls",  # pairs: a kernel and the array of its addresses
         "M",
@@ -62,7 +62,7 @@ def padded(count: int) -> int:
     return -(-count // DOUBLES.width) * DOUBLES.width
 
 
-class Rows:
+class RowSystem:
     """The data of (1). `arrays` have the names of addresses in LAYOUT; they stay alive as long as this object.
 
     Parameters

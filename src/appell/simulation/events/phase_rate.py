@@ -1,6 +1,6 @@
 """The rate of a phase in machine code: kernels of robot, contacts and drives, then the equations (1) of `phase`.
 
-The kernels write into the arrays of the geometry, so that rows, speeds and forces can be read after an evaluation. Rows
+The kernels write into the arrays of the geometry, so that rows, speeds and forces can be read after an evaluation. RowSystem
 of features of shapes follow from the motion of two bodies; a sliding contact mixes its normal row with its tangents.
 Everything that differs between phases is data (`appell.compile.ode.rows`): a change of phase compiles nothing.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from appell.algebra.scalar import minimum, sqrt
 from appell.compile.function import Function
 from appell.compile.native.machine import Code
-from appell.compile.ode.rows import Rows, solver
+from appell.compile.ode.rows import RowSystem, solver
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.flow import FreeMotion
 
@@ -33,7 +33,7 @@ class PhaseRate:
     def __init__(self, flow: FreeMotion, geometry: Geometry):
         self.flow, self.geometry = flow, geometry
         self.rate = flow.rate.replaced(solver())
-        self.rows: Rows
+        self.rows: RowSystem
         self._loaded: tuple[Phase, int] | None = None
         self._directions = np.zeros((0, 3))
 
@@ -70,7 +70,7 @@ class PhaseRate:
             "locked": phase.locked.astype(np.int64),
             "a": flow.rate.slope[nq:],
         }
-        self.rows = Rows(calls, arrays, 2.0 * STABILISATION, STABILISATION**2)
+        self.rows = RowSystem(calls, arrays, 2.0 * STABILISATION, STABILISATION**2)
         self.rate.addresses[0] = self.rows.cells.array.ctypes.data
         self._loaded = phase, geometry.version
 
