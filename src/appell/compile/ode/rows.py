@@ -15,7 +15,7 @@ write fixed addresses. Then (1) is solved: M = L D Lᵀ, and B M⁻¹ Fᵀ by el
 below MIN_PIVOT of the first one, the rows are redundant, and `rank` states how many are independent: λ then is the
 solution of least norm, without components along the null vectors of the matrix.
 
-Sizes are data, so that one object serves all systems. RowSystem of matrices are padded to registers, and inner loops run
+Sizes are data, so that one object serves all systems. Rows of matrices are padded to registers, and inner loops run
 along them.
 """
 

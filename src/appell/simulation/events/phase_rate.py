@@ -1,6 +1,6 @@
 """The rate of a phase in machine code: kernels of robot, contacts and drives, then the equations (1) of `phase`.
 
-The kernels write into the arrays of the geometry, so that rows, speeds and forces can be read after an evaluation. RowSystem
+The kernels write into the arrays of the geometry, so that rows, speeds and forces can be read after an evaluation. Rows
 of features of shapes follow from the motion of two bodies; a sliding contact mixes its normal row with its tangents.
 Everything that differs between phases is data (`appell.compile.ode.rows`): a change of phase compiles nothing.
 """
