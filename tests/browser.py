@@ -1,7 +1,7 @@
 """A real browser without a window: Chromium with software rendering and no network except this machine.
 
-The fixture `browser` (in `conftest.py`) is one browser for all tests of a process. Without Chromium, tests that use it
-are skipped (see `programs`).
+The fixture `browser` (in `conftest.py`) is one browser for all tests of a process; after the last test of a module it
+shows an empty page. Without Chromium, tests that use it are skipped (see `programs`).
 """
 
 from __future__ import annotations

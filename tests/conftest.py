@@ -91,10 +91,17 @@ def program():
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """A headless Chromium; see `browser.py`."""
+def chromium(tmp_path_factory):
+    """A headless Chromium for all tests of a process."""
     from browser import start_browser
 
     started = start_browser(tmp_path_factory.mktemp("chromium"))
     yield started
     started.driver.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    """The browser of this process; see `browser.py`. Left open, a page that plays would use a third of a core."""
+    yield chromium
+    chromium.driver.get("about:blank")
