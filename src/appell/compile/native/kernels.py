@@ -1,8 +1,11 @@
 """The machine code of a formula for one number format: loaded from the object cache, or compiled and stored there.
 
-The key of a kernel covers everything its machine code depends on: the formula, the number format, the kind of function,
+The key of a kernel covers everything its machine code depends on: the structure of the formula, the number format, the kind of function,
 its form, the target and LLVM, and the sources of everything that turns a tape into an object file. A loop uses the
 widest registers of the machine; a single sample gains nothing by them.
+
+The numbers of a formula are data of its machine code. Robots that differ only in masses, inertias or lengths have formulas
+of one structure, unless a number that was zero is not, or the sign of one changes: then one compilation serves them all.
 
 The duration, and whether the code was compiled or loaded, is logged: `logging.getLogger("appell")`, level INFO; the
 start of a compilation at level DEBUG. The records have the attributes `work`, `function`, `owner`, `made`, `seconds`
@@ -15,7 +18,7 @@ import hashlib
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from time import perf_counter
@@ -26,13 +29,14 @@ from numpy.typing import DTypeLike
 
 from appell.compile import llvm
 from appell.compile.cache import object_cache as disk
+from appell.compile.llvm.emitter import with_numbers
 from appell.compile.llvm.kernel import loop_kernel, single_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
 from appell.compile.llvm.scan import scan_kernel
 from appell.compile.native.build_lock import LOG
 from appell.compile.native.machine import Code, assemble, host
 from appell.compile.program.program import Program
-from appell.compile.tape.formula import Formula
+from appell.compile.tape.formula import Formula, numbers, structure
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 from appell.errors import ArgumentError
@@ -64,15 +68,10 @@ def load_kernel(
     target = host()
     form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
     form = replace(form, format=FORMATS[code], fused=target.has_fma)
-    parts = [
-        formula.digest,
-        function,
-        repr(sorted(settings.items())),
-        repr(form),
-        target.identity,
-        emitter_digest(),
-    ]
-    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    further = [function, repr(sorted(settings.items())), repr(form), target.identity, emitter_digest()]
+
+    def key_of(digest: str) -> str:
+        return hashlib.sha256("\n".join([digest, *further]).encode()).hexdigest()
 
     begin, origin = perf_counter(), "found in the cache"
     about = {"work": "compiling", "function": formula.name, "owner": owner}
@@ -83,8 +82,12 @@ def load_kernel(
         LOG.debug("%s, %s for %s: compiling", formula.name, function, np.dtype(code), extra=about)
         return assemble(KERNELS[function](formula, form, **settings), target, formula.name)
 
+    # An entry of a few bytes names the code and its numbers, so that a formula on disk is not read.
+    link = disk.fetch(key_of(f"numbers {formula.digest}"), lambda: _packed_numbers(structure(formula), numbers(formula)))
+    shared, values = _unpacked_numbers(link)
+    key = key_of(shared)
     image = disk.fetch(key, make)
-    loaded = Code(image, function)
+    loaded = Code(with_numbers(image, values, code), function)
     seconds = perf_counter() - begin
     LOG.info(
         "%s, %s for %s: %d bytes of machine code %s in %.3f s",
@@ -92,6 +95,14 @@ def load_kernel(
         extra=about | {"seconds": seconds, "made": origin == "made", "key": key},
     )
     return loaded
+
+
+def _packed_numbers(shared: str, values: Iterable[float]) -> bytes:
+    return bytes.fromhex(shared) + np.array([*values], "<f8").tobytes()
+
+
+def _unpacked_numbers(link: bytes) -> tuple[str, np.ndarray]:
+    return link[:32].hex(), np.frombuffer(link, "<f8", offset=32)
 
 
 _FIELD = re.compile(r"(%[\w.]+) = (field|element) (\w+), (%[\w.]+), (\S+)")
