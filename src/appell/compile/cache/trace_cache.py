@@ -23,7 +23,7 @@ from typing import Any
 
 from appell.compile.cache import object_cache
 from appell.compile.cache.source_hash import source_hash
-from appell.compile.native.build_lock import LOG
+from appell.compile.native.build_lock import LOG, paused_collection
 from appell.compile.program.program import Program
 from appell.compile.tape.formula import Formula, fused
 from appell.compile.tape.tape import Tape
@@ -36,7 +36,8 @@ def cached_trace(subject: str | None, make: Callable[[], Formula]) -> Formula:
     """Return the formula of a subject from disk, or make it and store it if it is long."""
     sources = source_hash() if subject is not None else None
     if subject is None or sources is None:
-        return make()
+        with paused_collection():
+            return make()
     begin = perf_counter()
     key = hashlib.sha256("\n".join(["formula", subject, sources, sys.version]).encode()).hexdigest()
     if (formula := _read(key, begin)) is not None:
@@ -55,7 +56,8 @@ def _read(key: str, begin: float) -> Formula | None:
 
 
 def _make(key: str, make: Callable[[], Formula], begin: float) -> Formula:
-    formula = make()
+    with paused_collection():
+        formula = make()
     seconds = perf_counter() - begin
     run = fused(formula) if len(formula) >= STORED_NODES else None
     if run is not None:

@@ -250,7 +250,9 @@ class Emitter:
     def formula_number(self, value: float) -> Value:
         """Return a register with a number of the formula in every lane, read from the table of numbers if it is there."""
         if self.constants is None:
-            raise CompileError("a function without constants reads a number of a formula.")  # it would be part of the code
+            raise CompileError(
+                "a function without constants reads a number of a formula."
+            )  # it would be part of the code
         address = self.constants.address(value)
         if address is None:
             return self.constant(value)
@@ -259,7 +261,9 @@ class Emitter:
             return self.value(f"load {lanes.real}, ptr {address}, align {lanes.bytes}, !invariant.load !0")
         number = self.value(f"load {lanes.scalar}, ptr {address}, align {lanes.itemsize}, !invariant.load !0")
         first = self.value(f"insertelement {lanes.real} poison, {lanes.scalar} {number}, i64 0")
-        return self.value(f"shufflevector {lanes.real} {first}, {lanes.real} poison, <{lanes.width} x i32> zeroinitializer")
+        return self.value(
+            f"shufflevector {lanes.real} {first}, {lanes.real} poison, <{lanes.width} x i32> zeroinitializer"
+        )
 
     def arithmetic(self, operation: str, x: Value, y: Value) -> Value:
         """Emit an operation on numbers: add, sub, mul or div."""

@@ -18,7 +18,7 @@ import hashlib
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from time import perf_counter
@@ -29,6 +29,7 @@ from numpy.typing import DTypeLike
 
 from appell.compile import llvm
 from appell.compile.cache import object_cache as disk
+from appell.compile.cache.trace_cache import STORED_NODES
 from appell.compile.llvm.emitter import with_numbers
 from appell.compile.llvm.kernel import loop_kernel, single_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
@@ -82,9 +83,7 @@ def load_kernel(
         LOG.debug("%s, %s for %s: compiling", formula.name, function, np.dtype(code), extra=about)
         return assemble(KERNELS[function](formula, form, **settings), target, formula.name)
 
-    # An entry of a few bytes names the code and its numbers, so that a formula on disk is not read.
-    link = disk.fetch(key_of(f"numbers {formula.digest}"), lambda: _packed_numbers(structure(formula), numbers(formula)))
-    shared, values = _unpacked_numbers(link)
+    shared, values = _structure_and_numbers(formula)
     key = key_of(shared)
     image = disk.fetch(key, make)
     loaded = Code(with_numbers(image, values, code), function)
@@ -97,12 +96,15 @@ def load_kernel(
     return loaded
 
 
-def _packed_numbers(shared: str, values: Iterable[float]) -> bytes:
-    return bytes.fromhex(shared) + np.array([*values], "<f8").tobytes()
+def _structure_and_numbers(formula: Formula) -> tuple[str, np.ndarray]:
+    """Return `structure` and `numbers`; those of a stored formula have their own entry, so that its nodes are not read."""
 
+    def pack() -> bytes:
+        return bytes.fromhex(structure(formula)) + np.array([*numbers(formula)], "<f8").tobytes()
 
-def _unpacked_numbers(link: bytes) -> tuple[str, np.ndarray]:
-    return link[:32].hex(), np.frombuffer(link, "<f8", offset=32)
+    key = hashlib.sha256("\n".join(["numbers", formula.digest, emitter_digest()]).encode()).hexdigest()
+    entry = disk.fetch(key, pack) if len(formula) >= STORED_NODES else pack()
+    return entry[:32].hex(), np.frombuffer(entry, "<f8", offset=32)
 
 
 _FIELD = re.compile(r"(%[\w.]+) = (field|element) (\w+), (%[\w.]+), (\S+)")
@@ -144,7 +146,7 @@ def emitter_digest() -> str:
     """Return a hash of the sources that turn a formula into an object file, computed once per process."""
     names = [f"{llvm.__name__}.{module.name}" for module in pkgutil.iter_modules(llvm.__path__)]
     total = hashlib.sha256()
-    names += [each.__module__ for each in (Op, Tape, Program, Code)]
+    names += [each.__module__ for each in (Op, Tape, Program, Code, structure, load_kernel)]
     for name in sorted(names):
         module: Any = importlib.import_module(name)
         total.update(name.encode() + hashlib.sha256(module.__loader__.get_data(module.__file__)).digest())

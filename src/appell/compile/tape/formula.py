@@ -59,10 +59,12 @@ def structure(formula: Formula) -> str:
     position = numbers(formula)
 
     def positioned(tape: Tape) -> Tape:
-        nodes = tuple([
-            (CONST, -1.0 - position[node[1]]) if node[0] == CONST and node[1] in position else node
-            for node in tape.nodes
-        ])
+        nodes = tuple(
+            [
+                (CONST, -1.0 - position[node[1]]) if node[0] == CONST and node[1] in position else node
+                for node in tape.nodes
+            ]
+        )
         return Tape(tape.name, tape.inputs, tape.outputs, nodes, tape.results)
 
     if isinstance(formula, Program):

@@ -149,7 +149,7 @@ def renumber(
     nodes: Sequence[Node] | Mapping[int, Node], order: Iterable[int], results: Iterable[int]
 ) -> tuple[tuple, tuple[int, ...]]:
     """Return the nodes of `order` with renumbered operands, and the new indices of the results."""
-    new_index: dict[int, int] = {}
+    new_index: Any = {} if isinstance(nodes, Mapping) else [0] * len(nodes)
     renumbered: list[Node] = []
     for number, index in enumerate(order):
         new_index[index] = number
