@@ -248,7 +248,7 @@ class Emitter:
         return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !0")
 
     def formula_number(self, value: float) -> Value:
-        """Return a register with a number of the formula in every lane, read from the table of numbers if it is there."""
+        """Return a register with a number of the formula in every lane, read from the table unless it is a literal."""
         if self.constants is None:
             raise CompileError(
                 "a function without constants reads a number of a formula."

@@ -1,11 +1,11 @@
 """The machine code of a formula for one number format: loaded from the object cache, or compiled and stored there.
 
-The key of a kernel covers everything its machine code depends on: the structure of the formula, the number format, the kind of function,
-its form, the target and LLVM, and the sources of everything that turns a tape into an object file. A loop uses the
-widest registers of the machine; a single sample gains nothing by them.
+The key of a kernel covers everything its machine code depends on: the structure of the formula, the number format, the
+kind of function, its form, the target and LLVM, and the sources of everything that turns a tape into an object file. A
+loop uses the widest registers of the machine; a single sample gains nothing by them.
 
-The numbers of a formula are data of its machine code. Robots that differ only in masses, inertias or lengths have formulas
-of one structure, unless a number that was zero is not, or the sign of one changes: then one compilation serves them all.
+The numbers of a formula are data of its machine code. Robots that differ only in masses, inertias or lengths share their
+code, unless a number becomes zero, the sign of one changes or two become equal.
 
 The duration, and whether the code was compiled or loaded, is logged: `logging.getLogger("appell")`, level INFO; the
 start of a compilation at level DEBUG. The records have the attributes `work`, `function`, `owner`, `made`, `seconds`
@@ -97,7 +97,7 @@ def load_kernel(
 
 
 def _structure_and_numbers(formula: Formula) -> tuple[str, np.ndarray]:
-    """Return `structure` and `numbers`; those of a stored formula have their own entry, so that its nodes are not read."""
+    """Return `structure` and `numbers`, for a long formula from their own entry, so that its nodes are not read."""
 
     def pack() -> bytes:
         return bytes.fromhex(structure(formula)) + np.array([*numbers(formula)], "<f8").tobytes()
