@@ -36,14 +36,14 @@ NUMBERS_HEADER_BYTES = 64  # of the table of numbers: the mark, and how often ea
 NUMBERS_MARK = (-2.8134710788726807, 7.401849746704102)  # exact in float32; marks the table in an object file
 
 
-def with_numbers(image: bytes, numbers: Sequence[float], dtype: DTypeLike) -> bytes:
+def with_numbers(image: bytes, numbers: np.ndarray, dtype: DTypeLike) -> bytes:
     """Return machine code with other numbers in its tables of numbers."""
     content, mark = bytearray(image), np.array(NUMBERS_MARK, dtype).tobytes()
     start = content.find(mark)
     while start >= 0:
         repeat = int(np.frombuffer(content, dtype, 1, start + len(mark))[0])
         with np.errstate(over="ignore", under="ignore"):
-            table = np.repeat(np.array(numbers).astype(dtype), repeat).tobytes()
+            table = np.repeat(numbers.astype(dtype), repeat).tobytes()
         begin = start + NUMBERS_HEADER_BYTES
         content[begin : begin + len(table)] = table
         start = content.find(mark, begin)

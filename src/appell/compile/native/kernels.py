@@ -4,7 +4,7 @@ The key of a kernel covers everything its machine code depends on: the structure
 kind of function, its form, the target and LLVM, and the sources of everything that turns a tape into an object file. A
 loop uses the widest registers of the machine; a single sample gains nothing by them.
 
-The numbers of a formula are data of its machine code. Robots that differ only in masses, inertias or lengths share their
+The numbers of a formula are data of its machine code. Robots that differ only in masses, inertias or lengths share the
 code, unless a number becomes zero, the sign of one changes or two become equal.
 
 The duration, and whether the code was compiled or loaded, is logged: `logging.getLogger("appell")`, level INFO; the
