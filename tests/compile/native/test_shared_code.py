@@ -7,7 +7,7 @@ import appell as ap
 from appell.compile.llvm.lanes import Form
 from appell.compile.native import kernels
 from appell.compile.native.gufunc import UfuncLoops
-from appell.compile.tape.formula import LITERALS, numbers, structure
+from appell.compile.tape.tape import LITERALS
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_a_number_that_becomes_zero_has_another_structure():
     def formula(c):
         return ap.trace("f", [ap.Array("x", (2,))], lambda x: {"y": c * x[0] + 3.5 * x[1]})
 
-    assert structure(formula(2.25)) == structure(formula(7.0)) != structure(formula(0.0))
-    assert structure(formula(2.25)) != structure(formula(3.5))  # one number, used twice
-    assert all(structure(formula(2.25)) != structure(formula(c)) for c in LITERALS)
-    assert list(numbers(formula(2.25))) == [2.25, 3.5]
+    assert formula(2.25).structure == formula(7.0).structure != formula(0.0).structure
+    assert formula(2.25).structure != formula(3.5).structure  # one number, used twice
+    assert all(formula(2.25).structure != formula(c).structure for c in LITERALS)
+    assert formula(2.25).constants == (2.25, 3.5)
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])

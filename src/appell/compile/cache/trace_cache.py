@@ -4,8 +4,9 @@
 
 The key of an entry covers everything that a formula depends on: the subject given by the caller (None if the subject
 has no content hash, and then nothing is stored), the sources that turn a system into a formula, and the Python version.
-An entry holds the header of the formula, its hash, the hash of the fused formula, which identifies the machine code,
-and the pickled nodes. The nodes are unpickled on first use. A call needs only the header and the machine code.
+An entry holds the header of the formula, its hash, the structure and the constants of the fused formula, which identify
+its machine code, and the pickled nodes. The nodes are unpickled on first use. A call needs only the header and the
+machine code.
 
 Short formulas are not stored: tracing them takes no longer than reading them.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property
 from time import perf_counter
@@ -23,21 +24,21 @@ from typing import Any
 
 from appell.compile.cache import object_cache
 from appell.compile.cache.source_hash import source_hash
-from appell.compile.native.build_lock import LOG, paused_collection
+from appell.compile.native.build_lock import LOG
 from appell.compile.program.program import Program
 from appell.compile.tape.formula import Formula, fused
 from appell.compile.tape.tape import Tape
 
 STORED_NODES = 300  # shorter formulas are not stored
 _HEADER = ("name", "inputs", "outputs", "digest")
+_RUN_HEADER = (*_HEADER, "structure", "constants")  # of a fused formula
 
 
 def cached_trace(subject: str | None, make: Callable[[], Formula]) -> Formula:
     """Return the formula of a subject from disk, or make it and store it if it is long."""
     sources = source_hash() if subject is not None else None
     if subject is None or sources is None:
-        with paused_collection():
-            return make()
+        return make()
     begin = perf_counter()
     key = hashlib.sha256("\n".join(["formula", subject, sources, sys.version]).encode()).hexdigest()
     if (formula := _read(key, begin)) is not None:
@@ -56,8 +57,7 @@ def _read(key: str, begin: float) -> Formula | None:
 
 
 def _make(key: str, make: Callable[[], Formula], begin: float) -> Formula:
-    with paused_collection():
-        formula = make()
+    formula = make()
     seconds = perf_counter() - begin
     run = fused(formula) if len(formula) >= STORED_NODES else None
     if run is not None:
@@ -130,12 +130,12 @@ def _stored(
     return (StoredTape if issubclass(kind, Tape) else StoredProgram)(header, size, read, fuse)
 
 
-def _header(formula: Formula) -> dict[str, Any]:
-    return {name: getattr(formula, name) for name in _HEADER}
+def _header(formula: Formula, names: Sequence[str] = _HEADER) -> dict[str, Any]:
+    return {name: getattr(formula, name) for name in names}
 
 
 def _packed(formula: Formula, run: Formula) -> bytes:
-    headers = [(_header(each), len(each)) for each in (formula, run)]
+    headers = (_header(formula), len(formula)), (_header(run, _RUN_HEADER), len(run))
     content = {field.name: getattr(formula, field.name) for field in fields(formula)}
     return pickle.dumps((type(formula), *headers, pickle.dumps(content)))
 

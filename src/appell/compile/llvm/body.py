@@ -36,7 +36,6 @@ from appell.compile.llvm.lanes import Form, Lanes
 from appell.compile.llvm.schedule import Group, SpillPlan, Step, allocate, step_defines, step_uses
 from appell.compile.llvm.transfer import LinePrefetch, prefetched_lines
 from appell.compile.llvm.trigonometry import beyond_mask, reduce, reduce_huge, sincos_careful, sine_and_cosine
-from appell.compile.tape.formula import numbers
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
@@ -118,7 +117,7 @@ def tape_body(tape: Tape, form: Form, prefetch: bool = False) -> BodyCode:
             )
         emit.do("ret void")
 
-    constants = Constants(lanes, numbers(tape))
+    constants = Constants(lanes, tape.constants)
     functions = [reduce_huge(), sincos_careful(lanes, fused)] if has_angles(tape) else []
     functions += chunk_functions("body", len(pieces), spills, lambda: Emitter(lanes, fused, constants), write_piece)
     return BodyCode("\n".join([*constants.text(), *functions]), long=len(pieces) > 1, prefetches=bool(lines))

@@ -23,7 +23,7 @@ allocation fails, the stack is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -36,14 +36,14 @@ NUMBERS_HEADER_BYTES = 64  # of the table of numbers: the mark, and how often ea
 NUMBERS_MARK = (-2.8134710788726807, 7.401849746704102)  # exact in float32; marks the table in an object file
 
 
-def with_numbers(image: bytes, numbers: np.ndarray, dtype: DTypeLike) -> bytes:
+def with_numbers(image: bytes, numbers: Sequence[float], dtype: DTypeLike) -> bytes:
     """Return machine code with other numbers in its tables of numbers."""
     content, mark = bytearray(image), np.array(NUMBERS_MARK, dtype).tobytes()
     start = content.find(mark)
     while start >= 0:
         repeat = int(np.frombuffer(content, dtype, 1, start + len(mark))[0])
         with np.errstate(over="ignore", under="ignore"):
-            table = np.repeat(numbers.astype(dtype), repeat).tobytes()
+            table = np.repeat(np.array(numbers).astype(dtype), repeat).tobytes()
         begin = start + NUMBERS_HEADER_BYTES
         content[begin : begin + len(table)] = table
         start = content.find(mark, begin)
@@ -53,10 +53,10 @@ def with_numbers(image: bytes, numbers: np.ndarray, dtype: DTypeLike) -> bytes:
 class Constants:
     """The constants and the functions of numbers of a module, each once, in the order of their first use."""
 
-    def __init__(self, lanes: Lanes, numbers: Mapping[float, int] | None = None):
+    def __init__(self, lanes: Lanes, numbers: Sequence[float] = ()):
         self._lanes = lanes
         self._uses_numbers = False
-        self._numbers = numbers or {}  # position of each number of the formula in the table of numbers
+        self._numbers = {value: k for k, value in enumerate(numbers)}  # position of each number of the formula
         self._names: dict[str, str] = {}
         self._functions: dict[str, str] = {}
 
@@ -249,20 +249,16 @@ class Emitter:
 
     def formula_number(self, value: float) -> Value:
         """Return a register with a number of the formula in every lane, read from the table unless it is a literal."""
-        if self.constants is None:
-            raise CompileError(
-                "a function without constants reads a number of a formula."
-            )  # it would be part of the code
+        if self.constants is None:  # the number would be part of the code
+            raise CompileError("a function without constants reads a number of a formula.")
         address = self.constants.address(value)
         if address is None:
             return self.constant(value)
         lanes = self.lanes
         if lanes.bytes <= NARROW_BYTES:
             return self.value(f"load {lanes.real}, ptr {address}, align {lanes.bytes}, !invariant.load !0")
-        number = self.value(f"load {lanes.scalar}, ptr {address}, align {lanes.itemsize}, !invariant.load !0")
-        first = self.value(f"insertelement {lanes.real} poison, {lanes.scalar} {number}, i64 0")
-        return self.value(
-            f"shufflevector {lanes.real} {first}, {lanes.real} poison, <{lanes.width} x i32> zeroinitializer"
+        return self.splat(
+            self.value(f"load {lanes.scalar}, ptr {address}, align {lanes.itemsize}, !invariant.load !0")
         )
 
     def arithmetic(self, operation: str, x: Value, y: Value) -> Value:

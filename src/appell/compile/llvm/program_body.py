@@ -51,7 +51,6 @@ from appell.compile.llvm.transfer import MAX_UNROLLED_ELEMENTS
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
 from appell.compile.llvm.trigonometry import reduce_huge, sincos_careful
 from appell.compile.program.program import FrameStep, Program, Stage, Window, window_slots
-from appell.compile.tape.formula import numbers
 
 WORD = 8  # bytes of a kind and of an offset; rows are multiples of it
 VECTOR_BYTES = 64  # of a register of iterations; a machine with narrower registers uses several
@@ -475,8 +474,7 @@ def program_body(program: Program, form: Form) -> str:
     lanes, fused = form.lanes, form.fused
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
-    positions = numbers(program)
-    constants, wide_constants = Constants(lanes, positions), Constants(_wide(lanes), positions)
+    constants, wide_constants = (Constants(each, program.constants) for each in (lanes, _wide(lanes)))
     emit = Emitter(lanes, fused, constants)
     vectorised = [is_vectorisable(stage, lanes) for stage in program.stages]
     with_angles = [any(has_angles(step.tape) for step in stage.steps) for stage in program.stages]

@@ -9,12 +9,10 @@ a thread that builds a function may need. Functions registered later with `os.re
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
 LOG = logging.getLogger("appell")
@@ -31,18 +29,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=BUILD_LOCK.acquire, after_in_parent=BUILD_LOCK.release, after_in_child=BUILD_LOCK.release
     )
-
-
-@contextmanager
-def paused_collection() -> Iterator[None]:
-    """Pause the search for reference cycles: hundreds of thousands of nodes without any are allocated at once."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class locked_cached_property(Generic[T]):  # noqa: N801 - a decorator, like functools.cached_property
@@ -64,7 +50,7 @@ class locked_cached_property(Generic[T]):  # noqa: N801 - a decorator, like func
         if instance is None:
             return self
         attributes = vars(instance)
-        with BUILD_LOCK, paused_collection():
+        with BUILD_LOCK:
             if self._name not in attributes:
                 attributes[self._name] = self._make(instance)  # later accesses do not come here
         return attributes[self._name]

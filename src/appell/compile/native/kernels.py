@@ -29,7 +29,6 @@ from numpy.typing import DTypeLike
 
 from appell.compile import llvm
 from appell.compile.cache import object_cache as disk
-from appell.compile.cache.trace_cache import STORED_NODES
 from appell.compile.llvm.emitter import with_numbers
 from appell.compile.llvm.kernel import loop_kernel, single_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
@@ -37,7 +36,7 @@ from appell.compile.llvm.scan import scan_kernel
 from appell.compile.native.build_lock import LOG
 from appell.compile.native.machine import Code, assemble, host
 from appell.compile.program.program import Program
-from appell.compile.tape.formula import Formula, numbers, structure
+from appell.compile.tape.formula import Formula
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 from appell.errors import ArgumentError
@@ -69,10 +68,15 @@ def load_kernel(
     target = host()
     form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
     form = replace(form, format=FORMATS[code], fused=target.has_fma)
-    further = [function, repr(sorted(settings.items())), repr(form), target.identity, emitter_digest()]
-
-    def key_of(digest: str) -> str:
-        return hashlib.sha256("\n".join([digest, *further]).encode()).hexdigest()
+    parts = [
+        formula.structure,
+        function,
+        repr(sorted(settings.items())),
+        repr(form),
+        target.identity,
+        emitter_digest(),
+    ]
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     begin, origin = perf_counter(), "found in the cache"
     about = {"work": "compiling", "function": formula.name, "owner": owner}
@@ -83,10 +87,8 @@ def load_kernel(
         LOG.debug("%s, %s for %s: compiling", formula.name, function, np.dtype(code), extra=about)
         return assemble(KERNELS[function](formula, form, **settings), target, formula.name)
 
-    shared, values = _structure_and_numbers(formula)
-    key = key_of(shared)
     image = disk.fetch(key, make)
-    loaded = Code(with_numbers(image, values, code), function)
+    loaded = Code(with_numbers(image, formula.constants, code), function)
     seconds = perf_counter() - begin
     LOG.info(
         "%s, %s for %s: %d bytes of machine code %s in %.3f s",
@@ -94,17 +96,6 @@ def load_kernel(
         extra=about | {"seconds": seconds, "made": origin == "made", "key": key},
     )
     return loaded
-
-
-def _structure_and_numbers(formula: Formula) -> tuple[str, np.ndarray]:
-    """Return `structure` and `numbers`, for a long formula from their own entry, so that its nodes are not read."""
-
-    def pack() -> bytes:
-        return bytes.fromhex(structure(formula)) + np.array([*numbers(formula)], "<f8").tobytes()
-
-    key = hashlib.sha256("\n".join(["numbers", formula.digest, emitter_digest()]).encode()).hexdigest()
-    entry = disk.fetch(key, pack) if len(formula) >= STORED_NODES else pack()
-    return entry[:32].hex(), np.frombuffer(entry, "<f8", offset=32)
 
 
 _FIELD = re.compile(r"(%[\w.]+) = (field|element) (\w+), (%[\w.]+), (\S+)")
@@ -146,7 +137,7 @@ def emitter_digest() -> str:
     """Return a hash of the sources that turn a formula into an object file, computed once per process."""
     names = [f"{llvm.__name__}.{module.name}" for module in pkgutil.iter_modules(llvm.__path__)]
     total = hashlib.sha256()
-    names += [each.__module__ for each in (Op, Tape, Program, Code, structure, load_kernel)]
+    names += [each.__module__ for each in (Op, Tape, Program, Code, load_kernel)]
     for name in sorted(names):
         module: Any = importlib.import_module(name)
         total.update(name.encode() + hashlib.sha256(module.__loader__.get_data(module.__file__)).digest())

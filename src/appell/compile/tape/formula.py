@@ -12,7 +12,7 @@ from appell.compile.tape import count as tapes
 from appell.compile.tape.count import OpCount
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.passes import factor, fuse
-from appell.compile.tape.tape import CONST, Tape
+from appell.compile.tape.tape import Tape
 from appell.errors import CompileError
 
 Formula = Tape | Program
@@ -37,44 +37,6 @@ def fused(formula: Formula) -> Formula:
         for stage in formula.stages
     )
     return replace(formula, stages=tuple(stages))
-
-
-LITERALS = frozenset({0.0, 0.5, 1.0, 2.0})  # constants of formulas rather than of robots; they are part of the code
-
-
-def _tapes(formula: Formula) -> list[Tape]:
-    if isinstance(formula, Program):
-        return [step.tape for stage in formula.stages for step in stage.steps]
-    return [formula]
-
-
-def numbers(formula: Formula) -> dict[float, int]:
-    """Return the constants of a formula except literals, with their positions in the order of their first use."""
-    constants = (node[1] for tape in _tapes(formula) for node in tape.nodes if node[0] == CONST)
-    return {value: k for k, value in enumerate(dict.fromkeys(x for x in constants if x not in LITERALS))}
-
-
-def structure(formula: Formula) -> str:
-    """Return a hash of everything but the values of `numbers`; formulas with equal ones share machine code."""
-    position = numbers(formula)
-
-    def positioned(tape: Tape) -> Tape:
-        nodes = tuple(
-            [
-                (CONST, -1.0 - position[node[1]]) if node[0] == CONST and node[1] in position else node
-                for node in tape.nodes
-            ]
-        )
-        return Tape(tape.name, tape.inputs, tape.outputs, nodes, tape.results)
-
-    if isinstance(formula, Program):
-        stages = (
-            replace(stage, steps=tuple(replace(step, tape=positioned(step.tape)) for step in stage.steps))
-            for stage in formula.stages
-        )
-        arrays = formula.name, formula.inputs, formula.outputs
-        return Program(*arrays, formula.size, tuple(stages), formula.results).digest
-    return positioned(formula).digest
 
 
 def count(formula: Formula) -> OpCount:
