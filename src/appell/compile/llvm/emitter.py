@@ -257,9 +257,7 @@ class Emitter:
         lanes = self.lanes
         if lanes.bytes <= NARROW_BYTES:
             return self.value(f"load {lanes.real}, ptr {address}, align {lanes.bytes}, !invariant.load !0")
-        return self.splat(
-            self.value(f"load {lanes.scalar}, ptr {address}, align {lanes.itemsize}, !invariant.load !0")
-        )
+        return self.splat(self.value(f"load {lanes.scalar}, ptr {address}, align {lanes.itemsize}, !invariant.load !0"))
 
     def arithmetic(self, operation: str, x: Value, y: Value) -> Value:
         """Emit an operation on numbers: add, sub, mul or div."""
