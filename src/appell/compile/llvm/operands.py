@@ -22,8 +22,8 @@ scan has axes of steps before those of its array: `at` moves along them. A drive
 end repeat the last sample: they read valid data and write what is written anyway, so no mask is needed.
 
 If all operands are contiguous, the rows of a block follow each other at distances that are known now. A loop of its own
-processes the complete blocks: no layout is chosen and no address of a row computed. In wide registers this saves 5 % of the
-inverse dynamics of an arm in double precision, and 20 % in single precision.
+processes the complete blocks: no layout is chosen and no address of a row computed. In wide registers this saves 5 % of
+the inverse dynamics of an arm in double precision, and 20 % in single precision.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ machine code (`_CALL`) that
     replaces arrays without axes by NumPy scalars, as a ufunc does.
 
 All other calls (a batch, a list, `out=`, another element type, a wrong shape) continue with the batch below, which also
-computes one sample with `out`. The bits are the same. One difference: floating-point errors are not checked for one sample, so `numpy.errstate` does not apply.
+computes one sample with `out`. The bits are the same. One difference: without `out`, floating-point errors are not
+checked for one sample, so `numpy.errstate` does not apply.
 
 The kernel for one sample takes the addresses of its arguments and results, as the loop of a ufunc does, and ignores the
 other arguments of a loop. On machines with wide registers, and for programs, whose iterations may be vectorised, it
