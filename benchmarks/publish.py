@@ -14,6 +14,7 @@ from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, INK, label, lege
 from appell_lab.bench.figure import Figure, in_unit, seconds_text
 from appell_lab.bench.peers.peer_report import PeerReport
 from appell_lab.bench.report import Report
+from appell_lab.bench.subject import TALOS_NOTE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
@@ -72,7 +73,7 @@ def summary_text(report: Report) -> str:
     cold = {robot: start[f"{robot}/start/inverse_dynamics"] for robot in ("puma", "talos")}
     times = ", ".join(f"{robot} {seconds:.2g} s" for robot, seconds in cold.items())
     first = f"First torque of a new robot, including compilation: {times}."
-    return "\n".join([*lines, "", f"{first} {peer_report.machine['cpu']}, {peer_report.date}."])
+    return "\n".join([*lines, "", f"{TALOS_NOTE} {first} {peer_report.machine['cpu']}, {peer_report.date}."])
 
 
 def peers_text() -> str:

@@ -22,6 +22,8 @@ AIMS = {
     "puma/counts/inverse_dynamics_add": 145,
     "agile-wrist/parallel/sample": 150e-9,
     "talos/start/two_feet": 5.0,
+    "talos/start/inverse_dynamics_payload": 0.2,
+    "talos/start/forward_dynamics_derivatives": 2.0,
     "four-bar/loops/forward_dynamics": 150.0,
     "stewart-gough/loops/forward_dynamics": 80.0,
     "talos/loops/forward_dynamics": 25.0,

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from appell_lab.bench.figure import Figure, seconds_text
 from appell_lab.bench.results import read_results, save_results
+from appell_lab.bench.subject import TALOS_NOTE
 
 VERDICT = {True: "[green]met", False: "[red]missed", None: ""}
 
@@ -106,7 +107,7 @@ class Report:
             "",
             f"Time for one sample in batches of {self.batch:,} with `out=`, or for one call. {self.circumstances}. "
             "Pinocchio at its best: its functions for batches, on one thread; for inverse kinematics its example loop "
-            "with full Newton steps instead of steps of one tenth.",
+            f"with full Newton steps instead of steps of one tenth. {TALOS_NOTE}",
         ]
         return "\n".join(lines)
 

@@ -24,6 +24,10 @@ from appell.model.actuator import IDEAL
 from appell.model.robot import Robot
 
 TALOS = "talos_reduced.urdf"
+TALOS_NOTE = (
+    f"In these tables talos is `{TALOS}` of example-robot-data on a floating base (38 velocities, 33 links), without "
+    'mimic joints; `appell.load("talos")` is the full model with grippers.'
+)
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,28 @@ def test_results_of_a_batch_are_written_to_out(spied):
     assert spied.passed_on == 0
 
 
+def test_one_sample_is_written_to_out(spied):
+    given, out = [each[3] for each in batch(20)], [each[3] for each in allocated(spied, 20)]
+    spied.call(*given)  # compiles the code for one sample
+    result = spied.call(*given, out=tuple(out))
+    assert all(x is y for x, y in zip(result if len(out) > 1 else (result,), out, strict=True))
+    for mine, theirs in zip(out, results(spied, *given), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert spied.passed_on == 0
+
+
+def test_one_sample_with_another_out_is_passed_to_the_ufunc():
+    spied = Spied(1)
+    q, m = (each[3] for each in batch(20))
+    want = spied.ufunc(q, m)
+    np.testing.assert_array_equal(spied.call(q, m, out=np.empty((1, 3))), [want])
+    np.testing.assert_array_equal(spied.call(q, m, out=np.empty(3, np.float32)), want.astype(np.float32))
+    np.testing.assert_array_equal(spied.call(q, m, out=q), want)  # the argument is overwritten after it was read
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        spied.call(np.zeros(3), m, out=np.empty(3))
+    assert spied.passed_on == 4
+
+
 def other_calls():
     q, m = batch(20)
     yield "no samples", (q[:0], m[:0]), {}

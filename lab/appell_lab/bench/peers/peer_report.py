@@ -20,6 +20,7 @@ from appell_lab.bench.figure import in_unit, seconds_text
 from appell_lab.bench.peers.builds import STOPPED
 from appell_lab.bench.peers.comparison import Comparison
 from appell_lab.bench.results import read_results, save_results
+from appell_lab.bench.subject import TALOS_NOTE
 
 OURS, BEST = "appell", "times the best"
 
@@ -171,6 +172,7 @@ class PeerReport:
         note = (
             "Time for one sample; the loop over the batch is compiled on both sides. Programs in parentheses could be "
             "built but are not distributed anywhere, and do not count as peers. Peers compute the full regressor. "
+            f"{TALOS_NOTE} "
             f"{''.join(f'{sentence} ' for sentence in self.stopped)}{self.circumstances}."
         )
         return "\n".join([*lines, "", note])

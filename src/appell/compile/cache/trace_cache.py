@@ -4,8 +4,9 @@
 
 The key of an entry covers everything that a formula depends on: the subject given by the caller (None if the subject
 has no content hash, and then nothing is stored), the sources that turn a system into a formula, and the Python version.
-An entry holds the header of the formula, its hash, the hash of the fused formula, which identifies the machine code,
-and the pickled nodes. The nodes are unpickled on first use. A call needs only the header and the machine code.
+An entry holds the header of the formula, its hash, the structure and the constants of the fused formula, which identify
+its machine code, and the pickled nodes. The nodes are unpickled on first use. A call needs only the header and the
+machine code.
 
 Short formulas are not stored: tracing them takes no longer than reading them.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property
 from time import perf_counter
@@ -30,6 +31,7 @@ from appell.compile.tape.tape import Tape
 
 STORED_NODES = 300  # shorter formulas are not stored
 _HEADER = ("name", "inputs", "outputs", "digest")
+_RUN_HEADER = (*_HEADER, "structure", "constants")  # of a fused formula
 
 
 def cached_trace(subject: str | None, make: Callable[[], Formula]) -> Formula:
@@ -128,12 +130,12 @@ def _stored(
     return (StoredTape if issubclass(kind, Tape) else StoredProgram)(header, size, read, fuse)
 
 
-def _header(formula: Formula) -> dict[str, Any]:
-    return {name: getattr(formula, name) for name in _HEADER}
+def _header(formula: Formula, names: Sequence[str] = _HEADER) -> dict[str, Any]:
+    return {name: getattr(formula, name) for name in names}
 
 
 def _packed(formula: Formula, run: Formula) -> bytes:
-    headers = [(_header(each), len(each)) for each in (formula, run)]
+    headers = (_header(formula), len(formula)), (_header(run, _RUN_HEADER), len(run))
     content = {field.name: getattr(formula, field.name) for field in fields(formula)}
     return pickle.dumps((type(formula), *headers, pickle.dumps(content)))
 

@@ -117,7 +117,7 @@ def tape_body(tape: Tape, form: Form, prefetch: bool = False) -> BodyCode:
             )
         emit.do("ret void")
 
-    constants = Constants(lanes)
+    constants = Constants(lanes, tape.constants)
     functions = [reduce_huge(), sincos_careful(lanes, fused)] if has_angles(tape) else []
     functions += chunk_functions("body", len(pieces), spills, lambda: Emitter(lanes, fused, constants), write_piece)
     return BodyCode("\n".join([*constants.text(), *functions]), long=len(pieces) > 1, prefetches=bool(lines))
@@ -231,7 +231,7 @@ class Writer:
         """Load a value that is not in a register of this function."""
         op, *operands = self.tape.nodes[node]
         if op == Op.CONST:
-            return emit.constant(operands[0])
+            return emit.formula_number(operands[0])
         if op == Op.INPUT:
             return self.read(emit, operands[0])
         if self.reread is not None and node in self._outputs:

@@ -9,6 +9,9 @@ the same time: that takes another instruction and another register. About one in
 so registers full of the same number are stored beside the code, and long tapes run 5 % faster. Wide registers are
 broadcast while they are read, and need no stored constants.
 
+**Numbers.** The constants of a formula, except a few literals, are in a table beside the code, so that a robot with
+other masses but the same structure uses the same code: the loader writes its numbers into the table (`with_numbers`).
+
 **Memory.** The blocks of registers of a kernel are on the stack or, if they are large, in memory that a call allocates:
 the stack of a thread may be small, and a chain of a thousand links needs megabytes. The module then has a global
 
@@ -23,14 +26,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from appell.compile.llvm.lanes import NARROW_BYTES, Lanes
+from appell.errors import CompileError
+
+NUMBERS_HEADER_BYTES = 64  # of the table of numbers: the mark, and how often each number is repeated
+NUMBERS_MARK = (-2.8134710788726807, 7.401849746704102)  # exact in float32; marks the table in an object file
+
+
+def with_numbers(image: bytes, numbers: Sequence[float], dtype: DTypeLike) -> bytes:
+    """Return machine code with other numbers in its tables of numbers."""
+    content, mark = bytearray(image), np.array(NUMBERS_MARK, dtype).tobytes()
+    start = content.find(mark)
+    while start >= 0:
+        repeat = int(np.frombuffer(content, dtype, 1, start + len(mark))[0])
+        with np.errstate(over="ignore", under="ignore"):
+            table = np.repeat(np.array(numbers).astype(dtype), repeat).tobytes()
+        begin = start + NUMBERS_HEADER_BYTES
+        content[begin : begin + len(table)] = table
+        start = content.find(mark, begin)
+    return bytes(content)
 
 
 class Constants:
     """The constants and the functions of numbers of a module, each once, in the order of their first use."""
 
-    def __init__(self, lanes: Lanes):
+    def __init__(self, lanes: Lanes, numbers: Sequence[float] = ()):
         self._lanes = lanes
+        self._uses_numbers = False
+        self._numbers = {value: k for k, value in enumerate(numbers)}  # position of each number of the formula
         self._names: dict[str, str] = {}
         self._functions: dict[str, str] = {}
 
@@ -40,6 +66,31 @@ class Constants:
         if value == 0.0 or self._lanes.bytes > NARROW_BYTES:
             return content, False
         return self._names.setdefault(content, f"@constant{len(self._names)}"), True
+
+    def address(self, value: float) -> str | None:
+        """Return the address of a number of the formula in the table of numbers, None if it is not there."""
+        position = self._numbers.get(value)
+        if position is None:
+            return None
+        self._uses_numbers = True
+        offset = NUMBERS_HEADER_BYTES + position * self._repeat * self._lanes.itemsize
+        return f"getelementptr (i8, ptr @numbers{self._lanes.width}, i64 {offset})"
+
+    @property
+    def _repeat(self) -> int:
+        return self._lanes.width if self._lanes.bytes <= NARROW_BYTES else 1  # wide registers broadcast while reading
+
+    def _table(self) -> list[str]:
+        """Return the table of numbers: a header by which `with_numbers` finds it in an object file, and the numbers."""
+        if not self._uses_numbers:
+            return []
+        lanes = self._lanes
+        header = [*NUMBERS_MARK, float(self._repeat)]
+        header += [0.0] * (NUMBERS_HEADER_BYTES // lanes.itemsize - len(header))
+        entries = [*header, *(value for value in self._numbers for _ in range(self._repeat))]
+        text = ", ".join(f"{lanes.scalar} {lanes.number(value)}" for value in entries)
+        kind = f"private unnamed_addr global [{len(entries)} x {lanes.scalar}]"
+        return [f"@numbers{lanes.width} = {kind} [{text}], align {NUMBERS_HEADER_BYTES}"]
 
     def call(self, emit: Emitter, function: Callable[..., Value], operands: Sequence[Value]) -> Value:
         """Emit the call of a function of registers, which is defined at its first call, and return its result.
@@ -63,7 +114,7 @@ class Constants:
         """Return the definitions of the constants, one per line, and of the functions."""
         kind = f"private unnamed_addr constant {self._lanes.real}"
         constants = [f"{name} = {kind} {content}, align {self._lanes.bytes}" for content, name in self._names.items()]
-        return [*constants, *self._functions.values()]
+        return [*constants, *self._table(), *self._functions.values()]
 
 
 Value = str
@@ -195,6 +246,18 @@ class Emitter:
         if not in_memory:
             return content
         return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !0")
+
+    def formula_number(self, value: float) -> Value:
+        """Return a register with a number of the formula in every lane, read from the table unless it is a literal."""
+        if self.constants is None:  # the number would be part of the code
+            raise CompileError("a function without constants reads a number of a formula.")
+        address = self.constants.address(value)
+        if address is None:
+            return self.constant(value)
+        lanes = self.lanes
+        if lanes.bytes <= NARROW_BYTES:
+            return self.value(f"load {lanes.real}, ptr {address}, align {lanes.bytes}, !invariant.load !0")
+        return self.splat(self.value(f"load {lanes.scalar}, ptr {address}, align {lanes.itemsize}, !invariant.load !0"))
 
     def arithmetic(self, operation: str, x: Value, y: Value) -> Value:
         """Emit an operation on numbers: add, sub, mul or div."""

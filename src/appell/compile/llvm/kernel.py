@@ -10,12 +10,21 @@ all lanes, so it has the same bits as in any batch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from appell.compile.llvm.body import BodyCode, slots, tape_body
 from appell.compile.llvm.emitter import GLOBAL, Emitter, Index, Memory, Value
 from appell.compile.llvm.lanes import Form
-from appell.compile.llvm.operands import Operand, Samples, operand_layout, operands, over_samples
+from appell.compile.llvm.operands import (
+    DenseSamples,
+    LaneSamples,
+    Operand,
+    operand_layout,
+    operands,
+    over_dense_samples,
+    over_samples,
+)
 from appell.compile.llvm.program_body import program_body
 from appell.compile.llvm.transfer import ENTRY, gather, scatter, store_destinations
 from appell.compile.program.program import Program
@@ -89,18 +98,21 @@ def loop_function(formula: Formula, form: Form, code: BodyCode) -> str:
     emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "begin")
     emit.enter("begin")
 
-    def iteration(_: Index, samples: Samples) -> None:
-        block = samples(0)
+    def iteration(samples: Callable[[], LaneSamples | DenseSamples]) -> None:
+        block = samples()
         for source in sources:
             gather(emit, source, block, input_block)
         if code.prefetches:
             store_destinations(emit, targets, block, destinations, output_block)
         emit.do(f"call void @body(ptr {input_block}, ptr {output_block}, ptr {destinations})")
-        block = samples(0)  # computed again: nothing is kept in registers across the call
+        block = samples()  # computed again: nothing is kept in registers across the call
         for target in targets:
             scatter(emit, target, block, output_block, prefetched=code.prefetches)
 
-    over_samples(emit, 1, not code.long, count, iteration)
+    done = over_dense_samples(emit, [*sources, *targets], not code.long, count, iteration)
+    emit.branch(emit.value(f"icmp eq i64 {done}, {count}"), "end", "rest")
+    emit.enter("rest")
+    over_samples(emit, 1, not code.long, count, lambda _, samples: iteration(lambda: samples(0)), done)
     emit.jump("end")
     emit.enter("end")
     memory.release()

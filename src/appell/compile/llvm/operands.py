@@ -20,6 +20,10 @@ scan has axes of steps before those of its array: `at` moves along them. A drive
 
 **Samples** are processed in blocks of as many as there are lanes. In the last, incomplete block the lanes beyond the
 end repeat the last sample: they read valid data and write what is written anyway, so no mask is needed.
+
+If all operands are contiguous, the rows of a block follow each other at distances that are known now. A loop of its own
+processes the complete blocks: no layout is chosen and no address of a row computed. In wide registers this saves 5 % of
+the inverse dynamics of an arm in double precision, and 20 % in single precision.
 """
 
 from __future__ import annotations
@@ -118,6 +122,7 @@ class OperandLayout:
     step: str
     packed: str | None  # whether the layout is packed; None if a row is too short to benefit
     columns: str
+    contiguous: str = "false"  # whether the rows of all samples follow each other
     offsets: str = ""  # the table of offsets
     along: tuple[str, ...] = ()  # the strides of the axes before those of the array
     same: str | None = None  # whether all samples are the same; None if not a scan
@@ -145,7 +150,13 @@ def operand_layout(emit: Emitter, operand: Operand) -> OperandLayout:
     along = tuple(_step(emit, operand.first_stride + axis) for axis in range(operand.axes))
     strides = [_step(emit, operand.first_stride + operand.axes + axis) for axis in range(len(array.shape))]
     same = emit.value(f"icmp eq i64 {step}, 0") if along else None
-    layout = OperandLayout(operand, base, step, None, columns, along=along, same=same)
+    packed, size = "true", lanes.itemsize
+    for stride, length in zip(reversed(strides), reversed(array.shape), strict=True):
+        if length > 1:
+            packed = emit.value(f"and i1 {packed}, {emit.value(f'icmp eq i64 {stride}, {size}')}")
+        size *= length
+    contiguous = emit.value(f"and i1 {packed}, {emit.value(f'icmp eq i64 {step}, {size}')}")
+    layout = OperandLayout(operand, base, step, None, columns, contiguous, along=along, same=same)
     if array.size == 1:
         return layout
     offsets = emit.stack(array.size, "i64")
@@ -154,11 +165,6 @@ def operand_layout(emit: Emitter, operand: Operand) -> OperandLayout:
     if not groups(array.size, lanes):
         return replace(layout, offsets=offsets)
 
-    packed, size = "true", lanes.itemsize
-    for stride, length in zip(reversed(strides), reversed(array.shape), strict=True):
-        if length > 1:
-            packed = emit.value(f"and i1 {packed}, {emit.value(f'icmp eq i64 {stride}, {size}')}")
-        size *= length
     if not same:
         loose, ready = emit.label("loose"), emit.label("ready")
         emit.branch(packed, ready, loose)
@@ -217,12 +223,63 @@ class LaneSamples:
         return emit.address(table, 8 * (layout.operand.position * emit.lanes.width + lane))
 
 
+@dataclass(frozen=True)
+class DenseSamples:
+    """One register of samples of contiguous operands, every lane with its own sample."""
+
+    first: Value  # number of the first sample
+    unroll: bool  # as in `LaneSamples`
+
+    def rows(self, emit: Emitter, layout: OperandLayout) -> list[Value]:
+        """Return pointers to the sample of each lane."""
+        size = layout.operand.array.size * emit.lanes.itemsize
+        start = emit.address(layout.base, emit.times(self.first, size))
+        return [emit.address(start, lane * size) for lane in range(emit.lanes.width)]
+
+
 Samples = Callable[[Index], LaneSamples]  # of a block
 Iteration = Callable[[Index, Samples], None]
 
 
-def over_samples(emit: Emitter, max_blocks: int, unroll: bool, count: Value, iteration: Iteration) -> None:
-    """Emit the loop over all samples of a batch, of which there is at least one.
+def over_dense_samples(
+    emit: Emitter,
+    layouts: list[OperandLayout],
+    unroll: bool,
+    count: Value,
+    block: Callable[[Callable[[], DenseSamples]], None],
+) -> Value:
+    """Emit the loop over complete blocks, if all operands are contiguous, and return the number of samples in them.
+
+    Parameters
+    ----------
+    emit : emitter of the function
+    layouts : memory layouts of all operands
+    unroll : whether transfers may be unrolled
+    count : number of samples
+    block : called once with a function that returns the samples of a block
+    """
+    contiguous = "true"
+    for layout in layouts:
+        contiguous = emit.value(f"and i1 {contiguous}, {layout.contiguous}")
+    complete = emit.value(f"and i64 {count}, {-emit.lanes.width}")
+    complete = emit.value(f"select i1 {contiguous}, i64 {complete}, i64 0")
+    before = emit.block
+    emit.branch(emit.value(f"icmp eq i64 {complete}, 0"), "sparse", "dense")
+    emit.enter("dense")
+    first = emit.phi("i64", ("0", before), ("%following", "filled"))
+    emit.do(f"%following = add i64 {first}, {emit.lanes.width}")
+    block(lambda: DenseSamples(first, unroll))
+    emit.jump("filled")
+    emit.enter("filled")
+    emit.branch(emit.value(f"icmp ult i64 %following, {complete}"), "dense", "sparse")
+    emit.enter("sparse")
+    return complete
+
+
+def over_samples(
+    emit: Emitter, max_blocks: int, unroll: bool, count: Value, iteration: Iteration, begin: Value = "0"
+) -> None:
+    """Emit the loop over the samples of a batch, of which there is at least one.
 
     Parameters
     ----------
@@ -232,13 +289,14 @@ def over_samples(emit: Emitter, max_blocks: int, unroll: bool, count: Value, ite
     count : number of samples
     iteration : called once as `iteration(blocks, samples)`: the number of blocks of an iteration, and a function that
         returns the samples of a block
+    begin : number of the first sample
     """
     lanes = emit.lanes
     last = emit.value(f"sub i64 {count}, 1")
     before = emit.block
     emit.jump("iteration")
     emit.enter("iteration")
-    first = emit.phi("i64", ("0", before), ("%next", "written"))
+    first = emit.phi("i64", (begin, before), ("%next", "written"))
     emit.do(f"%next = add i64 {first}, {lanes.width * max_blocks}")
     blocks: Index = 1
     if max_blocks > 1:

@@ -302,7 +302,7 @@ def is_vectorisable(stage: Stage, lanes: Lanes) -> bool:
 
 def vectorised_functions(name: str, stage: Stage, form: Form, constants: Constants) -> list[str]:
     """Return the function @name(frame) that runs all iterations of a vectorisable stage, and what it uses."""
-    emit, functions = Emitter(_wide(form.lanes), form.fused), []
+    emit, functions = Emitter(_wide(form.lanes), form.fused, constants), []
     for kind, step in enumerate(stage.steps):
         functions += _VectorCode(f"{name}_{kind}", step, emit, form).write(constants)
     emit.do("ret void")
@@ -474,7 +474,7 @@ def program_body(program: Program, form: Form) -> str:
     lanes, fused = form.lanes, form.fused
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
-    constants, wide_constants = Constants(lanes), Constants(_wide(lanes))
+    constants, wide_constants = (Constants(each, program.constants) for each in (lanes, _wide(lanes)))
     emit = Emitter(lanes, fused, constants)
     vectorised = [is_vectorisable(stage, lanes) for stage in program.stages]
     with_angles = [any(has_angles(step.tape) for step in stage.steps) for stage in program.stages]

@@ -19,11 +19,12 @@ from collections.abc import Sequence
 
 from appell.compile.llvm.emitter import Emitter, Index, Value
 from appell.compile.llvm.lanes import Lanes
-from appell.compile.llvm.operands import LaneSamples, OperandLayout
+from appell.compile.llvm.operands import DenseSamples, LaneSamples, OperandLayout
 from appell.compile.llvm.transpose import groups, is_square, lanes_to_rows, rows_to_lanes, square_to_rows
 from appell.compile.tape.tape import Array, Tape
 
 LINE = 64  # bytes of a cache line
+AnySamples = LaneSamples | DenseSamples
 ENTRY = 16  # bytes per result in the table %destinations: address of the first row of a block, and step to the next row
 
 
@@ -43,7 +44,7 @@ def prefetched_lines(tape: Tape, lanes: Lanes) -> list[tuple[int, int, int]]:
 
 
 def store_destinations(
-    emit: Emitter, layouts: Sequence[OperandLayout], samples: LaneSamples, table: Value, cached: Value
+    emit: Emitter, layouts: Sequence[OperandLayout], samples: AnySamples, table: Value, cached: Value
 ) -> None:
     """Write the table of a block; rows that are not packed get an address that is in the cache anyway.
 
@@ -101,7 +102,7 @@ SCAN_PREFETCH_BYTES = 4 * LINE  # the same in a scan, where the next steps are p
 MAX_UNROLLED_ELEMENTS = 40  # longer transfers are loops, so that the code of a large matrix stays short
 
 
-def gather(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Value) -> None:
+def gather(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Value) -> None:
     """Read the samples of one input into the block.
 
     Parameters
@@ -150,7 +151,7 @@ def gather(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Va
     emit.enter(done)
 
 
-def scatter(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Value, prefetched: bool = False) -> None:
+def scatter(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Value, prefetched: bool = False) -> None:
     """Write the samples of one output from the block; `prefetched` says that its lines are in the L1 cache.
 
     Parameters
@@ -202,22 +203,34 @@ def scatter(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: V
 
 
 def _choose(
-    emit: Emitter, layout: OperandLayout, samples: LaneSamples, packed, column, scattered, squares: bool
+    emit: Emitter, layout: OperandLayout, samples: AnySamples, packed, column, scattered, squares: bool
 ) -> None:
     """Branch on the layout and run the matching transfer."""
     size = layout.operand.array.size
     unroll = samples.unroll and size <= MAX_UNROLLED_ELEMENTS
-    labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}
-    if layout.packed is not None:
-        emit.branch(layout.packed, labels["packed"], labels["loose"])
-        emit.enter(labels["packed"])
-        rows = samples.rows(emit, layout)
-        parts = groups(size, emit.lanes, squares and not unroll)
+    parts = groups(size, emit.lanes, squares and not unroll)
+
+    def move(rows: list[Value]) -> None:
         each = parts[0][1]
         equal = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
         emit.repeat(equal, lambda k: packed(rows, emit.times(k, each), each), unroll=unroll)
         for start, width in parts[equal:]:
             packed(rows, start, width)
+
+    if isinstance(samples, DenseSamples):
+        rows = samples.rows(emit, layout)
+        if parts:
+            move(rows)
+        elif size == 1:
+            column(rows[0], 0)
+        else:
+            emit.repeat(size, lambda element: scattered(rows, element), unroll=False)
+        return
+    labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}
+    if layout.packed is not None:
+        emit.branch(layout.packed, labels["packed"], labels["loose"])
+        emit.enter(labels["packed"])
+        move(samples.rows(emit, layout))
         emit.jump(labels["moved"])
         emit.enter(labels["loose"])
     emit.branch(emit.value(f"and i1 {layout.columns}, {samples.complete}"), labels["column"], labels["scattered"])

@@ -8,8 +8,9 @@ machine code (`_CALL`) that
     allocates the result arrays and, if there are several, their named tuple, runs a kernel on one sample, and
     replaces arrays without axes by NumPy scalars, as a ufunc does.
 
-All other calls (a batch, a list, `out=`, another element type, a wrong shape) continue with the batch below. The bits
-are the same. One difference: floating-point errors are not checked for one sample, so `numpy.errstate` does not apply.
+All other calls (a batch, a list, `out=`, another element type, a wrong shape) continue with the batch below, which also
+computes one sample with `out`. The bits are the same. One difference: without `out`, floating-point errors are not
+checked for one sample, so `numpy.errstate` does not apply.
 
 The kernel for one sample takes the addresses of its arguments and results, as the loop of a ufunc does, and ignores the
 other arguments of a loop. On machines with wide registers, and for programs, whose iterations may be vectorised, it
@@ -19,7 +20,7 @@ same bits. A function whose first call is one sample needs no loop: without a uf
 **Batches.** The ufunc and the Python code around it take up to three microseconds, as long as a humanoid needs for
 twenty samples. The second function (`_BATCH`) handles
 
-    float64 arrays in C order with one batch axis, the same for all arguments,
+    float64 arrays in C order with one batch axis, the same for all arguments, or all without one,
     no keyword but `out`, with such arrays that are writable and overlap no other operand,
     and one thread, the default,
 
@@ -108,6 +109,7 @@ _FLOAT64 = np.dtype(np.float64)
 _NO_THREADS = np.zeros(1, THREAD_COUNT.cell.dtype)  # in place of the number of threads: no batch is computed directly
 _ERROR_FLAGS = 0x1D  # bits of the status register: invalid, division by zero, overflow, underflow, but not inexact
 _CLEARED_FLAGS = ~0x3F  # mask that clears all flags of the status register
+_ONE_SAMPLE = -1  # returned by @samples for an array without a batch axis
 _MIN_UNLOCKED_SAMPLES = 16  # from this number on, the GIL is released
 _PLAIN_ARRAY = 0x101  # flags of an array: C-contiguous and aligned
 _WRITABLE_ARRAY = 0x501  # and writable
@@ -197,11 +199,16 @@ axis:
   %more = icmp ult i64 %k, %core
   br i1 %more, label %compare, label %yes
 compare:
-  %size = element i64, %sizes, %k.next
+  %position = select i1 %is.sample, i64 %k, i64 %k.next
+  %size = element i64, %sizes, %position
   %expected = element i64, %shape, %k.next
   %equal = icmp eq i64 %size, %expected
   br i1 %equal, label %axis, label %no
 yes:
+  br i1 %is.sample, label %sample, label %many
+sample:
+  ret i64 {one_sample}
+many:
   %count = load i64, ptr %sizes, align 8
   ret i64 %count
 no:
@@ -254,8 +261,12 @@ begin:
   %first = load ptr, ptr %args, align 8
   %first.shape = load ptr, ptr %shapes, align 8
   %count = call i64 @samples(ptr %first, ptr %first.shape, ptr %ndarray, ptr %float64, i32 {plain})
-  %is.some = icmp ne i64 %count, 0
+  %is.sample = icmp eq i64 %count, {one_sample}
+  %amount = select i1 %is.sample, i64 1, i64 %count
   %new = icmp eq ptr %targets, null
+  %is.new.sample = and i1 %is.sample, %new
+  %left.over = select i1 %is.new.sample, i64 0, i64 %count
+  %is.some = icmp ne i64 %left.over, 0
   %directed.count = select i1 %new, i64 0, i64 %outs
   %all = add i64 %ins, %directed.count
   br i1 %is.some, label %operand, label %other
@@ -277,7 +288,7 @@ accepted:
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %content, ptr %pointer.at, align 8
   %step = element i64, %steps, %i
-  %bytes = mul i64 %step, %count
+  %bytes = mul i64 %step, %amount
   %end = getelementptr i8, ptr %content, i64 %bytes
   %others = select i1 %is.input, i64 0, i64 %i
   br label %against
@@ -289,7 +300,7 @@ meet:
   %m.next = add i64 %m, 1
   %rival = element ptr, %pointers, %m
   %rival.step = element i64, %steps, %m
-  %rival.bytes = mul i64 %rival.step, %count
+  %rival.bytes = mul i64 %rival.step, %amount
   %rival.end = getelementptr i8, ptr %rival, i64 %rival.bytes
   %ends.before = icmp ule ptr %end, %rival
   %starts.after = icmp uge ptr %content, %rival.end
@@ -348,16 +359,17 @@ measured:
 
 run:
   %answer = phi ptr [ %single, %lend ], [ %named, %share ], [ %result, %made ], [ %holder, %kept ]
-  store i64 %count, ptr %lengths, align 8
+  %kernel = select i1 %is.sample, ptr %loop, ptr %wide
+  store i64 %amount, ptr %lengths, align 8
   call void @llvm.x86.sse.stmxcsr(ptr %before)
   %status = load i32, ptr %before, align 4
   %cleared = and i32 %status, {cleared_flags}
   store i32 %cleared, ptr %clear, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr %clear)
-  %is.long = icmp uge i64 %count, {min_unlocked_samples}
+  %is.long = icmp uge i64 %amount, {min_unlocked_samples}
   br i1 %is.long, label %unlocked, label %locked
 locked:
-  call void %wide(ptr %pointers, ptr %lengths, ptr %steps, ptr null)
+  call void %kernel(ptr %pointers, ptr %lengths, ptr %steps, ptr null)
   br label %ran
 unlocked:
   %thread = call ptr %save()
@@ -475,7 +487,9 @@ other:
 
 _DEPTH_OF_BATCH = """\
   %core = load i64, ptr %shape, align 8
-  %depth = add i64 %core, 1"""
+  %is.sample = icmp eq i64 %axes, %core
+  %core.next = add i64 %core, 1
+  %depth = select i1 %is.sample, i64 %core, i64 %core.next"""
 
 _DEPTH_OF_SAMPLE = """\
   %shape = element ptr, %shapes, %i
@@ -559,6 +573,7 @@ def _code() -> Code:
         "cleared_flags": _CLEARED_FLAGS,
         "error_flags": _ERROR_FLAGS,
         "min_unlocked_samples": _MIN_UNLOCKED_SAMPLES,
+        "one_sample": _ONE_SAMPLE,
         "fields": "\n  ".join(fields),
         "shapes": 8 * len(_PLAN),
     }

@@ -1,8 +1,11 @@
 """The machine code of a formula for one number format: loaded from the object cache, or compiled and stored there.
 
-The key of a kernel covers everything its machine code depends on: the formula, the number format, the kind of function,
-its form, the target and LLVM, and the sources of everything that turns a tape into an object file. A loop uses the
-widest registers of the machine; a single sample gains nothing by them.
+The key of a kernel covers everything its machine code depends on: the structure of the formula, the number format, the
+kind of function, its form, the target and LLVM, and the sources of everything that turns a tape into an object file. A
+loop uses the widest registers of the machine; a single sample gains nothing by them.
+
+The numbers of a formula are data of its machine code. Robots that differ only in masses, inertias or lengths share the
+code, unless a number becomes zero, the sign of one changes or two become equal.
 
 The duration, and whether the code was compiled or loaded, is logged: `logging.getLogger("appell")`, level INFO; the
 start of a compilation at level DEBUG. The records have the attributes `work`, `function`, `owner`, `made`, `seconds`
@@ -26,6 +29,7 @@ from numpy.typing import DTypeLike
 
 from appell.compile import llvm
 from appell.compile.cache import object_cache as disk
+from appell.compile.llvm.emitter import with_numbers
 from appell.compile.llvm.kernel import loop_kernel, single_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
 from appell.compile.llvm.scan import scan_kernel
@@ -65,7 +69,7 @@ def load_kernel(
     form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
     form = replace(form, format=FORMATS[code], fused=target.has_fma)
     parts = [
-        formula.digest,
+        formula.structure,
         function,
         repr(sorted(settings.items())),
         repr(form),
@@ -84,7 +88,7 @@ def load_kernel(
         return assemble(KERNELS[function](formula, form, **settings), target, formula.name)
 
     image = disk.fetch(key, make)
-    loaded = Code(image, function)
+    loaded = Code(with_numbers(image, formula.constants, code), function)
     seconds = perf_counter() - begin
     LOG.info(
         "%s, %s for %s: %d bytes of machine code %s in %.3f s",
@@ -133,7 +137,7 @@ def emitter_digest() -> str:
     """Return a hash of the sources that turn a formula into an object file, computed once per process."""
     names = [f"{llvm.__name__}.{module.name}" for module in pkgutil.iter_modules(llvm.__path__)]
     total = hashlib.sha256()
-    names += [each.__module__ for each in (Op, Tape, Program, Code)]
+    names += [each.__module__ for each in (Op, Tape, Program, Code, load_kernel)]
     for name in sorted(names):
         module: Any = importlib.import_module(name)
         total.update(name.encode() + hashlib.sha256(module.__loader__.get_data(module.__file__)).digest())

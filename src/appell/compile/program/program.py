@@ -16,7 +16,7 @@ A stage may have a flag, a slot of the frame: if it is zero in all samples, the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -135,13 +135,27 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """Hash of the content; programs with equal digests perform the same operations in the same order."""
+        return self._hash(lambda tape: tape.digest)
+
+    @cached_property
+    def constants(self) -> tuple[float, ...]:
+        """The constants of all tapes except literals, each once, in the order of their first use."""
+        tapes = (step.tape for stage in self.stages for step in stage.steps)
+        return tuple(dict.fromkeys(value for tape in tapes for value in tape.constants))
+
+    @cached_property
+    def structure(self) -> str:
+        """Hash of everything but the values of `constants`; programs with equal ones share machine code."""
+        return self._hash(lambda tape: tape.structure_among(self.constants))
+
+    def _hash(self, digest: Callable[[Tape], str]) -> str:
         total = hashlib.sha256(repr((self.inputs, self.outputs, self.size, self.results)).encode())
         for stage in self.stages:
             total.update(repr(stage.order).encode())
             if stage.flag is not None:
                 total.update(f"flag {stage.flag}".encode())
             for step in stage.steps:
-                total.update(step.tape.digest.encode())
+                total.update(digest(step.tape).encode())
                 total.update(repr((step.reads, step.writes)).encode())
                 total.update(np.array(step.numbers, dtype="<f8").tobytes())
         return total.hexdigest()

@@ -32,7 +32,7 @@ from appell.compile.program.program import FrameStep, Program, Stage, Window, fr
 from appell.compile.tape.graph import Graph
 from appell.compile.tape.ops import Op
 from appell.compile.tape.passes import factor
-from appell.compile.tape.tape import Array, needed, renumber
+from appell.compile.tape.tape import Array, renumber
 from appell.compile.tape.trace import Traced, record, recorded
 from appell.errors import TraceError
 
@@ -358,12 +358,20 @@ class StraightCode:
     def _read_later(self, stores: dict[int, list[tuple[Slot, int]]]) -> dict[int, list[tuple[Slot, int]]]:
         """Return only the stores to blocks that are read."""
         read: set[SlotBlock] = set()
+        visited: set[int] = set()
         used = {}
         for time in sorted(stores, reverse=True):
             used[time] = [((block, k), node) for (block, k), node in stores[time] if block.reads or block in read]
-            for node in needed(self._nodes, [node for _, node in used[time]]):
-                if self._nodes[node][0] == Op.INPUT:
-                    read.add(self._leaves[self._nodes[node][1]].block)
+            pending = [node for _, node in used[time]]
+            while pending:
+                node = pending.pop()
+                if node not in visited:
+                    visited.add(node)
+                    content = self._nodes[node]
+                    if content[0] > Op.INPUT:
+                        pending += content[1:]
+                    elif content[0] == Op.INPUT:
+                        read.add(self._leaves[content[1]].block)
         return used
 
     def _loaded(self, time: int) -> set[int]:

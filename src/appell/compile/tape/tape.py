@@ -31,6 +31,7 @@ from appell.errors import CompileError, TraceError
 Node = tuple[Any, ...]
 CONST, INPUT = int(Op.CONST), int(Op.INPUT)  # the leaves; all other ops have larger numbers
 _LENGTH = [1 + max(ARITY[op], 1) for op in Op]  # of a node
+LITERALS = frozenset({0.0, 0.5, 1.0, 2.0})  # constants of formulas rather than of robots
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,29 @@ class Tape:
     @cached_property
     def digest(self) -> str:
         """Hash of the content; tapes with equal digests perform the same operations in the same order."""
+        return self._hash(self.nodes)
+
+    @cached_property
+    def constants(self) -> tuple[float, ...]:
+        """The constants except literals, each once, in the order of their first use."""
+        values = dict.fromkeys(node[1] for node in self.nodes if node[0] == CONST)
+        return tuple(value for value in values if value not in LITERALS)
+
+    @cached_property
+    def structure(self) -> str:
+        """Hash of everything but the values of `constants`; tapes with equal ones share machine code."""
+        return self.structure_among(self.constants)
+
+    def structure_among(self, constants: Iterable[float]) -> str:
+        """Return the structure of a part of a formula with these constants."""
+        position = {value: -1.0 - k for k, value in enumerate(constants)}  # no literal is negative
+        return self._hash(
+            [(CONST, position.get(node[1], node[1])) if node[0] == CONST else node for node in self.nodes]
+        )
+
+    def _hash(self, nodes: Iterable[Node]) -> str:
         interface = repr((self.inputs, self.outputs, self.results))
-        numbers = np.fromiter(chain.from_iterable(self.nodes), float)  # the op determines how many numbers follow it
+        numbers = np.fromiter(chain.from_iterable(nodes), float)  # the op determines how many numbers follow it
         return hashlib.sha256(interface.encode() + numbers.tobytes()).hexdigest()
 
 
@@ -149,7 +171,7 @@ def renumber(
     nodes: Sequence[Node] | Mapping[int, Node], order: Iterable[int], results: Iterable[int]
 ) -> tuple[tuple, tuple[int, ...]]:
     """Return the nodes of `order` with renumbered operands, and the new indices of the results."""
-    new_index: dict[int, int] = {}
+    new_index: Any = {} if isinstance(nodes, Mapping) else [0] * len(nodes)
     renumbered: list[Node] = []
     for number, index in enumerate(order):
         new_index[index] = number
