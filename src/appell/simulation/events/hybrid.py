@@ -234,7 +234,7 @@ class Run:
             return
         self.phase.geometry.keep(self.phase.members)
         if self.levels is None:
-            self.levels = crossing_levels(self.phase, self.y)
+            self.levels = crossing_levels(self.phase, self.y, self.solver.tolerance)
         for piece in self._pieces(until):
             length = piece.end - piece.start
             self.check_progress()

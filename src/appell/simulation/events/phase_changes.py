@@ -92,7 +92,7 @@ class ForceBalance:
             names = [self.geometry.contacts.names[k] for k in self.contacts]
             names += [self.geometry.drives.names[k] for k in self.drives]
             raise Stop(Status.UNSOLVED, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
-        self.u = solution.u
+        self.f, self.u = solution.f, solution.u
         return solution.f[self.normals], self.u[self.normals]
 
     def sliding(self, j: int) -> np.ndarray | None:
@@ -224,7 +224,27 @@ def following_phase(
     sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
     end = max([t, *(t + _bouncing_time(phase, balance, int(j), float(speeds[j])) for j in stays)])
     y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
-    return following, following.on_walls(t, y) if rests else y, end
+    y = following.on_walls(t, y) if rests else y
+    if len(stays) < len(slow):
+        _share_forces(following, balance, stays, t, y)
+    return following, y, end
+
+
+def _share_forces(phase: Phase, balance: ForceBalance, stays: np.ndarray, t: float, y: np.ndarray) -> None:
+    """Set `shares` if redundant forces of least norm pull, or close a contact that the balance has released."""
+    if phase.still or not phase.sliding:
+        return
+    reaction = phase.reaction(y, phase.flow(t, y, phase.directions)[phase.flow.nq :])
+    if not phase.redundant:
+        return
+    geometry, normal = phase.geometry, reaction.forces[: len(stays)]
+    released = np.delete(balance.contacts, stays)
+    rows = geometry.normal_rows(released)
+    closing = geometry.B[rows] @ reaction.a + geometry.drift[rows] < -balance.zero
+    if closing.any() or normal.min() < -1e-12 * np.abs(normal).max():
+        tangents = (balance.normals[stays[phase.sticking]][:, None] + [1, 2]).ravel()
+        stuck = balance.drive_entries[np.isin(balance.drives, phase.stuck)]
+        phase.shares = balance.f[np.concatenate([balance.normals[stays], tangents, stuck])]
 
 
 def _rest(geometry: Geometry, balance: ForceBalance, j: int, check: PhaseCheck) -> Rest:
