@@ -158,19 +158,24 @@ class TimeStepping:
         return free + response @ solution.f, solution.residual <= MAX_RESIDUAL, impulses
 
     def _corrected(self, q: np.ndarray) -> np.ndarray:
-        """Return the nearest configuration, in the metric of M, without points inside walls."""
-        zero = np.zeros(self.flow.nw)
+        """Return the nearest configuration, in the metric of M, without points inside walls.
+
+        A contact that has been moved stays among those of the following iterations: the corner of a tilted box cannot
+        touch while another one is lower, but must not be pushed into the floor by lifting that one.
+        """
+        zero, moved = np.zeros(self.flow.nw), np.zeros(len(self.geometry.contacts), bool)
         for _ in range(MAX_CORRECTIONS):
             geometry = self.geometry.at(np.concatenate([q, zero]))
             d = geometry.distance()
             if not (d < -self.max_depth).any():
                 break
-            near = geometry.distinct(np.flatnonzero(d < -10.0 * d.min()))
+            moved |= d < -10.0 * d.min()
+            near = geometry.distinct(np.flatnonzero(moved))
             normals = geometry.normal_rows(near)
             rows = geometry.B[normals]
             response = geometry.response(rows)
             A = rows @ response
-            pushes = solve_complementarity(0.5 * (A + A.T), d[near])
+            pushes = solve_complementarity(0.5 * (A + A.T), geometry.offsets(near))
             if pushes is None:
                 break
             q = self.flow.normalised(self.flow.states.integrate(q, response @ pushes))
