@@ -6,9 +6,8 @@ The rows of B are the normals of the resting points (and of joints at their stop
 sticks, and the rows θ̇ = D v of drives that dry friction holds; β is their acceleration at a = 0, and the terms in κ
 correct the drift of the integrator (Baumgarte stabilisation). F equals B, except that the row of a point that slides
 with friction is (n - μ d)ᵀJ, where d is the direction of sliding. The friction of sliding drives is part of h, with the
-direction s of the phase. Rows may be redundant: λ is then the solution of least norm. If F = B, a does not depend on the
-choice. If points slide, it does: where the least norm contradicts the forces that selected the phase, λ is the solution
-nearest to those (`shares`). Otherwise a point that these forces release would close again at once.
+direction s of the phase. Rows may be redundant: λ is then the solution of least norm, and a does not depend on the
+choice.
 
 A phase lasts as long as λ can be realised by forces that push, within their friction cones and below the static
 friction of the drives, and nothing that slides stops. If the rows leave no motion, the phase is still: v and a are
@@ -76,7 +75,6 @@ class Phase:
     rests: list[Rest] = field(default_factory=list)
     still: bool = False  # whether nothing can move
     redundant: bool = False  # whether the rows are dependent; set when forces are first computed
-    shares: np.ndarray | None = None  # forces of the rows to which redundant forces are nearest; None: zero
     _positions: tuple[int, np.ndarray, np.ndarray] | None = None  # version of the geometry, rows, slots of the members
 
     @cached_property
@@ -151,12 +149,7 @@ class Phase:
         self.flow.set_directions(self.directions)
         if not len(self.rows):
             return self.flow.stepper(method)
-        return self.flow.stepper(method, self if self._is_in_python else self.compiled().rate)
-
-    @property
-    def _is_in_python(self) -> bool:
-        """Whether the machine code does not solve the equations of this phase."""
-        return self.projects or self.shares is not None
+        return self.flow.stepper(method, self if self.projects else self.compiled().rate)
 
     def compiled(self) -> PhaseRate:
         """Return the machine code of the rate, loaded with the rows of this phase; not for constrained systems."""
@@ -168,7 +161,7 @@ class Phase:
 
     def forces(self, t: float, y: np.ndarray) -> list[float] | None:
         """Return the forces of (1) in the order of the rows, and evaluate the geometry; None if none satisfy (1)."""
-        if not self._is_in_python and not self.redundant:
+        if not self.projects and not self.redundant:
             compiled = self.compiled()
             rate = compiled(t, y)
             if compiled.rank == len(self.rows) and math.isfinite(rate.dot(rate)):
@@ -204,15 +197,13 @@ class Phase:
         return Reaction(a, forces, A, right)
 
     def _solve(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return A⁻¹ right; if the rows are redundant, the solution of least norm, or nearest to `shares`."""
+        """Return A⁻¹ right; the solution of least norm if the rows are redundant."""
         if not self.redundant:
             lu, _, forces, failed = scipy.linalg.lapack.dgesv(A, right)
             pivots = [abs(x) for x in lu.diagonal().tolist()]
             if not failed and min(pivots) > RANK_TOLERANCE * max(pivots):
                 return forces
             self.redundant = True
-        if self.shares is not None:
-            return self.shares + np.linalg.lstsq(A, right - A.dot(self.shares), rcond=RANK_TOLERANCE)[0]
         return np.linalg.lstsq(A, right, rcond=RANK_TOLERANCE)[0]
 
     def _sliding_direction(self, rest: Rest, row: int, slot: int) -> np.ndarray:
@@ -274,5 +265,5 @@ class Phase:
             for k, rest in self.sliding:
                 if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
                     rest.direction = self._sliding_direction(rest, rows[k], slots[k]) @ geometry.frame[slots[k], 1:]
-            if not self._is_in_python:
+            if not self.projects:
                 self.compiled()

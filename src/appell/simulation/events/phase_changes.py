@@ -92,7 +92,7 @@ class ForceBalance:
             names = [self.geometry.contacts.names[k] for k in self.contacts]
             names += [self.geometry.drives.names[k] for k in self.drives]
             raise Stop(Status.UNSOLVED, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
-        self.f, self.u = solution.f, solution.u
+        self.u = solution.u
         return solution.f[self.normals], self.u[self.normals]
 
     def sliding(self, j: int) -> np.ndarray | None:
@@ -219,32 +219,43 @@ def following_phase(
     residual = normals @ geometry.without_components(normals[pressed], v)
     held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
-    rests = [_rest(geometry, balance, int(j), check) for j in stays]
-    following = Phase(flow, geometry, directions, rests)
+    following = _resting(phase, directions, balance, stays, check)
+    if following.sliding and len(stays) < len(slow):
+        closing = _closing(following, balance, stays, t, y)
+        if len(closing):
+            more = np.union1d(stays, closing)
+            wider = _resting(phase, directions, balance, more, check)
+            if not len(_closing(wider, balance, more, t, y)):
+                following, stays = wider, more
+    rests = following.rests
     sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
     end = max([t, *(t + _bouncing_time(phase, balance, int(j), float(speeds[j])) for j in stays)])
     y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
-    y = following.on_walls(t, y) if rests else y
-    if len(stays) < len(slow):
-        _share_forces(following, balance, stays, t, y)
-    return following, y, end
+    return following, following.on_walls(t, y) if rests else y, end
 
 
-def _share_forces(phase: Phase, balance: ForceBalance, stays: np.ndarray, t: float, y: np.ndarray) -> None:
-    """Set `shares` if redundant forces of least norm pull, or close a contact that the balance has released."""
-    if phase.still or not phase.sliding:
-        return
+def _resting(
+    phase: Phase, directions: np.ndarray, balance: ForceBalance, stays: np.ndarray, check: PhaseCheck
+) -> Phase:
+    """Return a phase in which some contacts of a balance rest."""
+    rests = [_rest(phase.geometry, balance, int(j), check) for j in stays]
+    return Phase(phase.flow, phase.geometry, directions, rests)
+
+
+def _closing(phase: Phase, balance: ForceBalance, stays: np.ndarray, t: float, y: np.ndarray) -> np.ndarray:
+    """Return which released contacts of a balance the forces of a phase with redundant rows would close again.
+
+    Returns all released contacts if a normal force of the phase pulls.
+    """
+    released = np.setdiff1d(np.arange(len(balance.contacts)), stays)
     reaction = phase.reaction(y, phase.flow(t, y, phase.directions)[phase.flow.nq :])
     if not phase.redundant:
-        return
+        return released[:0]
     geometry, normal = phase.geometry, reaction.forces[: len(stays)]
-    released = np.delete(balance.contacts, stays)
-    rows = geometry.normal_rows(released)
-    closing = geometry.B[rows] @ reaction.a + geometry.drift[rows] < -balance.zero
-    if closing.any() or normal.min() < -1e-12 * np.abs(normal).max():
-        tangents = (balance.normals[stays[phase.sticking]][:, None] + [1, 2]).ravel()
-        stuck = balance.drive_entries[np.isin(balance.drives, phase.stuck)]
-        phase.shares = balance.f[np.concatenate([balance.normals[stays], tangents, stuck])]
+    if normal.min() < -1e-12 * np.abs(normal).max():
+        return np.arange(len(balance.contacts))
+    rows = geometry.normal_rows(balance.contacts[released])
+    return released[geometry.B[rows] @ reaction.a + geometry.drift[rows] < -balance.zero]
 
 
 def _rest(geometry: Geometry, balance: ForceBalance, j: int, check: PhaseCheck) -> Rest:
