@@ -39,6 +39,7 @@ REVERSAL_SPEED_M_S = 1e-9  # a sliding point that moves backwards this fast has 
 FRICTION_MARGIN = 1e-10  # of a drive's static friction: forces above it by less do not release the drive
 HELD_SPEED = 1e-9  # m/s or rad/s: slower points and drives count as still
 NO_SPEED = 1e-12  # m/s or rad/s: a smaller speed is a rounding error, and a feature that takes over does not bounce
+MIN_PRESSURE = 1e-12  # of the largest normal force: a smaller force is a rounding error
 MIN_BOUNCE_HEIGHT_M = 4e-12  # lower bounces are indistinguishable from the noise of a gap
 
 
@@ -174,7 +175,8 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
-    leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
+    released = (w > balance.zero) & (lam <= MIN_PRESSURE * np.abs(lam).max(initial=0.0))
+    leaving = {int(phase.members[j]) for j in np.flatnonzero(released)}
     sliding = {phase.rests[j].index: d for j in phase.sticking if (d := balance.sliding(j)) is not None}
     slipping = {int(k): s for j, k in enumerate(phase.stuck) if (s := balance.moving(j))}
     return PhaseCheck(leaving=frozenset(leaving), sliding=sliding, stopping=stopping, slipping=slipping)
@@ -214,7 +216,7 @@ def following_phase(
     lam, w = balance.solve(t)
     directions[drives] = [check.slipping.get(int(k), balance.moving(j)) for j, k in enumerate(drives)]
     v = y[nq:]
-    pressed = lam > 1e-12 * np.abs(lam).max(initial=0.0)
+    pressed = lam > MIN_PRESSURE * np.abs(lam).max(initial=0.0)
     normals = geometry.B[geometry.normal_rows(slow)]
     residual = normals @ geometry.without_components(normals[pressed], v)
     held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
