@@ -62,6 +62,7 @@ class TimeStepping:
         self.offsets = np.array([actuator.offset * has_friction for actuator in flow.states.moving.system.actuators])
         self.forces = np.zeros((len(geometry.contacts), 3))  # impulses of the last step, the first guess of the next
         self.box_forces = np.zeros(len(geometry.drives))  # the same for dry drives
+        self.mean_forces: dict[int, np.ndarray] = {}  # normal force and friction in world axes (4,) in the last step, N
 
     def take(self, t: float, y: np.ndarray, h: float) -> StepResult:
         """Return the step (1) to (3) of length h from (t, y)."""
@@ -113,6 +114,8 @@ class TimeStepping:
         self.forces[:] = 0.0
         self.forces[near] = impulses
         pushed = np.flatnonzero(impulses[:, 0] > 0.0)
+        friction_forces = np.einsum("ki,kij->kj", impulses[:, 1:], geometry.axes(near)[:, 1:]) / h
+        self.mean_forces = {int(near[k]): np.array([impulses[k, 0] / h, *friction_forces[k]]) for k in pushed}
         return after, tuple(near[pushed].tolist()), bool((c[pushed] > 0.0).any()), solved
 
     def _reach(self, v: np.ndarray, h: float) -> float:
