@@ -49,9 +49,7 @@ def test_friction_acts_on_the_first_shape_of_a_contact(pair, sign):
     build = ap.Builder("two", root=None).collision(None, "box", (2.0, 1.0, 0.1), xyz=(0, 0, -0.05), name="low")
     build.free_body("high", "box", (SIDE, SIDE, SIDE), mass=MASS, xyz=(0, 0, SIDE / 2))
     contacts = ap.BodyContact([pair], friction=FRICTION)
-    record = ap.simulate(
-        build.build(), v0=[0.5, 0, 0, 0, 0, 0], until=0.05, contacts=contacts, contact_forces=True
-    )
+    record = ap.simulate(build.build(), v0=[0.5, 0, 0, 0, 0, 0], until=0.05, contacts=contacts, contact_forces=True)
     normal, friction = total(record)
     assert normal[-1] == pytest.approx(MASS * G)
     np.testing.assert_allclose(friction[-1], [sign * FRICTION * MASS * G, 0, 0], atol=1e-6)

@@ -389,7 +389,9 @@ def _point_on_face(point: _Point, face: _Face) -> tuple[float, ...]:
 
 def _ball_at(point: _Point, line: _Line | _Point) -> tuple[float, ...]:
     """Data of a ball and a line or another ball."""
-    along, half, cone = (line.along, line.half, line.faces) if isinstance(line, _Line) else (ZERO, UNBOUNDED_M, line.cone)
+    along, half, cone = (
+        (line.along, line.half, line.faces) if isinstance(line, _Line) else (ZERO, UNBOUNDED_M, line.cone)
+    )
     inner = (*point.at, point.radius, *line.at, *along, half, 1.0, line.radius, *ZERO, -2.0)
     return (*inner, *_cone(point.cone), *_cone(cone))
 

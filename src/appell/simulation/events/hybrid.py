@@ -448,7 +448,9 @@ class History:
     times: list[float] = field(default_factory=list)
     states: list[np.ndarray] = field(default_factory=list)
     contact_forces: list[dict[int, np.ndarray]] = field(default_factory=list)  # by contact: see `Run.contact_forces`
-    contacts: Callable[[float, np.ndarray], dict[int, np.ndarray]] | None = None  # forces at a state, if they are stored
+    contacts: Callable[[float, np.ndarray], dict[int, np.ndarray]] | None = (
+        None  # forces at a state, if they are stored
+    )
     forces: list[np.ndarray] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
