@@ -84,9 +84,9 @@ def simulate(
         "all": all pairs of collision shapes, with default coefficients.
     contact_forces
         Whether the record has columns of the contact forces in N: normal_<contact>, and the friction on the point or on
-        the first shape that the contact names, in world axes, friction_<contact>_x, _y and _z. There are columns for the contacts that have carried a force.
-        Impacts are impulses and not included: see the events. Rows of time stepping contain mean forces of their step.
-        If contacts are redundant, the forces of least norm are one of many solutions.
+        the first shape that the contact names, in world axes, friction_<contact>_x, _y and _z. Contacts that carry no
+        force during the run have no columns. Impacts are impulses and not included: see the events. Rows of time
+        stepping contain the mean forces of their step. If contacts are redundant, the forces are one of many solutions.
     impact_law
         Meaning of the restitution of walls with friction: "energetic" (Stronge: e² is the returned part of the work of
         the normal impulse), "poisson" (e is the ratio of the normal impulses of restitution and compression),

@@ -133,7 +133,7 @@ class Run:
         self.history.add_row(self.t, self.y)
 
     def contact_forces(self, t: float, y: np.ndarray) -> dict[int, np.ndarray]:
-        """Return normal force and friction in world axes (4,), N, by contact: mean values of a step of time stepping."""
+        """Return normal force and friction in world axes (4,), N, by contact; means of a step of time stepping."""
         return self.phase.contact_forces(t, y) if self.stepping is None else self.stepping.mean_forces
 
     def advance(self, piece: Piece) -> None:
@@ -447,10 +447,8 @@ class History:
     due: int = 0  # index of the next requested time
     times: list[float] = field(default_factory=list)
     states: list[np.ndarray] = field(default_factory=list)
-    contact_forces: list[dict[int, np.ndarray]] = field(default_factory=list)  # by contact: see `Run.contact_forces`
-    contacts: Callable[[float, np.ndarray], dict[int, np.ndarray]] | None = (
-        None  # forces at a state, if they are stored
-    )
+    contact_forces: list[dict[int, np.ndarray]] = field(default_factory=list)  # of the rows, if `contacts` is set
+    contacts: Callable[[float, np.ndarray], dict[int, np.ndarray]] | None = None  # `Run.contact_forces`
     forces: list[np.ndarray] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
