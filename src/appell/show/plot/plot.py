@@ -234,6 +234,7 @@ def _widen(axis: Any, values: np.ndarray, tolerance: float) -> None:
 MAX_EVENT_NOTES = 8  # listed below a figure
 MAX_FULL_EVENT_LINES = 40  # more events are drawn as short marks
 MAX_LEGEND_CHARACTERS = 26  # of a name
+MAX_CONTACT_CHARACTERS = 48  # of the name of a contact
 EVENT_STYLES: dict[str, tuple[str, Any]] = {
     "impact": (RED, "-"),
     "rest": (COLORS[2], "--"),
@@ -326,7 +327,10 @@ def _add_legends(axes: list[Any], panels: list[Panel], cells: list[Cell]) -> Non
         names = [panels[k].names for k in in_row]
         prefix = _common_prefix([name for group in names for name in group]) if len(set(names)) > 1 else ""
         together = [dict.fromkeys(filter(None, group)) for group in zip_longest(*names)]
-        texts = [_short(", ".join([first, *(name[len(prefix) :] for name in more)])) for first, *more in together]
+        limit = MAX_CONTACT_CHARACTERS if panels[last].quantity in CONTACT_QUANTITIES else MAX_LEGEND_CHARACTERS
+        texts = [
+            _short(", ".join([first, *(name[len(prefix) :] for name in more)]), limit) for first, *more in together
+        ]
         if texts and texts != previous:
             longest = max(range(len(in_row)), key=lambda k: len(names[k]))
             lines = axes[in_row[longest]].lines[: len(texts)]
@@ -341,9 +345,9 @@ def _common_prefix(names: list[str]) -> str:
     return first[: first[:same].rfind("_") + 1]
 
 
-def _short(name: str) -> str:
-    half = MAX_LEGEND_CHARACTERS // 2
-    return name if len(name) <= MAX_LEGEND_CHARACTERS else f"{name[: half - 1]}…{name[-half:]}"
+def _short(name: str, limit: int) -> str:
+    half = limit // 2
+    return name if len(name) <= limit else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _label_time_axes(axes: list[Any], panels: list[Panel], cells: list[Cell], record: Record) -> None:
