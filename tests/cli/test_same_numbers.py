@@ -330,8 +330,10 @@ name = "floor"
 shape = "plane"
 """
     )
-    options = ("--until", 0.5, "--touch", "all", "--restitution", 0.4, "--impact-order", "in_turn")
-    result = answer("simulate", path, *options)
-    expected = ap.simulate(ap.load(path), until=0.5, contacts=ap.BodyContact(restitution=0.4), impact_order="in_turn")
+    options = ("--until", 0.5, "--touch", "all", "--restitution", 0.4, "--impact-order", "in_turn", "--contact-forces")
+    result = answer("simulate", path, *options, "--output", tmp_path / "ball.csv")
+    contacts = ap.BodyContact(restitution=0.4)
+    expected = ap.simulate(ap.load(path), until=0.5, contacts=contacts, impact_order="in_turn", contact_forces=True)
+    assert ap.Record.read(tmp_path / "ball.csv").columns == expected.columns
     assert [event["time"] for event in result["events"]] == [event.time for event in expected.events]
     assert result["events"][0]["points"] == ["ball center - floor face"]

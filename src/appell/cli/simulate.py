@@ -80,6 +80,9 @@ def simulate(
             complete=entries_of("appell.simulation.options:IMPACT_ORDERS"),
         ),
     ] = "together",
+    contact_forces: Annotated[
+        bool, option("Add columns with the force of every contact.", WALLS, "--contact-forces")
+    ] = False,
     stops: options.Stops = None,
     method: Annotated[
         str,
@@ -116,6 +119,7 @@ def simulate(
         ],
         impact_law=impact_law,
         impact_order=impact_order,
+        contact_forces=contact_forces,
         stops=stops,
         saturate=saturate,
         friction=not no_friction,

@@ -47,6 +47,8 @@ QUANTITIES = {
     "position": "m",  # of a measured target, with its orientation
     "quaternion": "1",
     "impulse": "N s",
+    "normal": "N",  # force of a contact
+    "friction": "N",  # of a contact, in world axes
 }
 SCALARS = {"t": "s", "energy": "J", "distance": "m", "height": "m"}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,7 @@ def simulate(
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Any] | None = None,
     project: bool = False,
+    contact_forces: bool = False,
     impact_law: str = "energetic",
     impact_order: str = "together",
     stops: float | Mapping[str, float] | None = None,
@@ -79,6 +82,11 @@ def simulate(
     contacts
         One `Contact` (points against a wall) or `BodyContact` (shapes against each other and walls), or several, or
         "all": all pairs of collision shapes, with default coefficients.
+    contact_forces
+        Whether the record has columns of the contact forces in N: normal_<contact>, and the friction on the point or on
+        the first shape that the contact names, in world axes, friction_<contact>_x, _y and _z. Contacts that carry no
+        force during the run have no columns. Impacts are impulses and not included: see the events. Rows of time
+        stepping contain the mean forces of their step. If contacts are redundant, the forces are one of many solutions.
     impact_law
         Meaning of the restitution of walls with friction: "energetic" (Stronge: e² is the returned part of the work of
         the normal impulse), "poisson" (e is the ratio of the normal impulses of restitution and compression),
@@ -160,6 +168,8 @@ def simulate(
     history = History(flow, requested_times(t_eval, t, until))
     phase = initial_phase(flow, geometry, y)
     run = Run(flow, phase, t, y, float(until), solver_options, history, endings, impact_law, impact_order)
+    if contact_forces:
+        history.contacts = run.contact_forces
     try:
         with Bar("simulate", until, "s", start=t, enabled=progress) as bar:
             run.run(bar)
@@ -181,6 +191,7 @@ def _record(run: Run) -> Record:
     kinetic, potential = flow.states.moving.energy(q, w)
     status = Status.FINISHED if end is None else end.status
     groups, contacts = flow.states.units, run.phase.geometry.contacts
+    blocks, contact_names = _contact_columns(contacts, history.contact_forces)
     events = tuple(history.events)
     if flow.system.flexible and len(t):
         events += flexible_events(flow.dyn, t, q, w)
@@ -189,8 +200,8 @@ def _record(run: Run) -> Record:
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()
     return Record.of(
         t,
-        flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential},
-        record_names(flow.system) | {group: tuple(units) for group, units in groups.items()},
+        flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential} | blocks,
+        record_names(flow.system) | {group: tuple(units) for group, units in groups.items()} | contact_names,
         dynamics=flow.dyn,
         walls=contacts.walls,
         units=record_units(flow.system)
@@ -211,6 +222,26 @@ def _record(run: Run) -> Record:
             tuple((span.start, span.stop) for span in flow.system.quaternions),
         ),
     )
+
+
+def _contact_columns(
+    contacts: Contacts, forces: list[dict[int, np.ndarray]]
+) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
+    """Return the blocks of normal forces and friction of all contacts that carried a force, and their names."""
+    carrying = sorted({k for row in forces for k in row})
+    if not carrying:
+        return {}, {}
+    values = np.array([[row.get(k, np.zeros(4)) for k in carrying] for row in forces])
+    on_second = [k >= contacts.fixed and bool(contacts.shapes.swapped[k - contacts.fixed]) for k in carrying]
+    values[:, on_second, 1:] *= -1.0
+    repeated = {name for name, count in Counter(contacts.names[k] for k in carrying).items() if count > 1}
+    names = [contacts.names[k] + (f" {contacts.wall[k]}" if contacts.names[k] in repeated else "") for k in carrying]
+    blocks, titles = {"normal": values[:, :, 0]}, {"normal": tuple(names)}
+    if (rough := contacts.friction[carrying] > 0.0).any():
+        blocks["friction"] = values[:, rough, 1:].reshape(len(forces), -1)
+        rough_names = [name for name, kept in zip(names, rough, strict=True) if kept]
+        titles["friction"] = tuple(f"{name}_{axis}" for name, axis in product(rough_names, "xyz"))
+    return blocks, titles
 
 
 def requested_times(given: Iterable[float] | None, start: float, until: float) -> np.ndarray | None:

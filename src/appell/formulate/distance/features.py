@@ -106,7 +106,11 @@ def _point_face(data: Vector, one: Pose, other: Pose) -> FeatureGap:
 
 
 def _ball(data: Vector, one: Pose, other: Pose) -> FeatureGap:
-    """c, r; center, direction and half length of a line, sign and radius around it; middle and cosine of an arc."""
+    """c, r; center, direction and half length of a line, sign and radius around it; middle and cosine of an arc; cones.
+
+    The cone of a feature is given by up to three outward directions: other points of its body are nearer to a point
+    on the inner side of one of them.
+    """
     c, v = one.apply(_vector(data, 0)), other.rotation @ _vector(data, 7)
     w = c - other.apply(_vector(data, 4))
     along = v.dot(w)
@@ -115,7 +119,12 @@ def _ball(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     normal = (data[11] / length) * e
     gap = data[11] * (length - data[12]) - data[3]  # (2)
     middle = one.rotation @ _vector(data, 13)
-    conditions = [_within(along, data[10], OUTSIDE_M), -normal.dot(middle) - data[16]]
+    conditions = [
+        _within(along, data[10], OUTSIDE_M),
+        -normal.dot(middle) - data[16],
+        *(OUTSIDE_M - e.dot(one.rotation @ _vector(data, k)) for k in (17, 20, 23)),
+        *(OUTSIDE_M + e.dot(other.rotation @ _vector(data, k)) for k in (26, 29, 32)),
+    ]
     return _result(gap, normal, c, data[3], conditions)
 
 
@@ -159,7 +168,7 @@ def _circle_face(data: Vector, one: Pose, other: Pose) -> FeatureGap:
 
 
 def _ball_circle(data: Vector, one: Pose, other: Pose) -> FeatureGap:
-    """c, r; x, axis, ρ, r₂; middle and cosine of an arc."""
+    """c, r; x, axis, ρ, r₂; middle and cosine of an arc; side of the cylinder for its rim, or 0."""
     c, axis = one.apply(_vector(data, 0)), other.rotation @ _vector(data, 7)
     w, middle = c - other.apply(_vector(data, 4)), other.rotation @ _vector(data, 12)
     level = w - w.dot(axis) * axis
@@ -167,7 +176,12 @@ def _ball_circle(data: Vector, one: Pose, other: Pose) -> FeatureGap:
     e = w - data[10] * outward
     length = sqrt(maximum(e.dot(e), MIN_SQUARED_M2))
     gap = length - data[11] - data[3]  # (5)
-    return _result(gap, (1.0 / length) * e, c, data[3], [outward.dot(middle) - data[15]])
+    conditions = [
+        outward.dot(middle) - data[15],
+        OUTSIDE_M + data[16] * e.dot(axis),
+        OUTSIDE_M + data[16] * data[16] * e.dot(outward),
+    ]
+    return _result(gap, (1.0 / length) * e, c, data[3], conditions)
 
 
 class Kind(NamedTuple):
@@ -180,10 +194,10 @@ class Kind(NamedTuple):
 
 KINDS = {
     "point-face": Kind(_point_face, 22, 6),
-    "ball": Kind(_ball, 17, 2),
+    "ball": Kind(_ball, 35, 8),
     "lines": Kind(_lines, 30, 9),
     "circle-face": Kind(_circle_face, 16, 2),
-    "ball-circle": Kind(_ball_circle, 16, 1),
+    "ball-circle": Kind(_ball_circle, 17, 3),
 }
 
 
@@ -255,6 +269,7 @@ class _Point(NamedTuple):
     radius: float
     signs: Vec3 = ZERO  # outward directions of a corner along the axes
     cosine: float = 0.0  # least cosine of the angle between the normal and the z axis
+    cone: tuple[Vec3, ...] = ()  # outward directions
 
 
 class _Line(NamedTuple):
@@ -282,6 +297,7 @@ class _Circle(NamedTuple):
     radius: float
     thickness: float
     cosine: float = -2.0  # of half the angle of an arc, whose middle is on x
+    side: float = 0.0  # of the cylinder for its rim
 
 
 def _signed(k: int, sign: float) -> str:
@@ -293,12 +309,20 @@ def _points(solid: Solid) -> list[_Point]:
         return [_Point("center", ZERO, solid.radius)]
     if solid.core == "segment":
         ends = ((1.0, "end +z"), (-1.0, "end -z"))
-        return [_Point(name, Vec3(0.0, 0.0, sign * solid.size[0]), solid.radius) for sign, name in ends]
+        return [
+            _Point(name, Vec3(0.0, 0.0, sign * solid.size[0]), solid.radius, cone=(sign * UNITS[2],))
+            for sign, name in ends
+        ]
     if solid.core == "arc":
         radius, angle = solid.size
         ends = ((1.0, "end +y"), (-1.0, "end -y"))
         return [
-            _Point(name, Vec3(radius * math.cos(angle), sign * radius * math.sin(angle), 0.0), solid.radius)
+            _Point(
+                name,
+                Vec3(radius * math.cos(angle), sign * radius * math.sin(angle), 0.0),
+                solid.radius,
+                cone=(Vec3(-math.sin(angle), sign * math.cos(angle), 0.0),),
+            )
             for sign, name in ends
         ]
     if solid.core == "box":
@@ -309,6 +333,7 @@ def _points(solid: Solid) -> list[_Point]:
                 Vec3.of(x * h for x, h in zip(signs, solid.size, strict=True)),
                 0.0,
                 signs,
+                cone=tuple(sign * unit for sign, unit in zip(signs, UNITS, strict=True)),
             )
             for signs in corners
         ]
@@ -348,7 +373,8 @@ def _faces(solid: Solid) -> Iterator[_Face]:
 def _circles(solid: Solid) -> Iterator[_Circle]:
     if solid.core == "cylinder":
         for sign in (1.0, -1.0):
-            yield _Circle(f"rim {_signed(2, sign)}", Vec3(0.0, 0.0, sign * solid.size[1]), solid.size[0], 0.0)
+            at = Vec3(0.0, 0.0, sign * solid.size[1])
+            yield _Circle(f"rim {_signed(2, sign)}", at, solid.size[0], 0.0, side=sign)
     if solid.core == "arc":
         yield _Circle("arc", ZERO, solid.size[0], solid.radius, math.cos(solid.size[1]))
 
@@ -361,12 +387,24 @@ def _point_on_face(point: _Point, face: _Face) -> tuple[float, ...]:
     )  # fmt: skip
 
 
-def _ball_at(
-    at: Vec3, radius: float, line: _Line | _Point, around: float, side: float = 1.0, cosine: float = -2.0
-) -> tuple[float, ...]:
-    """Data of a ball; `around` is the radius around the line or point, `side` -1 for a wall around the ball."""
-    along, half = (line.along, line.half) if isinstance(line, _Line) else (ZERO, UNBOUNDED_M)
-    return (*at, radius, *line.at, *along, half, side, around, *(UNITS[0] if cosine > -1.0 else ZERO), cosine)
+def _ball_at(point: _Point, line: _Line | _Point) -> tuple[float, ...]:
+    """Data of a ball and a line or another ball."""
+    along, half, cone = (
+        (line.along, line.half, line.faces) if isinstance(line, _Line) else (ZERO, UNBOUNDED_M, line.cone)
+    )
+    inner = (*point.at, point.radius, *line.at, *along, half, 1.0, line.radius, *ZERO, -2.0)
+    return (*inner, *_cone(point.cone), *_cone(cone))
+
+
+def _ball_within(at: Vec3, radius: float, along: Vec3, around: float, cosine: float = -2.0) -> tuple[float, ...]:
+    """Data of a ball, or of an arc, and a wall with radius `around` around it."""
+    middle = UNITS[0] if cosine > -1.0 else ZERO
+    return (*at, radius, *ZERO, *along, UNBOUNDED_M, -1.0, around, *middle, cosine, *_cone(()), *_cone(()))
+
+
+def _cone(directions: tuple[Vec3, ...]) -> tuple[float, ...]:
+    """Three directions as numbers; those that are missing are zero."""
+    return tuple(x for direction in (*directions, ZERO, ZERO, ZERO)[:3] for x in direction)
 
 
 def _crossing(one: _Line, other: _Line) -> tuple[float, ...]:
@@ -413,7 +451,7 @@ def feature_pairs(one: Solid, other: Solid) -> list[FeaturePair]:
     symmetric = [
         FeaturePair("lines", False, _crossing(a, b), (a.name, b.name)) for a in _edges(one) for b in _edges(other)
     ] + [
-        FeaturePair("ball", False, _ball_at(a.at, a.radius, b, b.radius), (a.name, b.name))
+        FeaturePair("ball", False, _ball_at(a, b), (a.name, b.name))
         for a, b in product(_points(one), _points(other))
         if a.radius + b.radius > 0.0
     ]
@@ -428,14 +466,14 @@ def _ordered(one: Solid, other: Solid) -> Iterator[tuple[str, tuple[float, ...],
             yield "point-face", _point_on_face(point, face), (point.name, face.name)
     for point, line in product(points, _edges(other)):
         if point.radius + line.radius > 0.0:
-            yield "ball", _ball_at(point.at, point.radius, line, line.radius), (point.name, line.name)
+            yield "ball", _ball_at(point, line), (point.name, line.name)
     if one.core == "point" and other.core == "cylinder":
-        side = _Line("side", ZERO, UNITS[2], other.size[1], 0.0)
-        yield "ball", _ball_at(ZERO, one.radius, side, other.size[0]), ("center", "side")
+        side = _Line("side", ZERO, UNITS[2], other.size[1], other.size[0])
+        yield "ball", _ball_at(points[0], side), ("center", "side")
     if one.core == "point":
         for circle in _circles(other):
-            data = (*ZERO, one.radius, *circle.at, *UNITS[2], circle.radius, circle.thickness, *UNITS[0], circle.cosine)
-            yield "ball-circle", data, ("center", circle.name)
+            rim = (*circle.at, *UNITS[2], circle.radius, circle.thickness, *UNITS[0], circle.cosine, circle.side)
+            yield "ball-circle", (*ZERO, one.radius, *rim), ("center", circle.name)
     if other.core == "plane":
         for circle in _circles(one):
             data = (*circle.at, *UNITS[2], circle.radius, circle.thickness, *UNITS[2], 0.0, *UNITS[0], circle.cosine)
@@ -445,11 +483,9 @@ def _ordered(one: Solid, other: Solid) -> Iterator[tuple[str, tuple[float, ...],
                 yield "point-face", _point_on_face(point, face), (point.name, face.name)
     if other.core in HOLLOW:
         (radius,) = other.size
-        wall: _Line | _Point = _Line("wall", ZERO, UNITS[2], UNBOUNDED_M, 0.0)
-        if other.core == "hollow sphere":
-            wall = _Point("wall", ZERO, 0.0)
+        along = UNITS[2] if other.core == "hollow cylinder" else ZERO
         for point in points:
-            yield "ball", _ball_at(point.at, point.radius, wall, radius, -1.0), (point.name, "wall")
+            yield "ball", _ball_within(point.at, point.radius, along, radius), (point.name, "wall")
         for circle in _circles(one):
-            data = _ball_at(ZERO, circle.radius + circle.thickness, wall, radius, -1.0, circle.cosine)
+            data = _ball_within(ZERO, circle.radius + circle.thickness, along, radius, circle.cosine)
             yield "ball", data, (circle.name, "wall")

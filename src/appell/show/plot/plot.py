@@ -48,13 +48,16 @@ from appell.show.plot.style import (
     styled,
 )
 
-DEFAULT_QUANTITIES = ("q", "v", "a", "tau", "energy")
+CONTACT_QUANTITIES = ("normal", "friction")
+DEFAULT_QUANTITIES = ("q", "v", "a", "tau", "energy", *CONTACT_QUANTITIES)
 QUANTITY_LABELS = {
     "q": "position q",
     "v": "velocity v",
     "a": "acceleration a",
     "tau": "force tau",
     "energy": "energy change",
+    "normal": "normal force",
+    "friction": "friction",
 }
 ROTATION_LABELS = {"q": "angle q", "tau": "torque tau"}  # if the unit is that of a rotation
 CONSTANT_TOLERANCE = 1e-12  # relative to the largest value: smaller changes are ignored
@@ -74,6 +77,11 @@ class Panel:
     def names(self) -> tuple[str, ...]:
         """Names of its lines; empty for a quantity without joints, such as energy."""
         return tuple(filter(None, (parse(title)[1] for title in self.columns)))
+
+    @property
+    def spans(self) -> bool:
+        """Whether it spans all columns of a table, as the lines of a record without joints do."""
+        return not self.names or self.quantity in CONTACT_QUANTITIES
 
     @property
     def title(self) -> str:
@@ -115,7 +123,8 @@ def _panels(record: Record, keys: Sequence[str]) -> list[Panel]:
     for (quantity, joint, unit), members in kinds.items():
         is_length = unit.split("/")[0] in LENGTH_UNITS
         for k, group in enumerate(_split(list(dict.fromkeys(members)))):
-            row = (joint, is_length, k) if parse(group[0])[1] else (quantity,)
+            spans = not parse(group[0])[1] or quantity in CONTACT_QUANTITIES
+            row = (quantity, k) if spans else (joint, is_length, k)
             panels.append(Panel(quantity, tuple(group), unit, row))
     return panels
 
@@ -225,6 +234,7 @@ def _widen(axis: Any, values: np.ndarray, tolerance: float) -> None:
 MAX_EVENT_NOTES = 8  # listed below a figure
 MAX_FULL_EVENT_LINES = 40  # more events are drawn as short marks
 MAX_LEGEND_CHARACTERS = 26  # of a name
+MAX_CONTACT_CHARACTERS = 48  # of the name of a contact
 EVENT_STYLES: dict[str, tuple[str, Any]] = {
     "impact": (RED, "-"),
     "rest": (COLORS[2], "--"),
@@ -279,7 +289,7 @@ def plot_record(
         samples = samples_between(record, panels)
         axes: list[Any] = []
         for (row, column), panel in zip(cells, panels, strict=True):
-            cell = grid[row, column] if panel.names else grid[row, :]
+            cell = grid[row, :] if panel.spans else grid[row, column]
             axes.append(figure.add_subplot(cell, sharex=axes[0] if axes else None))
             draw(axes[-1], record, panel, samples)
         _add_legends(axes, panels, cells)
@@ -292,13 +302,13 @@ def plot_record(
 
 def _arrange_cells(panels: list[Panel]) -> tuple[list[Cell], int]:
     """Return the cell of every panel and the number of columns."""
-    rows = list(dict.fromkeys(panel.row for panel in panels if panel.names))
-    columns = list(dict.fromkeys(panel.quantity for panel in panels if panel.names))
+    rows = list(dict.fromkeys(panel.row for panel in panels if not panel.spans))
+    columns = list(dict.fromkeys(panel.quantity for panel in panels if not panel.spans))
     if len(columns) < 2 or not any(row[-1] for row in rows):
         return [(k, 0) for k in range(len(panels))], 1
     rows.sort(key=lambda row: (row[0], not row[1], row[-1]))  # a base before the joints, lengths before angles
-    rows += [panel.row for panel in panels if not panel.names]
-    cells = [(rows.index(p.row), columns.index(p.quantity) if p.names else 0) for p in panels]
+    rows += [panel.row for panel in panels if panel.spans]
+    cells = [(rows.index(p.row), 0 if p.spans else columns.index(p.quantity)) for p in panels]
     return cells, len(columns)
 
 
@@ -317,7 +327,10 @@ def _add_legends(axes: list[Any], panels: list[Panel], cells: list[Cell]) -> Non
         names = [panels[k].names for k in in_row]
         prefix = _common_prefix([name for group in names for name in group]) if len(set(names)) > 1 else ""
         together = [dict.fromkeys(filter(None, group)) for group in zip_longest(*names)]
-        texts = [_short(", ".join([first, *(name[len(prefix) :] for name in more)])) for first, *more in together]
+        limit = MAX_CONTACT_CHARACTERS if panels[last].quantity in CONTACT_QUANTITIES else MAX_LEGEND_CHARACTERS
+        texts = [
+            _short(", ".join([first, *(name[len(prefix) :] for name in more)]), limit) for first, *more in together
+        ]
         if texts and texts != previous:
             longest = max(range(len(in_row)), key=lambda k: len(names[k]))
             lines = axes[in_row[longest]].lines[: len(texts)]
@@ -332,15 +345,15 @@ def _common_prefix(names: list[str]) -> str:
     return first[: first[:same].rfind("_") + 1]
 
 
-def _short(name: str) -> str:
-    half = MAX_LEGEND_CHARACTERS // 2
-    return name if len(name) <= MAX_LEGEND_CHARACTERS else f"{name[: half - 1]}…{name[-half:]}"
+def _short(name: str, limit: int) -> str:
+    half = limit // 2
+    return name if len(name) <= limit else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _label_time_axes(axes: list[Any], panels: list[Panel], cells: list[Cell], record: Record) -> None:
     """Label the time axis of the lowest panel of every column, and of the lowest panel that spans all columns."""
     several = len({column for _, column in cells}) > 1
-    spans_all = [several and not panel.names for panel in panels]
+    spans_all = [several and panel.spans for panel in panels]
     last: dict[tuple[int, bool], int] = {}
     for (row, column), spans in zip(cells, spans_all, strict=True):
         last[column, spans] = max(row, last.get((column, spans), 0))

@@ -99,7 +99,8 @@ class _Group(NamedTuple):
 class ShapePairs:
     """The features of pairs of shapes, and their gaps and motion.
 
-    Arrays have one entry per feature: `pair` (index into `pairs`) and `names`. Features of one kind are adjacent.
+    Arrays have one entry per feature: `pair` (index into `pairs`), `names` and `swapped` (whether the forces of the
+    feature act on the second shape of the pair). Features of one kind are adjacent.
     """
 
     def __init__(self, dyn: Dynamics, pairs: Sequence[tuple[ContactShape, ContactShape]]):
@@ -121,6 +122,7 @@ class ShapePairs:
         self.groups: dict[str, _Group] = {}
         self.names: list[str] = []
         pair_of: list[int] = []
+        swapped: list[bool] = []
         for kind, members in features.items():
             if members:
                 sides = [[index[shape] for shape in self.pairs[k]][:: -1 if f.swapped else 1] for k, f in members]
@@ -130,7 +132,8 @@ class ShapePairs:
                     a, b = (f"{s.name} {name}" for s, name in zip(self.pairs[k], feature.names, strict=True))
                     self.names.append(f"{a} - {b}")
                     pair_of.append(k)
-        self.pair = np.array(pair_of, int)
+                    swapped.append(feature.swapped)
+        self.pair, self.swapped = np.array(pair_of, int), np.array(swapped, bool)
         self.sides = np.array([[index[shape] for shape in pair] for pair in self.pairs], int).reshape(-1, 2)
         self.reach = np.array([shape.reach for shape in self.shapes])
 

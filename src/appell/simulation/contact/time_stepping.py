@@ -62,6 +62,7 @@ class TimeStepping:
         self.offsets = np.array([actuator.offset * has_friction for actuator in flow.states.moving.system.actuators])
         self.forces = np.zeros((len(geometry.contacts), 3))  # impulses of the last step, the first guess of the next
         self.box_forces = np.zeros(len(geometry.drives))  # the same for dry drives
+        self.mean_forces: dict[int, np.ndarray] = {}  # normal force and friction in world axes (4,) in the last step, N
 
     def take(self, t: float, y: np.ndarray, h: float) -> StepResult:
         """Return the step (1) to (3) of length h from (t, y)."""
@@ -113,6 +114,8 @@ class TimeStepping:
         self.forces[:] = 0.0
         self.forces[near] = impulses
         pushed = np.flatnonzero(impulses[:, 0] > 0.0)
+        friction_forces = np.einsum("ki,kij->kj", impulses[:, 1:], geometry.axes(near)[:, 1:]) / h
+        self.mean_forces = {int(near[k]): np.array([impulses[k, 0] / h, *friction_forces[k]]) for k in pushed}
         return after, tuple(near[pushed].tolist()), bool((c[pushed] > 0.0).any()), solved
 
     def _reach(self, v: np.ndarray, h: float) -> float:
@@ -158,19 +161,24 @@ class TimeStepping:
         return free + response @ solution.f, solution.residual <= MAX_RESIDUAL, impulses
 
     def _corrected(self, q: np.ndarray) -> np.ndarray:
-        """Return the nearest configuration, in the metric of M, without points inside walls."""
-        zero = np.zeros(self.flow.nw)
+        """Return the nearest configuration, in the metric of M, without points inside walls.
+
+        A contact that has been moved stays among those of the following iterations: the corner of a tilted box cannot
+        touch while another one is lower, but must not be pushed into the floor by lifting that one.
+        """
+        zero, moved = np.zeros(self.flow.nw), np.zeros(len(self.geometry.contacts), bool)
         for _ in range(MAX_CORRECTIONS):
             geometry = self.geometry.at(np.concatenate([q, zero]))
             d = geometry.distance()
             if not (d < -self.max_depth).any():
                 break
-            near = geometry.distinct(np.flatnonzero(d < -10.0 * d.min()))
+            moved |= d < -10.0 * d.min()
+            near = geometry.distinct(np.flatnonzero(moved))
             normals = geometry.normal_rows(near)
             rows = geometry.B[normals]
             response = geometry.response(rows)
             A = rows @ response
-            pushes = solve_complementarity(0.5 * (A + A.T), d[near])
+            pushes = solve_complementarity(0.5 * (A + A.T), geometry.offsets(near))
             if pushes is None:
                 break
             q = self.flow.normalised(self.flow.states.integrate(q, response @ pushes))

@@ -42,18 +42,21 @@ class DetectedEvent:
     check: PhaseCheck
 
 
-def crossing_levels(phase: Phase, y: np.ndarray) -> np.ndarray:
+def crossing_levels(phase: Phase, y: np.ndarray, tolerance: float) -> np.ndarray:
     """Return the levels below which free points are inside their walls and sliding drives move backwards.
 
     A level is zero, or the (negative) current gap of a point that has just left its wall, or a small negative speed for
-    a drive that has just started to slip.
+    a drive that has just started to slip. A feature that cannot touch now, such as a face beside which a ball hits an
+    edge, has its gap as level only if that is within the tolerance in m: it may touch later.
     """
     sliding = np.where(_sliding_speeds(phase, y[None])[0] <= 1e-9, -BACKWARD_SPEED, 0.0)
     levels = [np.minimum(_gaps(phase, y[None])[0], 0.0), sliding]
     if len(shapes := phase.geometry.contacts.shapes):
-        gaps, ids = np.zeros(len(shapes)), shapes.near(y[None, : phase.flow.nq])
-        gaps[ids] = shapes.gaps(y[None, : phase.flow.nq], ids)[0][0]
-        levels.append(np.where(gaps > -MAX_FEATURE_DEPTH_M, np.minimum(gaps, 0.0), 0.0))
+        level, ids = np.zeros(len(shapes)), shapes.near(y[None, : phase.flow.nq])
+        (gap,), (conditions,) = shapes.gaps(y[None, : phase.flow.nq], ids)
+        depth = np.where((conditions > 0.0).all(axis=-1), MAX_FEATURE_DEPTH_M, tolerance)
+        level[ids] = np.where(gap > -depth, np.minimum(gap, 0.0), 0.0)
+        levels.append(level)
     return np.concatenate(levels)
 
 

@@ -22,7 +22,7 @@ individual points. See `time_stepping` for its accuracy.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -115,6 +115,7 @@ class Run:
     milestone: float = -np.inf  # time at the last check of progress
     ticked: bool = False  # whether the sampled torque has just changed
     stop: Stop | None = None  # why the run ended early
+    stepping: TimeStepping | None = None  # while the run advances by time stepping
 
     @property
     def events(self) -> list[Event]:
@@ -130,6 +131,10 @@ class Run:
     def add_row(self) -> None:
         """Store the current state as a row of the record."""
         self.history.add_row(self.t, self.y)
+
+    def contact_forces(self, t: float, y: np.ndarray) -> dict[int, np.ndarray]:
+        """Return normal force and friction in world axes (4,), N, by contact; means of a step of time stepping."""
+        return self.phase.contact_forces(t, y) if self.stepping is None else self.stepping.mean_forces
 
     def advance(self, piece: Piece) -> None:
         """Go to the end of the valid part of a piece and store both; a tick that is due there comes before the row."""
@@ -234,7 +239,7 @@ class Run:
             return
         self.phase.geometry.keep(self.phase.members)
         if self.levels is None:
-            self.levels = crossing_levels(self.phase, self.y)
+            self.levels = crossing_levels(self.phase, self.y, self.solver.tolerance)
         for piece in self._pieces(until):
             length = piece.end - piece.start
             self.check_progress()
@@ -373,7 +378,7 @@ class Run:
         """Advance by time stepping until contacts are steady and exact events can resume, or to the end of the run."""
         geometry, tolerance = self.phase.geometry, self.solver.tolerance
         h = min(float(np.sqrt(tolerance)), self.solver.max_step)  # (1)
-        stepping = TimeStepping(self.flow, geometry, MAX_DEPTH * tolerance)
+        self.stepping = stepping = TimeStepping(self.flow, geometry, MAX_DEPTH * tolerance)
         note = f"{reason}; steps of {h:.3g} s" + ("" if self.impact_law == "newton" else ", impact law 'newton'")
         self.events.append(Event(time=self.t, kind="time stepping", note=note))
         steps, steady = 0, 0
@@ -392,6 +397,7 @@ class Run:
             before = step.touched
             if steady >= STEADY_STEPS and self._resume_events():
                 break
+        self.stepping = None
         self.phase.geometry.at(self.y)
         self.events.append(Event(time=self.t, kind="event driven", note=f"after {steps} steps"))
         self.step, self.max_step, self.levels = None, np.inf, None
@@ -441,6 +447,8 @@ class History:
     due: int = 0  # index of the next requested time
     times: list[float] = field(default_factory=list)
     states: list[np.ndarray] = field(default_factory=list)
+    contact_forces: list[dict[int, np.ndarray]] = field(default_factory=list)  # of the rows, if `contacts` is set
+    contacts: Callable[[float, np.ndarray], dict[int, np.ndarray]] | None = None  # `Run.contact_forces`
     forces: list[np.ndarray] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -452,6 +460,8 @@ class History:
         elif self.times and self.times[-1] == t:
             self.states[-1] = y
             self.forces[-1] = self._forces(t, y)
+            if self.contacts is not None:
+                self.contact_forces[-1] = self.contacts(t, y)
         elif self.due < len(self.requested) and self.requested[self.due] == t:
             self.due += 1
             self._append(t, y)
@@ -481,6 +491,9 @@ class History:
     def _append(self, t: float, y: np.ndarray) -> None:
         self.times.append(t)
         self.states.append(y)
+        if self.contacts is not None:
+            self.contact_forces.append({})
+            self.contact_forces[-1] = self.contacts(t, y)
         if not self.flow.inputs.varies:
             self.forces.append(self.flow.inputs.tau.copy())
             return

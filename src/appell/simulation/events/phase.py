@@ -169,6 +169,24 @@ class Phase:
         reaction = self.reaction(y, self.flow(t, y, self.directions)[self.flow.nq :])
         return reaction.forces.tolist() if reaction.is_met(MAX_UNMET) else None
 
+    def contact_forces(self, t: float, y: np.ndarray) -> dict[int, np.ndarray]:
+        """Return normal force and friction in world axes (4,), N, of every resting contact; NaN if none satisfy (1)."""
+        if not self.rests:
+            return {}
+        solution = self.forces(t, y)
+        if solution is None:
+            return {rest.index: np.full(4, np.nan) for rest in self.rests}
+        rows, slots = self._located()
+        frame, normal = self.geometry.frame, solution[: len(self.rests)]
+        friction = np.zeros((len(self.rests), 3))
+        for j, k in enumerate(self.sticking):
+            first = len(self.rests) + 2 * j
+            friction[k] = solution[first : first + 2] @ frame[slots[k], 1:]
+        for k, rest in self.sliding:
+            direction = self._sliding_direction(rest, rows[k], slots[k])
+            friction[k] = -rest.friction * normal[k] * (direction @ frame[slots[k], 1:])
+        return {rest.index: np.array([f, *t]) for rest, f, t in zip(self.rests, normal, friction, strict=True)}
+
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """Solve (1), given the acceleration `free` without the forces of this phase."""
         geometry, count = self.geometry.at(y), len(self.rests)

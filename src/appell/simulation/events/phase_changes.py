@@ -39,6 +39,7 @@ REVERSAL_SPEED_M_S = 1e-9  # a sliding point that moves backwards this fast has 
 FRICTION_MARGIN = 1e-10  # of a drive's static friction: forces above it by less do not release the drive
 HELD_SPEED = 1e-9  # m/s or rad/s: slower points and drives count as still
 NO_SPEED = 1e-12  # m/s or rad/s: a smaller speed is a rounding error, and a feature that takes over does not bounce
+MIN_PRESSURE = 1e-12  # of the largest normal force: a smaller force is a rounding error
 MIN_BOUNCE_HEIGHT_M = 4e-12  # lower bounces are indistinguishable from the noise of a gap
 
 
@@ -174,7 +175,8 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     free = phase.flow(t, y, phase.directions)[phase.flow.nq :]
     balance = ForceBalance(geometry, phase.members, phase.stuck, free, solver.rest_speed)
     lam, w = balance.solve(t)
-    leaving = {int(phase.members[j]) for j in np.flatnonzero((w > balance.zero) & (lam <= 0.0))}
+    released = (w > balance.zero) & (lam <= MIN_PRESSURE * np.abs(lam).max(initial=0.0))
+    leaving = {int(phase.members[j]) for j in np.flatnonzero(released)}
     sliding = {phase.rests[j].index: d for j in phase.sticking if (d := balance.sliding(j)) is not None}
     slipping = {int(k): s for j, k in enumerate(phase.stuck) if (s := balance.moving(j))}
     return PhaseCheck(leaving=frozenset(leaving), sliding=sliding, stopping=stopping, slipping=slipping)
@@ -214,17 +216,48 @@ def following_phase(
     lam, w = balance.solve(t)
     directions[drives] = [check.slipping.get(int(k), balance.moving(j)) for j, k in enumerate(drives)]
     v = y[nq:]
-    pressed = lam > 1e-12 * np.abs(lam).max(initial=0.0)
+    pressed = lam > MIN_PRESSURE * np.abs(lam).max(initial=0.0)
     normals = geometry.B[geometry.normal_rows(slow)]
     residual = normals @ geometry.without_components(normals[pressed], v)
     held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
-    rests = [_rest(geometry, balance, int(j), check) for j in stays]
-    following = Phase(flow, geometry, directions, rests)
+    following = _resting(phase, directions, balance, stays, check)
+    if following.sliding and len(stays) < len(slow):
+        closing = _closing(following, balance, stays, t, y)
+        if len(closing):
+            more = np.union1d(stays, closing)
+            wider = _resting(phase, directions, balance, more, check)
+            if not len(_closing(wider, balance, more, t, y)):
+                following, stays = wider, more
+    rests = following.rests
     sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
     end = max([t, *(t + _bouncing_time(phase, balance, int(j), float(speeds[j])) for j in stays)])
     y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
     return following, following.on_walls(t, y) if rests else y, end
+
+
+def _resting(
+    phase: Phase, directions: np.ndarray, balance: ForceBalance, stays: np.ndarray, check: PhaseCheck
+) -> Phase:
+    """Return a phase in which some contacts of a balance rest."""
+    rests = [_rest(phase.geometry, balance, int(j), check) for j in stays]
+    return Phase(phase.flow, phase.geometry, directions, rests)
+
+
+def _closing(phase: Phase, balance: ForceBalance, stays: np.ndarray, t: float, y: np.ndarray) -> np.ndarray:
+    """Return which released contacts of a balance the forces of a phase with redundant rows would close again.
+
+    Returns all released contacts if a normal force of the phase pulls.
+    """
+    released = np.setdiff1d(np.arange(len(balance.contacts)), stays)
+    reaction = phase.reaction(y, phase.flow(t, y, phase.directions)[phase.flow.nq :])
+    if not phase.redundant:
+        return released[:0]
+    geometry, normal = phase.geometry, reaction.forces[: len(stays)]
+    if normal.min() < -1e-12 * np.abs(normal).max():
+        return np.arange(len(balance.contacts))
+    rows = geometry.normal_rows(balance.contacts[released])
+    return released[geometry.B[rows] @ reaction.a + geometry.drift[rows] < -balance.zero]
 
 
 def _rest(geometry: Geometry, balance: ForceBalance, j: int, check: PhaseCheck) -> Rest:
