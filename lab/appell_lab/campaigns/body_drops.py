@@ -99,6 +99,7 @@ def run_scene(index: int, starts: int = STARTS) -> dict[str, Any]:
         "overlapping": sum(each["overlap"] > TOLERANCE_M for each in drops),
         "rise_max": max(each["rise"] for each in drops),
         "rising": sum(each["rise"] > MAX_RISE for each in drops),
+        "violations": [k for k, x in enumerate(drops) if x["overlap"] > TOLERANCE_M or x["rise"] > MAX_RISE],
         "impacts": sum(each["impacts"] for each in drops),
         "with_time_stepping": sum(each["stepping"] > 0 for each in drops),
         "time_mean_s": float(np.mean([each["time"] for each in drops])),
