@@ -16,6 +16,7 @@ from appell.cli.input import (
     configuration_if_given,
     margin_of,
     numbers,
+    pairs,
     read_system,
     warnings_printed,
     with_floor,
@@ -167,6 +168,9 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
     frame, colon, text = to.partition(":")
     if not colon:
         target = np.asarray(configuration_if_given(to, system), float)
+        if "=" in to and system.is_tree and system.is_flat:  # other joints stay where they start
+            named = pairs(to.split(","), "--to")
+            target = np.array([target[k] if n in named else start[k] for k, n in enumerate(system.coordinate_names)])
         turned = {k for span in system.quaternions for k in range(span.start, span.stop)}
         plain = [k for k in range(system.nq) if k not in turned]
 
