@@ -87,9 +87,9 @@ def test_optimize_keeps_the_margin_and_gives_the_numbers_of_python(arm):
     plain, kept = (json.loads(CliRunner().invoke(app, [*arguments, *more]).stdout) for more in ([], ["--margin=0.05"]))
     robot = ap.load(arm)
     dyn = ap.Dynamics(robot, rotors=True)
-    given = reaching(dyn, robot.start, "-1.2,0", "effort", 1.0, 20, True)
     for result, margin in ((plain, None), (kept, 0.05)):
-        motion = ap.optimize(dyn, robot.start, steps=20, margin=margin, **given)
+        given = reaching(dyn, robot.start, "-1.2,0", "effort", 1.0, 20, True, margin)
+        motion = ap.optimize(dyn, robot.start, steps=20, **given)
         assert result["solved"]
         assert (result["cost"], result["iterations"]) == (motion.cost, motion.iterations)
         assert (ap.collisions(robot, motion).rows.size == 0) == (margin is not None)

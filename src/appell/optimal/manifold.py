@@ -29,7 +29,6 @@ from appell.model.robot import refuse_flexible
 from appell.simulation.rollouts.formula import CLOSING_STEPS
 
 
-
 def turn(q: Any, reference: Any) -> list[Scalar]:
     """Return the rotation from one quaternion to another as a vector, 2 vec(r⁻¹ ⊗ q), for costs and constraints.
 

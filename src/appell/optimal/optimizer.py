@@ -335,7 +335,8 @@ class Optimizer:
         tau[:, :N, problem.actuators] = u
         tau[:, N] = tau[:, N - 1]
         names: dict[str, tuple[str, ...]] = dict(record_names(system))
-        blocks = {"q": _continuous(x[..., : it.nq], system.quaternions), "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
+        q = _continuous(x[..., : it.nq], system.quaternions)
+        blocks = {"q": q, "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
         names["costate"] = self._direction_names
         last_names = [row.name for row in (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)]
         at_end = dict(zip(last_names, np.moveaxis(end[:, it.np + it.m_end : -len(INFO)], 1, 0), strict=True))
