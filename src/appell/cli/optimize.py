@@ -136,11 +136,7 @@ def reaching(
     limited: bool,
     margin: float | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of `ap.optimize` for a motion from rest at `start` to rest at a goal, as text.
-
-    With a margin, second derivatives are used only if Gauss-Newton does not converge: those of many distances compile
-    for minutes (Panda with its hand, 71 pairs: 615,000 operations, without them 72,000).
-    """
+    """Return the arguments of `ap.optimize` for a motion from rest at `start` to rest at a goal, as text."""
     system = dyn.system
     goal, meet = _goal(dyn, start, to)
     limit, usual_torque = system.limits.torque, _usual_torques(dyn, start)
@@ -169,8 +165,7 @@ def reaching(
         T = usual if duration is None else duration
         check_number("--duration", T, least=0.0, above=True)
         time = {"dt": T / steps, "cost": effort}
-    hessian = "exact" if margin is None else "auto"
-    options = {"hessian": hessian, "meet": meet, "limits": limited, "margin": margin}
+    options = {"hessian": "exact", "meet": meet, "limits": limited, "margin": margin}
     return {**time, **options, "guess": _guess(dyn, start, goal, T, steps)}
 
 
