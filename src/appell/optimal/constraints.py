@@ -119,10 +119,10 @@ class Constraints:
         inputs.function(name, owner, rows)  # sets the names
         self.g, self.e = (part(key) if names else None for key, names in zip("ge", self._names, strict=True))
 
-        def curved_part(key: str, kind: int, whole: Function | None) -> Function | None:
+        def curved_part(key: str, kind: int, function: Function | None) -> Function | None:
             kept = self._curved[kind]
-            if whole is None or len(kept) == len(self._names[kind]):
-                return whole
+            if function is None or len(kept) == len(self._names[kind]):
+                return function
             picked = lambda given: {key: [rows(given)[key][k] for k in kept]}  # noqa: E731
             return inputs.function(f"{name}_{key}_curved", owner, picked) if kept else None
 
