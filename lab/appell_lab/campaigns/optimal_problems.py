@@ -154,7 +154,8 @@ class Problems:
         goal = q0 + np.minimum(half, 0.5) * rng.uniform(-1.0, 1.0, q0.shape)
         if self.family.limits == "all":
             goal = np.clip(goal, middle - 1.2 * half, middle + 1.2 * half)
-        return q0, 0.1 * rng.normal(size=q0.shape), goal
+        speed = 0.9 * np.asarray(self.limits.get("speed", np.inf))
+        return q0, np.clip(0.1 * rng.normal(size=q0.shape), -speed, speed), goal
 
     def _options(self) -> dict[str, Any]:
         family = self.family
