@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
+from appell.cli.optimize import reaching
 
 ARM = """
 name = "arm"
@@ -79,3 +80,16 @@ def test_paths_that_do_not_keep_the_margin_are_refused_on_the_command_line(arm):
     assert "'floor'" in floored.output
     assert run(*through, "--margin", "-1").exit_code == 1
     assert run(*through, "--margin", "wide").exit_code == 1
+
+
+def test_optimize_keeps_the_margin_and_gives_the_numbers_of_python(arm):
+    arguments = ["optimize", str(arm), "--to=-1.2,0", "--duration=1", "--steps=20", "--json"]
+    plain, kept = (json.loads(CliRunner().invoke(app, [*arguments, *more]).stdout) for more in ([], ["--margin=0.05"]))
+    robot = ap.load(arm)
+    dyn = ap.Dynamics(robot, rotors=True)
+    for result, margin in ((plain, None), (kept, 0.05)):
+        given = reaching(dyn, robot.start, "-1.2,0", "effort", 1.0, 20, True, margin)
+        motion = ap.optimize(dyn, robot.start, steps=20, **given)
+        assert result["solved"]
+        assert (result["cost"], result["iterations"]) == (motion.cost, motion.iterations)
+        assert (ap.collisions(robot, motion).rows.size == 0) == (margin is not None)

@@ -33,6 +33,12 @@ def test_the_command_gives_the_motion_of_python(tmp_path):
     np.testing.assert_allclose(data["goal"], [0.8, -0.5], atol=1e-8)
 
 
+def test_joints_that_the_goal_does_not_name_stay_where_they_start():
+    dyn = ap.Dynamics(ap.load("planar-2r"))
+    given = reaching(dyn, np.array([0.3, 0.4]), f"{dyn.system.coordinate_names[1]}=0", "effort", 0.6, 30, True)
+    np.testing.assert_allclose(given["guess"]["q"][-1], [0.3, 0.0], atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5_robot", "kinova"])  # the second has joints without limits
 def test_a_robot_of_others_reaches_a_pose(name):

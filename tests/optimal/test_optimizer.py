@@ -10,6 +10,7 @@ import pytest
 
 import appell as ap
 from appell.algebra.scalar import sqrt
+from appell.optimal.optimizer import _continuous
 
 REFERENCES = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
 
@@ -288,6 +289,12 @@ def test_tolerances_and_numbers_of_iterations_are_checked(sliders):
         ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), tolerance=0.0)
     with pytest.raises(ap.ArgumentError, match="iterations"):
         ap.Optimizer(sliders[0].problem.dyn, 5, 0.1, cost=lambda t, q, v, tau: ap.square(tau), iterations=0)
+
+
+def test_quaternions_of_a_solution_keep_their_sign_from_knot_to_knot():
+    q = np.array([[[1.0, 0.6, 0.0, 0.0, 0.8], [2.0, -0.6, 0.0, 0.0, -0.8], [3.0, -0.8, 0.0, 0.0, -0.6]]])
+    expected = [[1.0, 0.6, 0.0, 0.0, 0.8], [2.0, 0.6, 0.0, 0.0, 0.8], [3.0, 0.8, 0.0, 0.0, 0.6]]
+    assert _continuous(q, [slice(1, 5)])[0].tolist() == expected
 
 
 def test_a_margin_keeps_collision_shapes_apart_and_a_start_within_it_is_refused():

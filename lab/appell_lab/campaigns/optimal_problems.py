@@ -131,10 +131,12 @@ class Problems:
             return {}
         q = self.system.start
         size = np.abs(np.asarray(self.dyn.gravity(q), float)).max() + 1.0
-        torque = np.where(np.isfinite(described.torque), described.torque * family.tight, 4.0 * size)
+        usable = np.isfinite(described.torque) & (described.torque > 0.0)  # some files state limits of zero
+        torque = np.where(usable, described.torque * family.tight, 4.0 * size)
         chosen: dict[str, Any] = {"torque": torque}
         if family.limits != "torque":
-            chosen["speed"] = np.where(np.isfinite(described.speed), described.speed * family.tight, 2.0)
+            usable = np.isfinite(described.speed) & (described.speed > 0.0)
+            chosen["speed"] = np.where(usable, described.speed * family.tight, 2.0)
         if family.limits == "all":
             chosen["position"] = True
         return chosen
@@ -152,7 +154,8 @@ class Problems:
         goal = q0 + np.minimum(half, 0.5) * rng.uniform(-1.0, 1.0, q0.shape)
         if self.family.limits == "all":
             goal = np.clip(goal, middle - 1.2 * half, middle + 1.2 * half)
-        return q0, 0.1 * rng.normal(size=q0.shape), goal
+        speed = 0.9 * np.asarray(self.limits.get("speed", np.inf))
+        return q0, np.clip(0.1 * rng.normal(size=q0.shape), -speed, speed), goal
 
     def _options(self) -> dict[str, Any]:
         family = self.family
@@ -322,12 +325,14 @@ def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, fin
     data = {"goal": problems.goal[members], "weights": problems.weights[members]}
     motion = rollout(*given, steps=family.steps, dt=family.dt, arguments=data)
     gradient = np.asarray(rollout.gradient(*given, steps=family.steps, dt=family.dt, arguments=data).torque)
+    inputs = problems.plan.problem.actuators
+    gradient, tau = gradient[..., inputs], tau[..., inputs]
     away = np.abs(np.asarray(motion.q) - np.asarray(records.q)[members]).max(axis=(1, 2))
     moved = rollout(given[0], given[1] + SMALL_CHANGE, tau, steps=family.steps, dt=family.dt, arguments=data)
     growth = np.abs(np.asarray(moved.q) - np.asarray(motion.q)).max(axis=(1, 2)) / SMALL_CHANGE
-    limit = np.broadcast_to(problems.limits.get("torque", np.inf), tau.shape[-1:])
+    limit = np.broadcast_to(problems.limits.get("torque", np.inf), len(problems.system.actuators))[inputs]
     for j, k in enumerate(members):
-        if not away[j] < MAX_ROLLOUT_DIFFERENCE:
+        if not (away[j] < MAX_ROLLOUT_DIFFERENCE and np.isfinite(growth[j])):
             finding.judged["too unstable for a rollout"] += 1
             continue
         slack = np.where(gradient[j] > 0.0, limit + tau[j], limit - tau[j])  # towards the bound that would hold it

@@ -16,6 +16,7 @@ from appell.cli.input import (
     configuration_if_given,
     margin_of,
     numbers,
+    pairs,
     read_system,
     warnings_printed,
     with_floor,
@@ -97,7 +98,7 @@ def optimize(
     from appell.control.friction_parts import smooth
 
     dyn = smooth(system) if friction else ap.Dynamics(system, rotors=True)
-    given = reaching(dyn, start, to, least, duration, steps, not no_limits)
+    given = reaching(dyn, start, to, least, duration, steps, not no_limits, margin_of(margin))
     with Bar(f"optimize {system.name}, {steps} steps", delay=0.0), warnings_printed():
         motion: Any = ap.optimize(
             dyn,
@@ -106,7 +107,6 @@ def optimize(
             iterations=iterations,
             tolerance=tolerance,
             progress=False,
-            margin=margin_of(margin),
             **given,
         )
     out, data = Printer(json), _summary(motion, system, least)
@@ -127,7 +127,14 @@ def inner_start(system: System) -> np.ndarray:
 
 
 def reaching(
-    dyn: ap.Dynamics, start: np.ndarray, to: str, least: str, duration: float | None, steps: int, limited: bool
+    dyn: ap.Dynamics,
+    start: np.ndarray,
+    to: str,
+    least: str,
+    duration: float | None,
+    steps: int,
+    limited: bool,
+    margin: float | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of `ap.optimize` for a motion from rest at `start` to rest at a goal, as text."""
     system = dyn.system
@@ -158,7 +165,8 @@ def reaching(
         T = usual if duration is None else duration
         check_number("--duration", T, least=0.0, above=True)
         time = {"dt": T / steps, "cost": effort}
-    return {**time, "hessian": "exact", "meet": meet, "limits": limited, "guess": _guess(dyn, start, goal, T, steps)}
+    options = {"hessian": "exact", "meet": meet, "limits": limited, "margin": margin}
+    return {**time, **options, "guess": _guess(dyn, start, goal, T, steps)}
 
 
 def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any]:
@@ -167,6 +175,9 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
     frame, colon, text = to.partition(":")
     if not colon:
         target = np.asarray(configuration_if_given(to, system), float)
+        if "=" in to and system.is_tree and system.is_flat:  # other joints stay where they start
+            named = pairs(to.split(","), "--to")
+            target = np.array([target[k] if n in named else start[k] for k, n in enumerate(system.coordinate_names)])
         turned = {k for span in system.quaternions for k in range(span.start, span.stop)}
         plain = [k for k in range(system.nq) if k not in turned]
 

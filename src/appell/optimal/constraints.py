@@ -34,12 +34,13 @@ class ConstraintRow(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """A named value between bounds, each a scalar or None."""
+    """A named value between bounds, each a scalar or None; `curved`: exact Hessians have its second derivatives."""
 
     name: str
     lower: Scalar | None
     value: Scalar
     upper: Scalar | None
+    curved: bool = True
 
 
 def bounded_rows(given: Any, what: str, terminal: bool = False) -> list[Bounded]:
@@ -90,10 +91,11 @@ class Constraints:
     def __init__(self, name: str, owner: str, inputs: KnotInputs, body: Callable[[dict[str, Any]], Sequence[Bounded]]):
         self.inputs, self._names = inputs, (list[str](), list[str]())
         self._sources: tuple[list[str], list[str]] = ([], [])  # name of the `Bounded` of each row
+        self._curved: tuple[list[int], list[int]] = ([], [])  # rows with second derivatives
 
         def rows(given: dict[str, Any]) -> dict[str, Any]:
             names, sources = (list[str](), list[str]()), (list[str](), list[str]())
-            values, used = (list[Scalar](), list[Scalar]()), set[str]()
+            values, used, curved = (list[Scalar](), list[Scalar]()), set[str](), (list[int](), list[int]())
             for row in body(given):
                 if row.name in used:
                     raise ArgumentError(f"the name '{row.name}' is used for two rows.", expected="each name once")
@@ -106,8 +108,9 @@ class Constraints:
                 for kind, label, value in parts:
                     names[kind].append(label)
                     sources[kind].append(row.name)
+                    curved[kind].extend([len(values[kind])] if row.curved else [])
                     values[kind].append(value)
-            self._names, self._sources = names, sources
+            self._names, self._sources, self._curved = names, sources, curved
             return {key: value for key, value in zip("ge", values, strict=True) if value} or {"none": 0.0}
 
         def part(key: str) -> Function | None:
@@ -115,6 +118,15 @@ class Constraints:
 
         inputs.function(name, owner, rows)  # sets the names
         self.g, self.e = (part(key) if names else None for key, names in zip("ge", self._names, strict=True))
+
+        def curved_part(key: str, kind: int, function: Function | None) -> Function | None:
+            kept = self._curved[kind]
+            if function is None or len(kept) == len(self._names[kind]):
+                return function
+            picked = lambda given: {key: [rows(given)[key][k] for k in kept]}  # noqa: E731
+            return inputs.function(f"{name}_{key}_curved", owner, picked) if kept else None
+
+        self._second = curved_part("g", 0, self.g), curved_part("e", 1, self.e)
         self.inequalities, self.equalities = (self._rows(k, function) for k, function in enumerate((self.g, self.e)))
         state = [row.state_only for row in (*self.inequalities, *self.equalities)]
         sources = [*self._sources[0], *self._sources[1]]
@@ -149,6 +161,10 @@ class Constraints:
         return g, e
 
     def hessian(self, given: Mapping[str, Any], weights: Sequence[Sequence[Scalar] | None]) -> list[Rows]:
-        """Return the Hessians of weights·g and weights·e, for weights that are given."""
-        pairs = ((f, w) for f, w in zip((self.g, self.e), weights, strict=True) if f is not None and w is not None)
-        return [hessian(self.inputs, f, {**given, "G": list(w)}) for f, w in pairs]
+        """Return the Hessians of weights·g and weights·e over curved rows, for weights that are given."""
+        parts = zip(self._second, weights, self._curved, strict=True)
+        return [
+            hessian(self.inputs, f, {**given, "G": [w[k] for k in kept]})
+            for f, w, kept in parts
+            if f is not None and w is not None
+        ]

@@ -53,6 +53,7 @@ INFO = (
     "alpha",
     "wait",
     "reach",
+    "short",
 )
 RUNNING, SOLVED, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0  # values of the entry `status`
 
@@ -63,6 +64,8 @@ REACH_FACTOR = 32.0  # by which the longest step length decreases if none was ac
 ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative increase of the barrier function that counts as rounding
 NEAR_SOLUTION = 1e-3  # KKT residual below which full steps are accepted without a decrease of the barrier function
+SHORT_STEP = 0.1  # length below which a step is short
+SHORT_STEPS = 8.0  # short steps in succession after which a full step inside the funnel is accepted
 EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
 EXACT_AFTER = 19.5  # iterations after which exact Hessians are used at any residual
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
@@ -418,6 +421,8 @@ class IterationTrace:
         reach = info["reach"]
         shorter = select(good, reach * (1.0 / REACH_FACTOR), reach)  # not if the sweep failed: that is not the length
         after["reach"] = select(accepted, minimum(1.0, REACH_FACTOR * reach), shorter)
+        short = select(SHORT_STEP - alpha, info["short"] + 1.0, 0.0)
+        after["short"] = select(good, short, info["short"])
         exact = self.exact(info)
         after["wait"] = select(accepted, maximum(info["wait"] - 1.0, 0.0), EXACT_PAUSE * exact)
         if it.problem.exact:
@@ -785,7 +790,8 @@ class IterationTrace:
             descent = select(merit - phi_new - penalty * theta, 1.0, 0.0)
             fine = inside * select(switching, armijo, maximum(better, descent))
             if trial == 0:
-                fine = maximum(fine, inside * select(NEAR_SOLUTION - error, 1.0, 0.0))
+                near = select(NEAR_SOLUTION - error, 1.0, 0.0)
+                fine = maximum(fine, inside * maximum(near, select(info["short"] - SHORT_STEPS + 0.5, 1.0, 0.0)))
             fine = fine * is_finite(phi_new + theta)
             chosen = pending * fine
             result = select(chosen, alpha, result)

@@ -26,8 +26,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.joints import Floating, Motion, Planar, Spherical, quaternion_rate
 from appell.model.robot import refuse_flexible
-
-CLOSING_STEPS = 2  # of Newton's method after a move along the tangent: errors of order |ξ|⁸ remain
+from appell.simulation.rollouts.formula import CLOSING_STEPS
 
 
 def turn(q: Any, reference: Any) -> list[Scalar]:
@@ -106,9 +105,12 @@ class Manifold:
         if not self.system.is_constrained:
             return self.unit([x + d for x, d in zip(q, equations.rate(q, step), strict=True)])
         moved = self.unit([x + dot(row, step) for x, row in zip(q, equations.tangents(q), strict=True)])
+        return self._closed(moved)
+
+    def _closed(self, q: list[Scalar]) -> list[Scalar]:
         for _ in range(CLOSING_STEPS):
-            moved = equations.closed(moved)
-        return moved
+            q = self.dyn.equations.closed(q)
+        return q
 
     def unit(self, q: Sequence[Scalar]) -> list[Scalar]:
         """Return coordinates with quaternions of unit length."""
@@ -157,7 +159,7 @@ class Manifold:
             equations = self.dyn.equations
             moved = self.unit([x + h * rate for x, rate in zip(q, equations.rate(q, v), strict=True)])
             one_axis = all(motion.nv == 1 for motion, *_ in self._parts)
-            return moved if one_axis or not self.system.is_constrained else equations.closed(moved)
+            return moved if one_axis or not self.system.is_constrained else self._closed(moved)
 
         return self._directions("advance", moved)
 

@@ -335,7 +335,8 @@ class Optimizer:
         tau[:, :N, problem.actuators] = u
         tau[:, N] = tau[:, N - 1]
         names: dict[str, tuple[str, ...]] = dict(record_names(system))
-        blocks = {"q": x[..., : it.nq], "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
+        q = _continuous(x[..., : it.nq], system.quaternions)
+        blocks = {"q": q, "v": x[..., it.nq :], "tau": tau, "costate": iterate["costate"]}
         names["costate"] = self._direction_names
         last_names = [row.name for row in (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities)]
         at_end = dict(zip(last_names, np.moveaxis(end[:, it.np + it.m_end : -len(INFO)], 1, 0), strict=True))
@@ -441,6 +442,15 @@ def _members(array: np.ndarray, members: int) -> np.ndarray:
     if len(array) not in (1, members):
         raise ArgumentError(f"an argument has {len(array)} members.", expected=f"1 or {members}")
     return np.array(np.broadcast_to(array, (members, *array.shape[1:])))
+
+
+def _continuous(q: np.ndarray, quaternions: Iterable[slice]) -> np.ndarray:
+    """Return configurations (members, knots, nq) in which no quaternion changes its sign from knot to knot."""
+    q = q.copy()
+    for span in quaternions:
+        turned = (q[:, 1:, span] * q[:, :-1, span]).sum(axis=2) < 0.0
+        q[:, 1:, span] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=1)[..., None]
+    return q
 
 
 def _first_slack(g: np.ndarray) -> np.ndarray:

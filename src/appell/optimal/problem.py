@@ -309,7 +309,7 @@ class Problem:
             if self.margin is None:
                 return []
             bounds = zip(self.margin.pairs, self.margin.least, self.margin.distances(list(given["q"])), strict=True)
-            return [Bounded(f"distance of '{a}' and '{b}'", float(low), d, None) for (a, b), low, d in bounds]
+            return [Bounded(f"distance of '{a}' and '{b}'", float(low), d, None, False) for (a, b), low, d in bounds]
 
         def stage(given: dict[str, Any]) -> list[Bounded]:
             cones = [] if self.phases is None else self.phases.friction_rows(given)

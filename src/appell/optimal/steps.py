@@ -7,7 +7,7 @@
 
 Derivatives of accelerations are those of forward dynamics, which have a structure of their own. (3) and (4) are for
 coordinates with q̇ = v; for other coordinates and these methods the tape of the whole step is differentiated. The result
-of a step closes loops by one step of Newton's method, which does not change ξ⁺ if all joints have one axis; otherwise
+of a step closes loops by steps of Newton's method, which does not change ξ⁺ if all joints have one axis; otherwise
 it is part of (2).
 """
 

@@ -11,6 +11,9 @@ from appell_lab.campaigns.optimal_problems import OUTCOMES, Family, Problems, fa
 SAMPLE = (
     Family("planar-2r", 40, seed=1, steps=15, limits="all", tight=0.6),
     Family("planar-2r", 20, seed=2, steps=12, limits="torque", exact=True),
+    Family(
+        "two-body", 16, seed=485765565, steps=37, dt=0.01, exact=True
+    ),  # 8 of 15 without full steps after short ones
     Family("pendulum", 20, seed=3, steps=20, method="rk4", limits="torque", tight=0.5),
 )
 
@@ -20,7 +23,8 @@ def test_random_problems_converge_or_state_why_not_and_solutions_pass_independen
     finding = run_family(family)
     assert not finding.problems
     assert set(finding.outcomes) <= {"converged", *OUTCOMES.values()}
-    assert finding.outcomes["converged"] >= 0.5 * family.members  # some goals cannot be reached in time
+    reachable = 0.9 if family.robot == "two-body" else 0.5  # some goals cannot be reached in time
+    assert finding.outcomes["converged"] >= reachable * family.members
     assert sum(finding.judged.values()) == finding.outcomes["converged"]
 
 

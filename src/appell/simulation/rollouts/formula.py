@@ -31,6 +31,8 @@ from appell.simulation.rollouts.laws import NO_ARGUMENTS, KernelLaw, keyword_nam
 from appell.simulation.rollouts.schemes import IN_LOOPS, SCHEMES, Stepped
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
+CLOSING_STEPS = 2  # of Newton's method after a move along the tangent: errors of order |ξ|⁸ remain
+
 
 class StepFormula:
     """Equations (1) to (3) of a system over abstract scalars; `scan` makes the kernel.
@@ -209,7 +211,9 @@ class StepFormula:
         for span in self.system.quaternions:
             length = sqrt(sum((x * x for x in q[span]), start=0.0))
             q[span] = [x / length for x in q[span]]
-        return self._equations(inputs, 1.0).closed(q)
+        for _ in range(CLOSING_STEPS):
+            q = self._equations(inputs, 1.0).closed(q)
+        return q
 
     # ---- derivatives of the state (`schemes.Slopes`)
 

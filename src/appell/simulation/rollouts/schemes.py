@@ -7,7 +7,7 @@
     midpoint   v° = v + h/2 a(t + h/2, q°, v°)           q° = q + h/2 N(q°) v°              x⁺ = 2x° - x          (2)
 
 Their errors over a given time decrease with the powers 4, 1 and 2 of h. The result of a step is projected: quaternions
-to unit length, loops to closed ones by one step of Newton's method. Exact motions are invariant under this projection,
+to unit length, loops to closed ones by two steps of Newton's method. Exact motions are invariant under this projection,
 so that it changes a state by no more than the error of the step, and preserves the order. (2) preserves the length of a
 quaternion by itself: q° is orthogonal to its change.
 
