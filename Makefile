@@ -3,6 +3,7 @@
 # make bare    run the tests that use system programs again, with those programs hidden
 # make floors  set up the lowest versions that pyproject.toml declares, and run the tests that depend on them
 # make windows  run TESTS (all by default) on Windows' Python under wine
+# make arm     set up an emulated aarch64 Python (qemu-user), compare bits and run tests with it; TESTS=... runs a subset
 # make bench   set up and compare the speed with Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
 # make fuzz    set up and run the fuzz targets for MINUTES (5)
@@ -34,7 +35,7 @@ BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests
 WINDOWS := tests/compile/native/test_coff.py tests/compile/native/test_bound.py tests/algebra
 TESTS ?=
 
-.PHONY: demo test bare floors windows windows-subset bench docs fuzz lint clean
+.PHONY: demo test bare floors windows windows-subset arm bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -55,6 +56,9 @@ windows-subset: .venv/test
 	$(BIN)/python lab/tools/bits.py puma panda tree10 > .venv/bits.json
 	$(BIN)/python .ci/windows.py --run lab/tools/bits.py puma panda tree10 --against .venv/bits.json
 	$(BIN)/python .ci/windows.py $(WINDOWS)
+
+arm: .venv/test
+	$(BIN)/python .ci/arm.py $(TESTS)
 
 bench: .venv/test
 	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json
@@ -98,4 +102,4 @@ lint: .venv/lint
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors .windows build dist .pytest_cache .mypy_cache .ruff_cache out
+	rm -rf .venv .venv-floors .windows .arm build dist .pytest_cache .mypy_cache .ruff_cache out
