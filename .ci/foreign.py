@@ -50,7 +50,9 @@ def requirements(extras: Sequence[str], omitted: Sequence[str], subset: bool) ->
     names = dict.fromkeys(each for extra in extras for each in floors.requirements(project, extra))
     kept = {each: re.split(r"[<>=!]", each)[0] for each in names}
     core = project["dependencies"]
-    return [each for each, name in kept.items() if name not in omitted and (not subset or each in core or name in SUBSET)]
+    return [
+        each for each, name in kept.items() if name not in omitted and (not subset or each in core or name in SUBSET)
+    ]
 
 
 def is_installed(stamp: Path, wanted: Sequence[str]) -> bool:

