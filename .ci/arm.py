@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 import foreign
-from foreign import CLONE, CannotInstall, Interpreter, run
+from foreign import CLONE, InstallationError, Interpreter, run
 
 FOLDER = CLONE / ".arm"
 ROOT = FOLDER / "root"
@@ -37,7 +37,7 @@ def mirror() -> str:
     command = ["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", f"Codename: {SUITE}"]
     sites = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     if not sites:
-        raise CannotInstall(f"apt has no source for Debian {SUITE}; run apt-get update, or add one.")
+        raise InstallationError(f"apt has no source for Debian {SUITE}; run apt-get update, or add one.")
     return sites[0]
 
 
@@ -93,7 +93,7 @@ def emulated_python(requirements: list[str]) -> Path:
 def install(subset: bool) -> Interpreter:
     missing = [name for name in ("apt-get", "dpkg-deb", "qemu-aarch64") if shutil.which(name) is None]
     if missing:
-        raise CannotInstall(f"{', '.join(missing)} not found; install the Debian packages apt, dpkg and qemu-user.")
+        raise InstallationError(f"{', '.join(missing)} not found; install the Debian packages apt, dpkg and qemu-user.")
     python = emulated_python(foreign.requirements(("test",), OMITTED, subset))
     environment = {name: value for name, value in os.environ.items() if name != "APPELL_PROGRAMS"}
     environment |= {"PYTHONPATH": f"{CLONE / 'src'}{os.pathsep}{CLONE / 'lab'}", "APPELL_CACHE": str(FOLDER / "cache")}

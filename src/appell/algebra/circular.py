@@ -2,8 +2,8 @@
 
 C libraries differ in the last digit of a sine or an angle, and constants of robots are computed from them. These
 functions use integers: a number x stands for the integer x 2^B. The argument is reduced by multiples of π/2, a Taylor
-series gives sine and cosine, and one division rounds the result. An angle θ = atan2(y, x) is the library's value θ₀ plus
-the angle that remains,
+series gives sine and cosine, and one division rounds the result. An angle θ = atan2(y, x) is the value θ₀ of the C
+library plus the angle that remains,
 
     tan δ = (y cos θ₀ - x sin θ₀) / (x cos θ₀ + y sin θ₀)          δ = tan δ, to δ³                                 (1)
 

@@ -280,7 +280,7 @@ class Emitter:
     def compare(self, predicate: str, x: Value, y: Value) -> Value:
         """Emit an LLVM comparison of numbers; `ord` of one number and `uno` raise no flag.
 
-        On ARM, `uno` of two numbers becomes two comparisons that raise a flag, so the one that is NaN is selected first.
+        On ARM, `uno` of two numbers becomes two comparisons that raise a flag; the one that is NaN is selected first.
         """
         if predicate == "uno" and x != y:
             x = y = self.select(self.compare("uno", x, x), x, y)

@@ -17,9 +17,9 @@ step would run away along a motion that the mechanism allows. The quadratic conv
 the last steps are undamped and ignore rows that are linear combinations of others up to RANK_TOLERANCE σ.
 
 (1) is the shortest Δ that, with some z, satisfies K Δ + μ z = -φ. Rows of such a system are eliminated one after the
-other: each one, made perpendicular to those before it, adds what is missing of its right-hand side. Sums are computed in
-a fixed order, so that the same loops close at the same configuration, to the last bit, on all machines; with LAPACK they
-do not.
+other: each one, made perpendicular to those before it, adds what is missing of its right-hand side. Sums are computed
+in a fixed order, so that loops close at the same configuration, to the last bit, on all machines. LAPACK and BLAS do
+not ensure this.
 
 If Kᵀφ vanishes and φ does not, the gaps have a local minimum and cannot be closed nearby.
 """
