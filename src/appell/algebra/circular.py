@@ -1,8 +1,8 @@
 """Circular functions of numbers, with the same bits on every system.
 
 C libraries differ in the last digit of a sine or an angle, and constants of robots are computed from them. These
-functions use integers: a number x stands for the integer x 2^B. The argument is reduced by multiples of π/2, a Taylor
-series gives sine and cosine, and one division rounds the result. An angle θ = atan2(y, x) is the value θ₀ of the C
+functions use integers: a number x stands for the integer x 2^B. The argument is reduced by multiples of π/2. Taylor
+series give sine and cosine, and one division rounds the result. An angle θ = atan2(y, x) is the value θ₀ of the C
 library plus the angle that remains,
 
     tan δ = (y cos θ₀ - x sin θ₀) / (x cos θ₀ + y sin θ₀)          δ = tan δ, to δ³                                 (1)
@@ -19,28 +19,28 @@ _BITS = 144
 _ONE = 1 << _BITS
 _EXTRA = 64  # more bits of π/2, because multiples of it are subtracted
 _HALF_PI = 0x1921FB54442D18469898CC51701B839A252049C1114CF98E80417  # π/2 with _BITS + _EXTRA bits behind the point
-_LARGE = 2.0**60  # beyond it the library computes
-_SMALL = 2.0**-27  # sin x = x and cos x = 1 up to here, after rounding
-_NARROW = 2.0**-60  # atan x = x up to here
+MAX_REDUCED = 2.0**60  # beyond it the library computes
+MAX_LINEAR_SINE = 2.0**-27  # sin x = x and cos x = 1 up to here, after rounding
+MAX_LINEAR_SLOPE = 2.0**-60  # atan x = x up to here
 _SINE = [(-1) ** k * (_ONE // math.factorial(2 * k + 1)) for k in reversed(range(16))]
 _COSINE = [(-1) ** k * (_ONE // math.factorial(2 * k)) for k in reversed(range(16))]
 
 
 def sine(x: float) -> float:
     """Return sin x, x in rad."""
-    return x if abs(x) < _SMALL else _circle(x)[0] / _ONE if abs(x) < _LARGE else math.sin(x)
+    return x if abs(x) < MAX_LINEAR_SINE else _circle(x)[0] / _ONE if abs(x) < MAX_REDUCED else math.sin(x)
 
 
 def cosine(x: float) -> float:
     """Return cos x, x in rad."""
-    return 1.0 if abs(x) < _SMALL else _circle(x)[1] / _ONE if abs(x) < _LARGE else math.cos(x)
+    return 1.0 if abs(x) < MAX_LINEAR_SINE else _circle(x)[1] / _ONE if abs(x) < MAX_REDUCED else math.cos(x)
 
 
 def angle(y: float, x: float) -> float:
     """Return the angle of the point (x, y) in rad, in [-π, π], as `math.atan2`."""
     if x == 0.0 or y == 0.0 or not (math.isfinite(x) and math.isfinite(y)):
         return math.atan2(y, x)
-    if abs(y) < _NARROW * x:
+    if abs(y) < MAX_LINEAR_SLOPE * x:
         return y / x
     (n, over), (m, under) = y.as_integer_ratio(), x.as_integer_ratio()
     return _angle(n * under, m * over, math.atan2(y, x))
@@ -49,7 +49,7 @@ def angle(y: float, x: float) -> float:
 def arcsine(x: float) -> float:
     """Return the angle in [-π/2, π/2] with the sine x."""
     guess, (n, d) = math.asin(x), x.as_integer_ratio()
-    return x if abs(x) < _SMALL else _angle(n << _BITS, math.isqrt((d * d - n * n) << 2 * _BITS), guess)
+    return x if abs(x) < MAX_LINEAR_SINE else _angle(n << _BITS, math.isqrt((d * d - n * n) << 2 * _BITS), guess)
 
 
 def arccosine(x: float) -> float:
