@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import appell as ap
 from appell.algebra import circular
 
 CASES = {
@@ -55,3 +56,9 @@ def test_special_values_are_those_of_the_library():
     for function in (circular.arcsine, circular.arccosine):
         with pytest.raises(ValueError, match=r"math domain|range"):
             function(1.5)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.float16, np.float32])
+def test_numbers_of_other_types_are_accepted(kind):
+    x = kind(1)
+    assert (ap.sin(x), ap.arcsin(x), ap.atan2(x, x)) == (math.sin(1.0), math.pi / 2, math.pi / 4)

@@ -63,12 +63,12 @@ def _method(x: Any, name: str) -> Callable[..., Any]:
 
 def sin(x: Scalar) -> Scalar:
     """Return the sine of a number or traced scalar, in rad."""
-    return sine(x) if is_number(x) else _method(x, "sin")()
+    return sine(float(x)) if is_number(x) else _method(x, "sin")()
 
 
 def cos(x: Scalar) -> Scalar:
     """Return the cosine of a number or traced scalar, in rad."""
-    return cosine(x) if is_number(x) else _method(x, "cos")()
+    return cosine(float(x)) if is_number(x) else _method(x, "cos")()
 
 
 def sqrt(x: Scalar) -> Scalar:
@@ -113,7 +113,7 @@ def arcsin(x: Scalar) -> Scalar:
     >>> ap.arcsin(1.0) == math.pi / 2, ap.arcsin(2.0)
     (True, nan)
     """
-    return _of_number(arcsine, np.arcsin, x) if is_number(x) else _method(x, "arcsin")()
+    return _of_number(arcsine, np.arcsin, float(x)) if is_number(x) else _method(x, "arcsin")()
 
 
 def arccos(x: Scalar) -> Scalar:
@@ -123,7 +123,7 @@ def arccos(x: Scalar) -> Scalar:
     >>> ap.arccos(1.0), ap.arccos(2.0)
     (0.0, nan)
     """
-    return _of_number(arccosine, np.arccos, x) if is_number(x) else _method(x, "arccos")()
+    return _of_number(arccosine, np.arccos, float(x)) if is_number(x) else _method(x, "arccos")()
 
 
 def erf(x: Scalar) -> Scalar:
@@ -218,7 +218,7 @@ def inverse_sqrt(x: Scalar) -> Scalar:
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Return the angle of the point (x, y) in rad, in (-π, π]."""
     if is_number(y) and is_number(x):
-        return angle(y, x)
+        return angle(float(y), float(x))
     return _method(y, "atan2")(x) if not is_number(y) else _method(x, "atan2_of")(y)
 
 
