@@ -32,8 +32,6 @@ BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests
 	tests/lab/bench tests/control/test_controller_in_c.py \
 	$(filter-out $(NO_PROGRAMS:%=tests/cli/test_%.py),$(wildcard tests/cli/test_*.py))
 
-# A short check of other systems: loading machine code, scalars and vectors.
-FOREIGN := tests/algebra/test_circular.py tests/compile/native/test_bound.py
 TESTS ?=
 
 .PHONY: demo test bare floors windows arm foreign bench docs fuzz lint clean
@@ -57,8 +55,9 @@ arm: .venv/test
 	$(BIN)/python .ci/arm.py $(TESTS)
 
 foreign: .venv/test
-	$(BIN)/python .ci/windows.py $(FOREIGN) tests/compile/native/test_coff.py --bits puma four-bar --subset --optional
-	$(BIN)/python .ci/arm.py $(FOREIGN) --bits puma four-bar --subset --optional
+	$(BIN)/python .ci/windows.py tests/compile/native/test_coff.py tests/compile/native/test_bound.py \
+		--bits puma four-bar --subset --optional
+	$(BIN)/python .ci/arm.py tests/algebra/test_circular.py --bits puma four-bar --subset --optional
 
 bench: .venv/test
 	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json
