@@ -2,7 +2,9 @@
 # make test    set up and run the tests
 # make bare    run the tests that use system programs again, with those programs hidden
 # make floors  set up the lowest versions that pyproject.toml declares, and run the tests that depend on them
-# make windows  run TESTS (all by default) on Windows' Python under wine
+# make windows  set up Windows' Python under wine, compare bits and run tests with it; TESTS=tests/model runs a part
+# make arm     the same with an emulated aarch64 Python (qemu-user), with the tests up to dynamics and laws
+# make foreign  bits and a few tests on both; says what cannot be installed, without failing
 # make bench   set up and compare the speed with Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
 # make fuzz    set up and run the fuzz targets for MINUTES (5)
@@ -30,11 +32,9 @@ BARE := tests/show/movie tests/show/stage $(wildcard tests/show/test_*.py) tests
 	tests/lab/bench tests/control/test_controller_in_c.py \
 	$(filter-out $(NO_PROGRAMS:%=tests/cli/test_%.py),$(wildcard tests/cli/test_*.py))
 
-# A short check under wine: loading machine code, scalars and vectors.
-WINDOWS := tests/compile/native/test_coff.py tests/compile/native/test_bound.py tests/algebra
 TESTS ?=
 
-.PHONY: demo test bare floors windows windows-subset bench docs fuzz lint clean
+.PHONY: demo test bare floors windows arm foreign bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -51,10 +51,13 @@ floors: .venv-floors/test
 windows: .venv/test
 	$(BIN)/python .ci/windows.py $(TESTS)
 
-windows-subset: .venv/test
-	$(BIN)/python lab/tools/bits.py puma panda tree10 > .venv/bits.json
-	$(BIN)/python .ci/windows.py --run lab/tools/bits.py puma panda tree10 --against .venv/bits.json
-	$(BIN)/python .ci/windows.py $(WINDOWS)
+arm: .venv/test
+	$(BIN)/python .ci/arm.py $(TESTS)
+
+foreign: .venv/test
+	$(BIN)/python .ci/windows.py tests/compile/native/test_coff.py tests/compile/native/test_bound.py \
+		--bits puma four-bar --subset --optional
+	$(BIN)/python .ci/arm.py tests/algebra/test_circular.py --bits puma four-bar --subset --optional
 
 bench: .venv/test
 	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json
@@ -98,4 +101,4 @@ lint: .venv/lint
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors .windows build dist .pytest_cache .mypy_cache .ruff_cache out
+	rm -rf .venv .venv-floors .windows .arm build dist .pytest_cache .mypy_cache .ruff_cache out

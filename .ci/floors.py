@@ -16,15 +16,21 @@ FLOOR = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)>=(?P<version>[0-9.]+)(
 EXTRAS = re.compile(r"appell\[(?P<extras>[a-z,]+)\]")
 
 
+def requirements(project: dict, extra: str) -> list[str]:
+    """Return the dependencies and those of an extra, including the extras it consists of."""
+    pending = [*project["dependencies"], f"appell[{extra}]"]
+    for requirement in pending:
+        if extras := EXTRAS.fullmatch(requirement):
+            for name in extras["extras"].split(","):
+                pending += project["optional-dependencies"][name]
+    return [requirement for requirement in pending if not EXTRAS.fullmatch(requirement)]
+
+
 def floors(project: dict, extra: str = "test") -> dict[str, str]:
     """Return the lowest versions of the dependencies and of an extra, including the extras it consists of."""
     versions: dict[str, str] = {}
-    requirements = [*project["dependencies"], f"appell[{extra}]"]
-    for requirement in requirements:
-        if extras := EXTRAS.fullmatch(requirement):
-            for name in extras["extras"].split(","):
-                requirements += project["optional-dependencies"][name]
-        elif (lowest := FLOOR.fullmatch(requirement)) is None:
+    for requirement in requirements(project, extra):
+        if (lowest := FLOOR.fullmatch(requirement)) is None:
             raise SystemExit(f"pyproject.toml declares no floor in '{requirement}'; expected name>=version.")
         elif versions.setdefault(lowest["name"], lowest["version"]) != lowest["version"]:
             raise SystemExit(f"pyproject.toml declares two floors of {lowest['name']}.")

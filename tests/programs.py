@@ -41,6 +41,7 @@ JUDGES = {  # modules, and the distributions that contain them
     "coal": "coal",
     "eigenpy": "eigenpy",
     "example_robot_data": "example-robot-data",
+    "jax": "jax",
     "pinocchio": "pin",
     "rtde_control": "ur-rtde",
     "rtde_receive": "ur-rtde",

@@ -14,6 +14,7 @@ from appell.describe.load import load
 from appell.hardware.clock import MonotonicClock, VirtualClock
 from appell.hardware.device import JointCommand, JointState
 from appell.hardware.devices.mujoco import MujocoArm
+from appell.hardware.devices.rtde_server import RtdeServer
 from appell.hardware.devices.serving import Endpoint, serve
 from robots import example_urdfs
 
@@ -46,13 +47,23 @@ def in_thread(device, clock: VirtualClock, endpoint: Endpoint, log: Path | None 
         assert not thread.is_alive()
 
 
+def _serve_arm(options: dict, log: Path | None, answer) -> None:
+    device, clock = mujoco_arm()
+    server = RtdeServer(device.info, **options)
+    answer.send(server.address)
+    serve(device, clock, server, log, 60.0)
+
+
 @contextmanager
-def in_process(device, clock: VirtualClock, endpoint: Endpoint, log: Path | None = None) -> Iterator:
-    """Serve a device in a forked process, which is killed at the end."""
-    process = multiprocessing.get_context("fork").Process(target=serve, args=(device, clock, endpoint, log, 60.0))
+def arm_in_process(log: Path | None = None, **options) -> Iterator:
+    """Serve the UR5 in a new process, which is killed at the end; yield the process and its address."""
+    spawn = multiprocessing.get_context("spawn")
+    question, answer = spawn.Pipe()
+    process = spawn.Process(target=_serve_arm, args=(options, log, answer))
     process.start()
     try:
-        yield process
+        assert question.poll(60.0)
+        yield process, question.recv()
     finally:
         process.kill()
         process.join()

@@ -42,11 +42,6 @@ def units(seed: int) -> Iterator[float]:
         yield ((state >> 43) - (1 << 20)) / (1 << 20)
 
 
-def rounded(values: Any) -> np.ndarray:
-    """Return the nearest multiples of 2**-20: a computed configuration may differ in its last bits between systems."""
-    return np.round(np.asarray(values) * (1 << 20)) / (1 << 20)
-
-
 def arguments(system: Any, function: Any, seed: int) -> dict[str, np.ndarray]:
     """Return `SAMPLES` values of every argument of a function."""
     values = units(seed)
@@ -54,7 +49,7 @@ def arguments(system: Any, function: Any, seed: int) -> dict[str, np.ndarray]:
     for argument in function.inputs:
         block = np.array([next(values) for _ in range(SAMPLES * argument.size)]).reshape(SAMPLES, *argument.shape)
         if argument.name == "q":
-            block = rounded(system.start) + block * (FREE_REACH if isinstance(system, ap.Robot) else CLOSED_REACH)
+            block = np.asarray(system.start) + block * (FREE_REACH if isinstance(system, ap.Robot) else CLOSED_REACH)
         arrays[argument.name] = block
     return arrays
 

@@ -10,6 +10,7 @@ reports and exports. The command line calls the same functions and passes `--for
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from appell.errors import ArgumentError, Hint
+
+MAX_NAME = 255  # characters of a name on Windows
 
 
 def check_target(
@@ -72,6 +75,8 @@ def exists(path: Path) -> bool:
     try:
         path.stat()
     except FileNotFoundError:
+        if os.name == "nt" and len(path.name) > MAX_NAME:  # wine reports such a name as a file that does not exist
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
         return False
     return True
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
 import zlib
@@ -62,7 +61,7 @@ def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
     path = tmp_path / "killed.log"
     process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().strip() == "ready"
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     process.stdout.close()
     np.testing.assert_array_equal(Record.read(path)["t"], np.arange(3000))

@@ -57,7 +57,7 @@ def test_killing_the_loop_switches_the_outputs_off_within_the_heartbeat_and_leav
         files = ("--log", str(loop_log), "--plot", str(tmp_path / "no.png"))
         loop = start("run", "puma", "--attach", name, *patient, *files)
         wait_for(lambda: running_ticks(loop_log) > 1000, "the loop to move the arm")
-        os.kill(loop.pid, signal.SIGKILL)
+        loop.kill()
         loop.wait()
         time.sleep(HEARTBEAT_S + 1.0)
         plant.send_signal(signal.SIGINT)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -11,9 +9,8 @@ import appell as ap
 from appell.errors import ArgumentError
 from appell.hardware.clock import MonotonicClock, VirtualClock
 from appell.hardware.devices import make_device
-from appell.hardware.devices.rtde_server import RtdeServer
 from appell.motion import Record
-from served_robots import START, in_process, mujoco_arm, ur5
+from served_robots import START, arm_in_process, ur5
 
 hw = ap.hardware
 
@@ -62,13 +59,10 @@ def test_a_reference_starts_when_the_device_is_enabled_even_if_its_computation_t
     assert log["qd"][-3:].tolist() == reference.samples[:3, 0].tolist()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the robot needs its own process")
 def test_a_robot_whose_process_is_killed_stops_the_loop_with_a_named_fault_and_a_readable_log(tmp_path, servo):
-    device, clock = mujoco_arm()
-    server = RtdeServer(device.info, port=0)
-    with in_process(device, clock, server) as process:
+    with arm_in_process(port=0) as (process, address):
         clock = MonotonicClock()
-        robot = make_device("rtde", ur5(), clock, port=server.address[1])
+        robot = make_device("rtde", ur5(), clock, port=address[1])
         position_servo = hw.standard_servo(ur5(), robot.info, period=2e-3, mode="position")
         policy = hw.Policy(misses=5000, lost=100)  # do not stop on a busy machine
         loop = hw.Loop(robot, position_servo, clock, policy, log=tmp_path / "x.log")
@@ -83,7 +77,7 @@ def test_a_robot_whose_process_is_killed_stops_the_loop_with_a_named_fault_and_a
         outcome = hw.run_task(loop, short_motion(2e-3), after_tick=after_tick)
         loop.close()
     assert not outcome.finished
-    assert f"rtde 127.0.0.1:{server.address[1]} failed: " in outcome.sentence
+    assert f"rtde 127.0.0.1:{address[1]} failed: " in outcome.sentence
     log = Record.read(tmp_path / "x.log")
     assert len(log) == outcome.ticks
     assert log["state"][-1] == 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 import threading
@@ -21,7 +20,7 @@ from appell.hardware.devices.rtde import OUTPUTS, RtdeRobot, robot_program
 from appell.hardware.devices.rtde_protocol import Packages, RtdeRecipe, package
 from appell.hardware.devices.rtde_server import RtdeServer
 from appell.motion import Record
-from served_robots import drive, in_process, in_thread, loopback_address, mujoco_arm, ur5
+from served_robots import arm_in_process, drive, in_thread, loopback_address, mujoco_arm, ur5
 
 
 @contextmanager
@@ -250,14 +249,11 @@ def test_the_robot_program_reads_the_registers_that_the_client_writes():
     assert text.count("if ") - text.count("elif ") + text.count("while ") + 1 == text.count("end\n")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the server needs its own process")
 def test_the_client_of_ur_rtde_reads_the_plant_bit_by_bit_and_commands_it_by_registers(tmp_path):
     receive = pytest.importorskip("rtde_receive")
     io = pytest.importorskip("rtde_io")
     host, log = loopback_address(), tmp_path / "plant.log"
-    device, clock = mujoco_arm()
-    server = RtdeServer(device.info, host)
-    with in_process(device, clock, server, log):
+    with arm_in_process(log, host=host):
         reader, registers = receive.RTDEReceiveInterface(host), io.RTDEIOInterface(host, False, True)
         start = reader.getActualQ()
         registers.setInputIntRegister(43, 1)  # position

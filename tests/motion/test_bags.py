@@ -1,8 +1,5 @@
 """MCAP files and ROS 2 bags: read, written, compared with other libraries, cut, and identified."""
 
-import os
-import resource
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -369,7 +366,7 @@ for k in itertools.count():
     file = tmp_path / "run.mcap"
     process = subprocess.Popen([sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     with pytest.warns(ap.ModelWarning, match="was not closed by its writer"):
         record = Record.read(file)
@@ -397,6 +394,7 @@ def test_a_closed_journal_has_all_rows_and_is_never_overwritten(tmp_path):
 @contextmanager
 def full_disk(size):
     """No file can be longer than `size` bytes, which writing meets as it meets a full disk."""
+    resource = pytest.importorskip("resource", reason="needs limits of the size of files")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import subprocess
 import sys
 import warnings
@@ -124,6 +123,7 @@ def test_a_limit_on_the_size_of_files_is_a_named_error_too(tmp_path, blocks_of):
         return {"y": np.random.default_rng(x).normal(size=2000)}
 
     blocks_of(5)
+    resource = pytest.importorskip("resource", reason="needs limits of the size of files")
     out, (soft, hard) = tmp_path / "s.zarr", resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
@@ -210,9 +210,9 @@ def test_two_clients_do_not_write_one_store(tmp_path):
 
 def test_the_lock_of_a_killed_client_is_released(tmp_path):
     program = "import os, signal, sys; from pathlib import Path; from appell.sweeps.store import locked\n"
-    program += "with locked(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
+    program += "with locked(Path(sys.argv[1])): os.kill(os.getpid(), getattr(signal, 'SIGKILL', signal.SIGTERM))"
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "s.zarr")], check=False)
-    assert done.returncode == -9
+    assert done.returncode in (-9, 15)  # killed, on Windows too
     assert (tmp_path / ".s.zarr.lock").exists()
     with locked(tmp_path / "s.zarr"):
         pass

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -98,8 +97,7 @@ class Cluster:
 
 def kill(process: subprocess.Popen) -> None:
     """Kill a process with signal 9 and wait for its end."""
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait(PROCESS_TIMEOUT_S)
 
 

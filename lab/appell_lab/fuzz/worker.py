@@ -90,7 +90,7 @@ class Worker:
         if process.is_alive() and what == NO_RESPONSE:
             process.kill()
         process.join()
-        if process.exitcode == -signal.SIGXCPU:
+        if hasattr(signal, "SIGXCPU") and process.exitcode == -signal.SIGXCPU:
             return Verdict(f"the case hung: stopped after {_cpu_limit(self.target):.0f} s of processor time", "hang")
         problem = f"the process crashed: {what}, exit code {process.exitcode}"
         return Verdict(problem, "hang" if what == NO_RESPONSE else f"crash {process.exitcode}")

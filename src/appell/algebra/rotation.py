@@ -248,7 +248,7 @@ class Pose:
     def from_rpy(rpy: Vec3, translation: Vec3 = ZERO) -> Pose:
         """Return the pose with roll, pitch and yaw (rad) about the fixed axes x, y, z, in this order, as in URDF."""
         rpy = as_vector(rpy, "rpy of a pose")
-        roll, pitch, yaw = ((snap(math.cos(t)), snap(math.sin(t))) for t in rpy)
+        roll, pitch, yaw = ((snap(cos(t)), snap(sin(t))) for t in rpy)
         return Pose(about_z(*yaw) @ about_y(*pitch) @ about_x(*roll), translation)
 
     def __matmul__(self, inner: Pose) -> Pose:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.circular import angle, arccosine, arcsine, cosine, sine
 from appell.errors import ArgumentError
 
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
@@ -62,12 +63,12 @@ def _method(x: Any, name: str) -> Callable[..., Any]:
 
 def sin(x: Scalar) -> Scalar:
     """Return the sine of a number or traced scalar, in rad."""
-    return math.sin(x) if is_number(x) else _method(x, "sin")()
+    return sine(float(x)) if is_number(x) else _method(x, "sin")()
 
 
 def cos(x: Scalar) -> Scalar:
     """Return the cosine of a number or traced scalar, in rad."""
-    return math.cos(x) if is_number(x) else _method(x, "cos")()
+    return cosine(float(x)) if is_number(x) else _method(x, "cos")()
 
 
 def sqrt(x: Scalar) -> Scalar:
@@ -112,7 +113,7 @@ def arcsin(x: Scalar) -> Scalar:
     >>> ap.arcsin(1.0) == math.pi / 2, ap.arcsin(2.0)
     (True, nan)
     """
-    return _of_number(math.asin, np.arcsin, x) if is_number(x) else _method(x, "arcsin")()
+    return _of_number(arcsine, np.arcsin, float(x)) if is_number(x) else _method(x, "arcsin")()
 
 
 def arccos(x: Scalar) -> Scalar:
@@ -122,7 +123,7 @@ def arccos(x: Scalar) -> Scalar:
     >>> ap.arccos(1.0), ap.arccos(2.0)
     (0.0, nan)
     """
-    return _of_number(math.acos, np.arccos, x) if is_number(x) else _method(x, "arccos")()
+    return _of_number(arccosine, np.arccos, float(x)) if is_number(x) else _method(x, "arccos")()
 
 
 def erf(x: Scalar) -> Scalar:
@@ -217,7 +218,7 @@ def inverse_sqrt(x: Scalar) -> Scalar:
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Return the angle of the point (x, y) in rad, in (-π, π]."""
     if is_number(y) and is_number(x):
-        return math.atan2(y, x)
+        return angle(float(y), float(x))
     return _method(y, "atan2")(x) if not is_number(y) else _method(x, "atan2_of")(y)
 
 
@@ -249,7 +250,10 @@ def level(x: Scalar) -> Scalar:
 
 def dot(x: Vector, y: Vector) -> Scalar:
     """Return Σ xₖ yₖ."""
-    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)
+    total: Scalar = 0.0
+    for a, b in zip(x, y, strict=True):  # `sum` rounds differently since Python 3.12
+        total = total + a * b
+    return total
 
 
 def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, atan2, sqrt
+from appell.algebra.scalar import Scalar, atan2, cos, sin, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
 from appell.errors import ArgumentError, value_text
@@ -141,7 +141,7 @@ class PlanarLeg:
 
 def on_circle(radius: float, angle: float) -> tuple[float, float]:
     """Return the point (x, y) of a circle at an angle in rad."""
-    return radius * math.cos(angle), radius * math.sin(angle)
+    return radius * cos(angle), radius * sin(angle)
 
 
 def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> list[tuple[float, float]]:

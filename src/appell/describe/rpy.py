@@ -11,6 +11,7 @@ import math
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
+from appell.algebra.scalar import atan2, cos, sin
 from appell.algebra.vector import Vec3
 
 
@@ -18,9 +19,9 @@ def rpy_of(rotation: Mat3) -> Vec3:
     """Return roll, pitch and yaw about the fixed axes x, y and z, rad, which give the rotation up to rounding."""
     R = rotation
     level = math.hypot(R[2, 1], R[2, 2])
-    roll = math.atan2(R[2, 1], R[2, 2]) if level > 0.0 else 0.0
-    across = R @ Vec3(0.0, math.cos(roll), -math.sin(roll))
-    return Vec3(roll, math.atan2(-R[2, 0], level), math.atan2(-across.x, across.y))
+    roll = atan2(R[2, 1], R[2, 2]) if level > 0.0 else 0.0
+    across = R @ Vec3(0.0, cos(roll), -sin(roll))
+    return Vec3(roll, atan2(-R[2, 0], level), atan2(-across.x, across.y))
 
 
 def is_exact(rpy: Vec3, rotation: Mat3) -> bool:

@@ -35,7 +35,6 @@ of the mechanism. Wrenches act on the platform through its Jacobian, eq. (22).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -80,13 +79,13 @@ class LegRates:
 def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
     """Position of a leg for the rotation R of the platform, by (29) to (36)."""
     u, v = leg.base @ Z, R @ leg.v_star
-    s1, c1 = math.sin(leg.alpha1), math.cos(leg.alpha1)
+    s1, c1 = sin(leg.alpha1), cos(leg.alpha1)
     C = leg.base.T @ v
-    a, b, c = -s1 * C.y, s1 * C.x, math.cos(leg.alpha2) - c1 * C.z
+    a, b, c = -s1 * C.y, s1 * C.x, cos(leg.alpha2) - c1 * C.z
     theta = atan2(b, a) + leg.branch * atan2(sqrt(a * a + b * b - c * c), c)  # (34)
     R1 = leg.base @ about_z(cos(theta), sin(theta))
     w = R1 @ Vec3(0.0, -s1, c1)  # (29)
-    n1, n2 = (1.0 / s1) * u.cross(w), (1.0 / math.sin(leg.alpha2)) * w.cross(v)  # (35)
+    n1, n2 = (1.0 / s1) * u.cross(w), (1.0 / sin(leg.alpha2)) * w.cross(v)  # (35)
     psi = atan2(n1.cross(n2).dot(w), n1.dot(n2))  # (36)
     return LegPosition(u, v, w, theta, psi, R1, R1 @ about_x(c1, s1) @ about_z(cos(psi), sin(psi)))  # (27)
 

@@ -159,6 +159,9 @@ class Tree:
         return [(start + k, link.joint.scale, entry) for k, entry in enumerate(entries)]
 
 
+DEPENDENT_ROW = 1e-12  # relative length below which the rest of a row is a rounding error
+
+
 def regroup(tree: Tree, known: Callable[[Scalar], bool] = is_number) -> Tree:
     """Move inertia that a joint does not move to the parent (base parameters), where all scalars are `known`."""
     inertias = {link.name: link.inertia for link in tree.links}
@@ -180,14 +183,19 @@ def regroup(tree: Tree, known: Callable[[Scalar], bool] = is_number) -> Tree:
 
 
 def _kernel(motion: Motion) -> np.ndarray:
-    """Projector on the common kernel of a joint's ξ, with rounding errors removed."""
-    stack = np.vstack(
-        [
-            np.hstack([np.array([list(row) for row in skew(p.angular).rows]), np.c_[list(p.linear)]])
-            for p in motion.partials
-        ]
-    )
-    projector = np.eye(4) - np.linalg.pinv(stack) @ stack
+    """Projector P on the common kernel of a joint's ξ, with rounding errors removed.
+
+    Every row r of ξ removes one direction, P ← P - (P r)(P r)ᵀ / |P r|². Arrays of Python's numbers are multiplied in a
+    fixed order, so that P, and with it every constant of the code, has the same bits on all machines; a pseudo-inverse
+    by LAPACK has not.
+    """
+    projector = np.eye(4).astype(object)
+    for partial in motion.partials:
+        for angular, linear in zip(skew(partial.angular).rows, partial.linear, strict=True):
+            row = np.array([*angular, linear], dtype=object)
+            rest = projector @ (projector @ row)  # twice: the first leaves rounding errors of cancelled parts
+            if (size := rest @ rest) > DEPENDENT_ROW**2 * (row @ row):
+                projector = projector - np.outer(rest, rest) / size
     return np.vectorize(snap)(projector, 1e-14).astype(object)
 
 

@@ -105,6 +105,8 @@ def test_functions_without_arguments_or_results_are_rejected(shapes, body, said)
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "complex128", "longdouble", "nothing"])
 def test_only_double_and_float_are_supported(dtype):
+    if dtype == "longdouble" and np.dtype(dtype) == np.float64:
+        pytest.skip("long double is double on this system")
     with pytest.raises(ArgumentError, match="float64"):
         area().to_c("disc", dtype=dtype)
 
@@ -121,7 +123,7 @@ def test_files_are_never_overwritten_silently(tmp_path):
     assert not header.exists()
     code.write(tmp_path / "new", overwrite=True)
     assert source.read_text(encoding="utf-8") == code.source
-    with pytest.raises(ArgumentError, match=r"the folder '.*disc\.c': File exists"):
+    with pytest.raises(ArgumentError, match=r"the folder '.*disc\.c': File (already )?exists"):
         code.write(source)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -111,7 +110,7 @@ def test_a_lock_is_released_when_its_owner_dies(folder, holder):
     waiting.start()
     time.sleep(0.2)
     assert images == []
-    holder.send_signal(signal.SIGKILL)
+    holder.kill()
     waiting.join(10.0)
     assert images == [b"image"]
 

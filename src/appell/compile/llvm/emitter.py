@@ -341,7 +341,12 @@ class Emitter:
         return self.integer("icmp sgt", x, y)
 
     def compare(self, predicate: str, x: Value, y: Value) -> Value:
-        """Emit an LLVM comparison of numbers; `ord` and `uno` raise no flag."""
+        """Emit an LLVM comparison of numbers; `ord` of one number and `uno` raise no flag.
+
+        On ARM, `uno` of two numbers becomes two comparisons that raise a flag; the one that is NaN is selected first.
+        """
+        if predicate == "uno" and x != y:
+            x = y = self.select(self.compare("uno", x, x), x, y)
         return self.value(f"fcmp {predicate} {self.lanes.real} {x}, {y}")
 
     def conditions(self, operation: str, one: Value, other: Value) -> Value:

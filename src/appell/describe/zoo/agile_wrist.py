@@ -22,7 +22,7 @@ import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, atan2
+from appell.algebra.scalar import Scalar, arccos, arcsin, atan2, cos, sin
 from appell.algebra.vector import Vec3
 from appell.describe.legs import (
     Angle,
@@ -43,7 +43,7 @@ from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach, 
 Z = Vec3(0.0, 0.0, 1.0)
 OWNER = "an agile wrist"
 ARCS = math.radians(80.0), math.radians(70.0)  # α₁, α₂
-TILT, LEAN = math.acos(math.sqrt(3.0) / 3.0), math.asin(math.sqrt(3.0) / 3.0)  # γ, β
+TILT, LEAN = arccos(math.sqrt(3.0) / 3.0), arcsin(math.sqrt(3.0) / 3.0)  # γ, β
 THIRDS = 0.0, math.radians(120.0), math.radians(240.0)
 
 
@@ -56,8 +56,8 @@ class WristLeg(SphericalLeg):
 
     def theta(self, q: Sequence[Scalar]) -> Angle:
         """The angle of the motor, by (1)."""
-        v, sine = self.v(q), math.sin(self.alpha1)
-        c = math.cos(self.alpha2) - math.cos(self.alpha1) * v.z
+        v, sine = self.v(q), sin(self.alpha1)
+        c = cos(self.alpha2) - cos(self.alpha1) * v.z
         return closing_angle(-sine * v.y, sine * v.x, c, self.branch)
 
     def motor(self, q: Sequence[Scalar]) -> Scalar:
@@ -66,8 +66,8 @@ class WristLeg(SphericalLeg):
 
     def w(self, q: Sequence[Scalar]) -> Vec3:
         """The axis between the arcs, in the frame of the leg."""
-        theta, sine = self.theta(q), math.sin(self.alpha1)
-        return Vec3(sine * theta.sine, -sine * theta.cosine, math.cos(self.alpha1))
+        theta, sine = self.theta(q), sin(self.alpha1)
+        return Vec3(sine * theta.sine, -sine * theta.cosine, cos(self.alpha1))
 
     def first_pose(self, q: Sequence[Scalar]) -> Pose:
         """The pose of the first arc."""
@@ -75,8 +75,8 @@ class WristLeg(SphericalLeg):
 
     def second_pose(self, q: Sequence[Scalar]) -> Pose:
         """(2)."""
-        v, w, inverse = self.v(q), self.w(q), 1.0 / math.sin(self.alpha2)
-        columns = inverse * w.cross(v), inverse * (math.cos(self.alpha2) * w - v), w
+        v, w, inverse = self.v(q), self.w(q), 1.0 / sin(self.alpha2)
+        columns = inverse * w.cross(v), inverse * (cos(self.alpha2) * w - v), w
         return Pose(Mat3.of(columns).T)
 
     def psi(self, q: Sequence[Scalar]) -> Scalar:
@@ -94,9 +94,9 @@ class WristLeg(SphericalLeg):
 def arc(density: float, radius: float, angle: float) -> Body:
     """Return a thin arc of uniform line density (kg/m) at r (0, -sin s, cos s), s in [0, angle]."""
     a = angle
-    yy, zz = a / 2 - math.sin(2 * a) / 4, a / 2 + math.sin(2 * a) / 4
-    yz = -(math.sin(a) ** 2) / 2
-    first = density * radius**2 * Vec3(0.0, -(1.0 - math.cos(a)), math.sin(a))
+    yy, zz = a / 2 - sin(2 * a) / 4, a / 2 + sin(2 * a) / 4
+    yz = -(sin(a) ** 2) / 2
+    first = density * radius**2 * Vec3(0.0, -(1.0 - cos(a)), sin(a))
     return Body.from_inertia(
         Inertia(density * radius * a, first, density * radius**3 * Mat3.symmetric(0.0, 0.0, 0.0, yy, yz, zz))
     )
@@ -233,4 +233,4 @@ def _platform(mass: float, com: Sequence[float], inertia: Sequence) -> Body:
 
 def _arc_outline(radius: float, angle: float) -> list[tuple[float, float, float]]:
     steps = [angle * k / 24 for k in range(25)]
-    return [(0.0, -radius * math.sin(s), radius * math.cos(s)) for s in steps]
+    return [(0.0, -radius * sin(s), radius * cos(s)) for s in steps]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, select, sqrt
+from appell.algebra.scalar import Scalar, atan2, cos, select, sin, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_z, rotation_zyx
 from appell.describe.zoo.recipe import maker
@@ -185,12 +185,12 @@ def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
     """Return the axes of a leg: x is horizontal and, so that (1) is regular, not along the leg at home."""
     if len(home) != 6:
         raise ArgumentError(f"a Stewart-Gough platform has home {tuple(home)}.", expected="x, y, z, yaw, pitch, roll")
-    axes = rotation_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
+    axes = rotation_z(atan2(anchor.y, anchor.x) + math.pi / 2)
     leg_vector = PlatformLeg(axes, anchor, tip, None).leg_vector(home)
     if not norm(leg_vector) > 0.0:
         problem = f"leg {number} of a Stewart-Gough platform has length 0 at home: its two anchors coincide."
         raise ArgumentError(problem, expected="different anchors, or a different home")
-    return axes if abs(leg_vector.x) < 0.9 * norm(leg_vector) else rotation_z(math.atan2(anchor.y, anchor.x))
+    return axes if abs(leg_vector.x) < 0.9 * norm(leg_vector) else rotation_z(atan2(anchor.y, anchor.x))
 
 
 def _ranges(home: Sequence[float]) -> tuple[tuple[float, float], ...]:
@@ -201,4 +201,4 @@ def _ranges(home: Sequence[float]) -> tuple[tuple[float, float], ...]:
 
 def _pairs(radius: float, spread: float) -> list[Vec3]:
     angles = [math.radians(120.0 * k) + sign * spread / 2 for k in range(3) for sign in (-1, 1)]
-    return [radius * Vec3(math.cos(angle), math.sin(angle), 0.0) for angle in angles]
+    return [radius * Vec3(cos(angle), sin(angle), 0.0) for angle in angles]

@@ -8,19 +8,25 @@ increasing distances from the first start are tried. If gaps still remain, the e
 **Damped Gauss-Newton method**, for any coordinates:
 
     Δ = -Kᵀ (K Kᵀ + μ²)⁻¹ φ        q ← q ⊕ Δ                                                                    (1)
-    μ² = λ σ² |φ| / |φ₀|           σ the largest singular value of K                                            (2)
+    μ² = λ σ² |φ| / |φ₀|           σ² the sum of the squares of K                                               (2)
 
 over the velocities that may change, each in units of its largest step, which no step exceeds. λ is multiplied by ten if
 (1) does not reduce |φ|, and reduced again if it does. The damping vanishes with |φ|. It keeps steps short along
 redundant rows: off the manifold such a row appears independent, with a singular value as small as |φ|, and an undamped
 step would run away along a motion that the mechanism allows. The quadratic convergence of Newton's method is preserved;
-the last steps are undamped and ignore singular values below RANK_TOLERANCE σ.
+the last steps are undamped and ignore rows that are linear combinations of others up to RANK_TOLERANCE σ.
+
+(1) is the shortest Δ that, with some z, satisfies K Δ + μ z = -φ. Rows of such a system are eliminated one after the
+other: each one, made perpendicular to those before it, adds what is missing of its right-hand side. Sums are computed
+in a fixed order, so that loops close at the same configuration, to the last bit, on all machines. LAPACK and BLAS do
+not ensure this.
 
 If Kᵀφ vanishes and φ does not, the gaps have a local minimum and cannot be closed nearby.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +45,7 @@ MAX_STEPS = 300
 MIN_DAMPING = 1e-3  # initial and smallest λ
 MAX_DAMPING = 1e8  # λ above which the iteration stops
 MIN_DECREASE = 1e-11  # relative decrease of |φ| below which the gradient counts as zero
-RANK_TOLERANCE = 1e-7  # singular values of redundant rows, relative to the largest, are below this near the manifold
+RANK_TOLERANCE = 1e-7  # what is independent of other rows in a redundant row, relative to σ, is below this near a root
 MAX_POLISH_STEPS = 4  # undamped steps at the end
 
 Gaps = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # q -> φ and K, with dφ/dt = K v
@@ -89,26 +95,47 @@ def nearest_root(gaps: Gaps, move: Move, q: np.ndarray, max_step: np.ndarray, ex
     phi, K = gaps(q)
     if not len(phi) or not np.isfinite(phi).all():
         return Root(q, phi)
-    size = start = max(float(np.linalg.norm(phi)), exact)
+    size = start = max(_length(phi), exact)
     damping_factor = MIN_DAMPING
     for _ in range(MAX_STEPS):
         if largest(phi) <= exact or damping_factor > MAX_DAMPING or not np.isfinite(K).all():
             break
-        U, s, Vt = np.linalg.svd(K * max_step, full_matrices=False)
-        along = U.T @ phi
-        if not len(s) or np.linalg.norm(s * along) <= MIN_DECREASE * s[0] * size:
+        A = K * max_step
+        sigma = _length(A)
+        if _length((A * phi[:, None]).sum(axis=0)) <= MIN_DECREASE * sigma * size:
             break
-        damping = damping_factor * s[0] ** 2 * size / start  # (2)
-        step = _within(Vt.T @ (-s / (s * s + damping) * along)) * max_step  # (1)
+        damping = sigma * math.sqrt(damping_factor * size / start)  # (2)
+        damped = shortest_solution(np.hstack([A, damping * np.eye(len(A))]), -phi)  # (1)
+        step = _within(damped[: len(max_step)]) * max_step
         candidate = move(q, step)
         candidate_gaps = gaps(candidate)
-        candidate_size = float(np.linalg.norm(candidate_gaps[0]))
+        candidate_size = _length(candidate_gaps[0])
         if candidate_size < size * (1.0 - MIN_DECREASE):
             q, (phi, K), size = candidate, candidate_gaps, candidate_size
             damping_factor = max(0.1 * damping_factor, MIN_DAMPING)
         else:
             damping_factor *= 10.0
     return _polished(gaps, move, Root(q, phi), K, max_step) if largest(phi) <= exact else Root(q, phi)
+
+
+def _length(x: np.ndarray) -> float:
+    """Euclidean norm of all entries; without BLAS, which has another order of summation on every processor."""
+    return math.sqrt((x * x).sum())
+
+
+def shortest_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Shortest x with A x = b for the rows of A that are independent up to RANK_TOLERANCE."""
+    rest, x = A, np.zeros(A.shape[1])
+    negligible = RANK_TOLERANCE * _length(A)
+    for _ in range(min(A.shape)):
+        k = int((rest * rest).sum(axis=1).argmax())
+        if not (length := _length(rest[k])) > negligible:
+            break
+        direction = rest[k] / length
+        x = x + (b[k] - (A[k] * x).sum()) / (A[k] * direction).sum() * direction
+        for _ in range(2):  # the second time removes rounding errors of cancelled parts
+            rest = rest - (rest * direction).sum(axis=1)[:, None] * direction
+    return x
 
 
 def _within(step: np.ndarray) -> np.ndarray:
@@ -119,7 +146,7 @@ def _within(step: np.ndarray) -> np.ndarray:
 def _polished(gaps: Gaps, move: Move, root: Root, K: np.ndarray, max_step: np.ndarray) -> Root:
     """Refine a root by undamped steps while they reduce the gaps, down to rounding errors."""
     for _ in range(MAX_POLISH_STEPS):
-        step = max_step * (np.linalg.pinv(K * max_step, rcond=RANK_TOLERANCE) @ -root.gaps)
+        step = max_step * shortest_solution(K * max_step, -root.gaps)
         q = move(root.q, step)
         phi, K = gaps(q)
         if not largest(phi) < root.size:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 from appell.algebra.derivative import value_and_rate
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, Vector, maximum, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, cos, maximum, select, sin, sqrt
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.formulate.distance.closest import Solid
 from appell.formulate.kinematics import contact_axes
@@ -319,9 +319,9 @@ def _points(solid: Solid) -> list[_Point]:
         return [
             _Point(
                 name,
-                Vec3(radius * math.cos(angle), sign * radius * math.sin(angle), 0.0),
+                Vec3(radius * cos(angle), sign * radius * sin(angle), 0.0),
                 solid.radius,
-                cone=(Vec3(-math.sin(angle), sign * math.cos(angle), 0.0),),
+                cone=(Vec3(-sin(angle), sign * cos(angle), 0.0),),
             )
             for sign, name in ends
         ]
@@ -376,7 +376,7 @@ def _circles(solid: Solid) -> Iterator[_Circle]:
             at = Vec3(0.0, 0.0, sign * solid.size[1])
             yield _Circle(f"rim {_signed(2, sign)}", at, solid.size[0], 0.0, side=sign)
     if solid.core == "arc":
-        yield _Circle("arc", ZERO, solid.size[0], solid.radius, math.cos(solid.size[1]))
+        yield _Circle("arc", ZERO, solid.size[0], solid.radius, cos(solid.size[1]))
 
 
 def _point_on_face(point: _Point, face: _Face) -> tuple[float, ...]:
@@ -421,8 +421,8 @@ def _rim_points(solid: Solid) -> Iterator[_Point]:
     radius, half = solid.size
     for sign, k in product((1.0, -1.0), range(RIM_POINTS)):
         angle = 2.0 * math.pi * k / RIM_POINTS
-        at = Vec3(radius * math.cos(angle), radius * math.sin(angle), sign * half)
-        yield _Point(f"rim {_signed(2, sign)} {k}", at, 0.0, Vec3(0.0, 0.0, sign), math.cos(STANDING_RAD))
+        at = Vec3(radius * cos(angle), radius * sin(angle), sign * half)
+        yield _Point(f"rim {_signed(2, sign)} {k}", at, 0.0, Vec3(0.0, 0.0, sign), cos(STANDING_RAD))
 
 
 HOLLOW = ("hollow sphere", "hollow cylinder")  # walls around other solids; `size` is the radius

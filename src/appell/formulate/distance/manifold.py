@@ -31,13 +31,13 @@ from itertools import product
 from typing import NamedTuple
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, abs, maximum, minimum, select, sqrt
+from appell.algebra.scalar import Scalar, abs, cos, maximum, minimum, select, sin, sqrt
 from appell.algebra.vector import UNITS, Vec3, total
 from appell.formulate.distance.closest import PARALLEL_EDGES, TIE, Solid, closest
 
 ABSENT_DISTANCE_M = 1e30
 SLOPE = 1.0 / 30.0  # m of height per m of distance, for the choice of four corners
-COSINE, SINE = math.cos(0.5), math.sin(0.5)  # direction of the first corner of (2); no axis of symmetry
+COSINE, SINE = cos(0.5), sin(0.5)  # direction of the first corner of (2); no axis of symmetry
 OUTSIDE_M = 1e-6  # a corner touches a face up to this distance beyond its edge
 EDGE_PREFERENCE = 1e-3  # of the smallest half side: products of edges must separate boxes by this much more than faces
 MIN_DIVISOR = 1e-30

@@ -17,13 +17,12 @@ frames, because their v is given in these axes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose, about_z
-from appell.algebra.scalar import snap
+from appell.algebra.scalar import atan2, cos, sin, snap
 from appell.algebra.vector import UNITS, Vec3
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
@@ -70,8 +69,8 @@ def _frames(tree: Tree) -> dict[str | None, Pose]:
         axis = rotations[link.parent].T @ link.placement.rotation @ axes[link.name]
         x, y = snap(axis.x), snap(axis.y)
         if x or y:
-            angle = math.atan2(-x, y)
-            frames[link.parent] = Pose(rotations[link.parent] @ about_z(snap(math.cos(angle)), snap(math.sin(angle))))
+            angle = atan2(-x, y)
+            frames[link.parent] = Pose(rotations[link.parent] @ about_z(snap(cos(angle)), snap(sin(angle))))
             undetermined.remove(link.parent)
     return frames
 

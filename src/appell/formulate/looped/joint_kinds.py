@@ -13,14 +13,13 @@ Each kind is one body of a loop. Constants that all links of a kind have in comm
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, Rotation, about_x, about_z
-from appell.algebra.scalar import Scalar, Vector, cos, sin, snap
+from appell.algebra.scalar import Scalar, Vector, atan2, cos, sin, snap
 from appell.algebra.vector import UNITS, Vec3
 from appell.formulate.recursion import LinkTransform, joint_transform
 from appell.formulate.tree import TreeLink
@@ -80,11 +79,11 @@ class OneAxisKind(JointKind):
 
     def numbers(self, link: TreeLink) -> list[float]:
         rotation, mimic = link.placement.rotation, link.joint.mimic
-        a = math.atan2(rotation[0, 2], -rotation[1, 2]) if self.turned else 0.0
-        inner = about_z(math.cos(a), -math.sin(a)) @ rotation
-        b, c = math.atan2(-inner[1, 2], inner[2, 2]), math.atan2(-inner[0, 1], inner[0, 0])
-        circles = (snap(f(angle)) for angle in (b, c) for f in (math.cos, math.sin))
-        about_a = (math.cos(a), math.sin(a)) if self.turned else ()
+        a = atan2(rotation[0, 2], -rotation[1, 2]) if self.turned else 0.0
+        inner = about_z(cos(a), -sin(a)) @ rotation
+        b, c = atan2(-inner[1, 2], inner[2, 2]), atan2(-inner[0, 1], inner[0, 0])
+        circles = (snap(f(angle)) for angle in (b, c) for f in (cos, sin))
+        about_a = (cos(a), sin(a)) if self.turned else ()
         offset = mimic.offset if mimic else 0.0
         return [*circles, *link.placement.translation, offset, link.joint.scale, *about_a]
 
