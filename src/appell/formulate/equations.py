@@ -421,7 +421,8 @@ class Equations:
         along = self.drives_along(q, [drive.friction_force(x, rate, self.friction) for drive, x, rate in motions])
         if not self.system.flexible:
             return along
-        return [x + y for x, y in zip(along, self.bodies.damping_forces(q, v), strict=True)]  # type: ignore[union-attr]
+        damping = self.bodies.damping_forces(q, self.map.velocity(q, v))  # type: ignore[union-attr]
+        return [x + y for x, y in zip(along, self.map.project(q, damping), strict=True)]
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
