@@ -70,6 +70,7 @@ def test_a_torque_sensor_alone_gives_the_stiffness_of_joints_that_pass_within_fi
     assert {"shoulder_pan_joint", "shoulder_lift_joint"} <= set(passed)
     assert all(abs(errors[name]) < 0.05 for name in passed)
     assert all(np.isfinite(joint.motor_inertia) for joint in fit.joints)
+    assert all(("add a link encoder" in joint.sentence) != joint.passed for joint in fit.joints)
 
 
 def test_without_both_sensors_the_fit_is_refused_with_the_reason(arm, response):

@@ -154,7 +154,7 @@ def identify_elastic_joints(
     signals = _Signals(system, record, band)
     fits = _fits(system, signals, limit)
     again = _fits(system, _Signals(system, record, SECOND_BAND * signals.band), limit)
-    judged = [_consistent(fit, other, limit) for fit, other in zip(fits, again, strict=True)]
+    judged = [_explained(_consistent(fit, other, limit)) for fit, other in zip(fits, again, strict=True)]
     return ElasticFit(system, tuple(judged), signals.band)
 
 
@@ -175,6 +175,17 @@ def _consistent(fit: JointFit, other: JointFit, limit: float) -> JointFit:
     share = f"{100.0 * change / fit.stiffness:.2g} %"
     sentence = f"not identified: the stiffness changes by {share} with the cut-off frequency, because of noise"
     return replace(fit, passed=False, sentence=sentence)
+
+
+def _explained(fit: JointFit) -> JointFit:
+    """Return a fit whose sentence states why a torque sensor alone did not show the spring."""
+    if fit.passed or fit.sensors[1:] != ("torque sensor",):
+        return fit
+    reason = (
+        "; without a link encoder the spring shows only in the accelerations c f̈ by which the link differs from its "
+        "motor, which are too small here: move faster, pass a larger band, or add a link encoder"
+    )
+    return replace(fit, sentence=fit.sentence + reason)
 
 
 class _Signals:
