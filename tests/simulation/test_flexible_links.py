@@ -81,7 +81,9 @@ def test_a_spring_that_bounds_the_step_is_named_with_its_stable_step():
 def test_pictures_multiply_deflections_and_nothing_else():
     robot = swinging(ap.shapes.beam(0.8, bending=(0, 1), **SOFT))
     dyn, q = ap.Dynamics(robot), [0.3, 0.01]
-    lines = [Shape(dyn, bending).at(configuration).segments for bending, configuration in ((5.0, q), (1.0, [0.3, 0.05]))]
+    lines = [
+        Shape(dyn, bending).at(configuration).segments for bending, configuration in ((5.0, q), (1.0, [0.3, 0.05]))
+    ]
     np.testing.assert_array_equal(*lines)
     with pytest.raises(ap.ArgumentError, match="bending, a factor of deflections, is -1"):
         Shape(dyn, -1.0)

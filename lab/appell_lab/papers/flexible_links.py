@@ -198,7 +198,7 @@ def slider_crank(rod: Sequence[Link], pin: Frame) -> ConstrainedRobot:
     """Return a slider-crank with a prescribed crank, without gravity; `pin` is the end of its rod."""
     crank = Link("crank", None, Joint("crank_joint", Revolute()), box(0.1, 0.1, 0.1, 0.1))
     block = box(0.5 * ROD_MASS_PER_LENGTH * ROD, 0.01, 0.01, 0.01)
-    slider = Link("slider", None, Joint("slide", Prismatic((1.0, 0.0, 0.0))), block)
+    slider = Link("slider", None, Joint("slide", Prismatic(Vec3(1.0, 0.0, 0.0))), block)
     tree = Robot("slider-crank", (crank, *rod, slider), frames=(pin,), gravity=(0.0, 0.0, 0.0))  # type: ignore[arg-type]
     loops = Prescribed(Gear({"crank_joint": 1.0})), Point("pin", "slider", name="wrist")
     return tree.with_loops(*loops, home=[0.0] * (tree.nq - 1) + [CRANK + ROD])

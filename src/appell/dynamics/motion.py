@@ -371,6 +371,11 @@ def refuse_rigid_links(system: System, function: str) -> None:
         raise ModelError(
             f"{function} needs rigid joints; joint '{system.elastic_joints[0]}' of {system.owner} is elastic.",
         )
+    if system.is_constrained:
+        raise ModelError(
+            f"{function} is for trees; {system.owner} has constraints.",
+            hint="Use robot.tree, or forward_dynamics of the constrained robot.",
+        )
 
 
 def refuse_tree(system: System, function: str) -> None:

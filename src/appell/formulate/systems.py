@@ -13,7 +13,7 @@ from appell.formulate.closed_form import ClosedFormBodies, Differentiate, PoseFu
 from appell.formulate.elastic import ElasticBodies, rotors_of
 from appell.formulate.equations import Equations
 from appell.formulate.flexible.bodies import FORWARD, FlexibleBodies
-from appell.formulate.formulations import FORMULATIONS, NO_LOOPS, Formulation, Looping, choose, looping
+from appell.formulate.formulations import FORMULATIONS, Formulation, Looping, choose, looping
 from appell.formulate.spherical import SphericalRobot
 from appell.formulate.tree import Tree
 from appell.formulate.tree_bodies import TreeBodies
@@ -140,9 +140,7 @@ class EquationsFactory:
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             links = Tree.of(robot.link_side).with_inertias(inertias)
             tree = links.with_rotors() if choice.rotors else links
-            bodies = FlexibleBodies(
-                tree, choice.reference, forward, differentiated=self.name == "gibbs-gradient"
-            )
+            bodies = FlexibleBodies(tree, choice.reference, forward, differentiated=self.name == "gibbs-gradient")
             actuation = TreeActuation(Tree.of(robot), robot.owner, dict.fromkeys(robot.actuator_names, 1.0))
             return Equations(robot, self._with_motors(robot, bodies), robot.map, actuation, **self._switches)
 

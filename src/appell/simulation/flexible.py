@@ -120,7 +120,9 @@ def _warn_stiff(dyn: Dynamics, q: np.ndarray, limit: float, step: float) -> None
             stiffness.append(np.array([[spring.stiffness]]))
             damping.append(np.array([[spring.damping]]))
     M, n = np.array(equations.mass_matrix(at), float), system.nv
-    K, D = (sum(row.T @ matrix @ row for row, matrix in zip(rows, given, strict=True)) for given in (stiffness, damping))
+    K, D = (
+        sum(row.T @ matrix @ row for row, matrix in zip(rows, given, strict=True)) for given in (stiffness, damping)
+    )
     lower = -np.linalg.solve(M, np.hstack([K, D]))
     values, vectors = np.linalg.eig(np.vstack([np.eye(n, 2 * n, n), lower]))
     k = int(np.abs(values).argmax())

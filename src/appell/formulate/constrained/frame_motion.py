@@ -149,8 +149,11 @@ class FrameMotion:
     def past_node(self, link: TreeLink, node: NodeMotion, rates: Vector, *, outward: bool) -> FrameMotion:
         """Motion of a node from that of its link, by (3), or of the link from that of its node, by (4)."""
         link_R = self.R if outward else self.R @ node.R.T
-        delta, own = link_R @ node.rho, node.acceleration(Acceleration(ZERO, ZERO, ZERO), rates, [0.0] * len(rates))
-        spin, turn, second = link_R @ own.omega, link_R @ own.alpha, link_R @ own.acc
+        delta, relative = (
+            link_R @ node.rho,
+            node.acceleration(Acceleration(ZERO, ZERO, ZERO), rates, [0.0] * len(rates)),
+        )
+        spin, turn, second = link_R @ relative.omega, link_R @ relative.alpha, link_R @ relative.acc
         rho_rate = link_R @ combine((p.linear for p in node.partials), rates)
         sign = 1.0 if outward else -1.0
         at = self.x + delta if outward else self.x  # the node

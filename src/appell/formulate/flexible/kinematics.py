@@ -285,7 +285,7 @@ class Configuration:
     @cached_property
     def poses(self) -> dict[str | None, Pose]:
         """Pose of every link in the world."""
-        transforms = dict(self.transform)
+        transforms: dict[str, LinkTransform] = dict(self.transform)
         for name, node in self.carrier.items():
             if node is not None:
                 transforms[name] = LinkTransform(transforms[name].R, node.rho + transforms[name].s)
@@ -349,9 +349,7 @@ class Configuration:
         at_node = node.velocity(velocity, self.modal(frame.body, v))
         return at_node.to_inner(node.R @ frame.pose.rotation, node.R @ frame.pose.translation)
 
-    def frame_acceleration(
-        self, frame: Frame, motion: dict[str | None, Acceleration], v: Vector
-    ) -> tuple[Vec3, Vec3]:
+    def frame_acceleration(self, frame: Frame, motion: dict[str | None, Acceleration], v: Vector) -> tuple[Vec3, Vec3]:
         """Acceleration of a frame's origin and angular acceleration for a = 0, in link axes."""
         link, node, r = motion[frame.body], self.node(frame.body, frame.at), frame.pose.translation
         if node is not None:

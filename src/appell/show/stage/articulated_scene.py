@@ -153,9 +153,7 @@ class ArticulatedScene:
             look = self._appearance
             given: dict[str, Any] = {"layers": look.layers, "bending": look.shape.bending}
             scene = (
-                thing
-                if isinstance(thing, Scene)
-                else record_scene(thing, robot=thing.dynamics or self.dyn, **given)
+                thing if isinstance(thing, Scene) else record_scene(thing, robot=thing.dynamics or self.dyn, **given)
             )
             self.live = False
             return scene

@@ -99,7 +99,7 @@ class Shape:
         tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
-            if self.flexible:
+            if self.flexible and tree is not None:
                 modal = {k for link in self.flexible for k in range(len(q))[tree.robot.modal_span(link)[0]]}
                 bent = [self.bending * x if k in modal else x for k, x in enumerate(q)]
                 return placed(*_with_stations(Configuration(tree, bent), self.flexible))
@@ -204,13 +204,13 @@ def _constraints(system: System) -> list[Segment]:
 def _drawn_point(robot: Robot, frame: Frame) -> tuple[str | None, np.ndarray]:
     """Return the drawn body and the point in its axes of a frame: on a node, the nearest station of its link."""
     offset = np.array([*frame.pose.translation], float)
-    if frame.at is None:
+    if frame.at is None or frame.body is None:
         return frame.body, offset
     link = robot.link(frame.body)
     at = np.array([*link.body.node(frame.at).position], float)
-    places = np.array([[*station.position] for station in link.body.stations], float)
-    nearest = int(np.linalg.norm(places - at, axis=1).argmin())
-    return station_name(link, nearest), at - places[nearest] + offset
+    stations = np.array([[*station.position] for station in link.body.stations], float)
+    nearest = int(np.linalg.norm(stations - at, axis=1).argmin())
+    return station_name(link, nearest), at - stations[nearest] + offset
 
 
 def _rim(frame: Frame, axis: int, radius: float) -> np.ndarray:
