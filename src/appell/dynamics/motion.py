@@ -222,7 +222,8 @@ def friction(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
 def regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
     """Y(q, v, a), the regressor: tau = Y parameters.
 
-    The columns are those of `dyn.parameters`: ten per body, followed by those of the active actuators and the springs.
+    The columns are those of `dyn.parameters`: ten per rigid body and those of the flexible ones, followed by those of
+    the active actuators and the springs. With elastic joints or flexible bodies, the rows are those of the velocities.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str
 
     Returns
     -------
-    Y : matrices, (..., nu, number of parameters)
+    Y : matrices, (..., nu or nv, number of parameters)
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any, final
 
 from appell.algebra.derivative import value_and_rate
@@ -16,6 +17,7 @@ from appell.errors import ModelError
 from appell.formulate.flexible import dynamics
 from appell.formulate.flexible.articulated import forward_dynamics
 from appell.formulate.flexible.kinematics import Configuration
+from appell.formulate.flexible.regressor import Terms, regressor, terms_of_links
 from appell.formulate.kinematics import REFERENCES, FrameKinematics, PointMotion, Wrenches
 from appell.formulate.recursion import Wrench
 from appell.formulate.regular import idle_joints
@@ -120,11 +122,11 @@ class FlexibleBodies:
         return self.tree.gather(entries)
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        raise ModelError(
-            f"{self.robot.owner} has flexible links, for which there is no regressor.",
-            expected="rigid links",
-            hint="Use the regressor of the robot with rigid bodies, and ap.frequencies for the stiffness.",
-        )
+        return regressor(self.tree, self._terms, q, v, a, columns)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return terms_of_links(self.tree)
 
     def force_derivatives(self, *arguments: Any, apart: bool) -> Any:
         raise ModelError(f"{self.robot.owner} has flexible links: derivatives of its forces are those of the tape.")
