@@ -191,9 +191,7 @@ def _plan(given: Mapping[str, Any]) -> Plan:
     o = SimpleNamespace(**_DEFAULTS | given)
     _check_options(o.bending, o.torsion, o.extension, o.theory, o.ends, o.shapes, o.stiffening)
     _check_positive("a beam", length=o.length)
-    stiff, mu, rotary = _properties(
-        o.length, o.section, o.E, o.rho, o.G, o.EI, o.GJ, o.EA, o.GA, o.mass_per_length
-    )
+    stiff, mu, rotary = _properties(o.length, o.section, o.E, o.rho, o.G, o.EI, o.GJ, o.EA, o.GA, o.mass_per_length)
     for name, value in (("damping", o.damping), ("damping_ratio", o.damping_ratio or 0.0)):
         if not (is_number(value) and is_finite(value) and value >= 0.0):
             raise ArgumentError(f"a beam has {name} {value_text(value)}.", expected="a number from 0 on")
