@@ -20,6 +20,7 @@ MAX_SPIN_RATIO = 0.13  # of the first frequency: beyond, spin changes the freque
 MAX_SAMPLED_FREQUENCY = 0.3  # of the sampling rate of a rollout
 STABILITY_LIMIT = {"DOP853": 6.4, "RK45": 3.3, "RK23": 2.5}  # of -λ h on the real axis
 STABILITY_SHARE = 0.8  # of the limit, from which on stability and not accuracy determines the steps
+STIFF_STEPS = 2000  # number of explicit steps from which on an implicit method may be faster (decision 0085)
 
 
 def warn_contacts(dyn: Dynamics, contacts: Any) -> None:
@@ -54,7 +55,7 @@ def flexible_events(dyn: Dynamics, t: np.ndarray, q: np.ndarray, v: np.ndarray) 
 
 def warn_stiff_steps(dyn: Dynamics, q: np.ndarray, method: str, steps: np.ndarray) -> None:
     """Warn if stability bounds the steps of an explicit method, and name the mode or the joint."""
-    if method in STABILITY_LIMIT and len(steps) > 2:
+    if method in STABILITY_LIMIT and len(steps) >= STIFF_STEPS:
         _warn_stiff(dyn, q, STABILITY_LIMIT[method], float(np.median(steps)))
 
 
