@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.signal import lfilter, lfilter_zi
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
@@ -319,30 +320,49 @@ def _by_torque_sensors(system: Robot, signals: _Signals, joints: Sequence[str]) 
     slopes = links.inverse_dynamics.jacobian("q", "v", "a")
     names, every = system.joint_names, max(1, int(0.25 / (signals.band * signals.period)))
 
-    def block(kind: str, k: int) -> np.ndarray:
-        return np.column_stack([signals.of(kind, name)[k][::every] for name in names])
+    def block(kind: str) -> list[np.ndarray]:
+        return [np.column_stack([signals.of(kind, name)[k] for name in names]) for k in range(3)]
 
-    theta, f = ([block(kind, k) for k in range(3)] for kind in ("motor", "spring"))
+    theta, f = [x[::every] for x in block("motor")], block("spring")
     free = [k for k, name in enumerate(names) if name in joints]
-    beta = np.array([parameter.value for parameter in links.base_parameters])
     springs = [system.drives[name].elasticity for name in names]
+    damped = [k for k in free if springs[k] and springs[k].damping]
+    measured = {name: [x[::every] for x in signals.of("q", name)] for name in names if "link encoder" in signals.has(name)}
     c = np.array([1.0 / spring.stiffness for spring in springs if spring])
-    measured = [k for k, name in enumerate(names) if "link encoder" in signals.has(name)]
-    std = np.full(len(names), np.nan)
+    lag, std, weight = np.zeros(len(names)), np.full(len(names), np.nan), np.ones(len(names))
+    beta = np.array([parameter.value for parameter in links.base_parameters])
     for _ in range(GAUSS_NEWTON_STEPS):
-        motion = [x - c * y for x, y in zip(theta, f, strict=True)]
-        for k in measured:
-            for x, values in zip(motion, signals.of("q", names[k]), strict=True):
-                x[:, k] = values[::every]
-        Y = links.base_regressor(*motion)
-        by_c = -sum(matrix[..., free] * y[:, None, free] for matrix, y in zip(slopes(*motion), f, strict=True))
-        rows = np.concatenate([Y, by_c], axis=-1).reshape(-1, len(beta) + len(free))
-        rest = (f[0] - Y @ beta).ravel()
-        columns = {str(k): rows[:, k] for k in range(rows.shape[1])}
-        step, deviation = signals.solve(columns, rest, every)
-        change = np.array([step[str(len(beta) + k)] for k in range(len(free))])
-        std[free] = [deviation[str(len(beta) + k)] for k in range(len(free))]
-        c[free] = np.maximum(c[free] + change, 1e-3 * c[free])
-        if np.abs(change).max() <= STEP_TOLERANCE * c[free].max():
+        late = [_lagged(x, lag, signals.period) for x in f]
+        by_lag = [_lagged(np.gradient(x, signals.period, axis=0), lag, signals.period)[::every] for x in late]
+        late = [x[::every] for x in late]
+        motion = [x - c * y for x, y in zip(theta, late, strict=True)]
+        for name, values in measured.items():
+            for x, y in zip(motion, values, strict=True):
+                x[:, names.index(name)] = y
+        Y, matrices = links.base_regressor(*motion), slopes(*motion)
+        by_c = -sum(matrix[..., free] * y[:, None, free] for matrix, y in zip(matrices, late, strict=True))
+        by_T = sum(matrix[..., damped] * (c * y)[:, None, damped] for matrix, y in zip(matrices, by_lag, strict=True))
+        rest = f[0][::every] - Y @ beta
+        weight = 1.0 / np.maximum(rest.std(axis=0), 1e-300) if np.isfinite(std[free]).all() else weight
+        rows = np.concatenate([Y, by_c, by_T], axis=-1) * weight[:, None]
+        columns = {str(k): column for k, column in enumerate(rows.reshape(-1, rows.shape[-1]).T)}
+        step, deviation = signals.solve(columns, (weight * rest).ravel(), every)
+        change = np.array([step[str(k)] for k in range(len(columns))])
+        at, last = len(beta), len(beta) + len(free)
+        std[free] = [deviation[str(k)] for k in range(at, last)]
+        beta = beta + change[:at]
+        c[free] = np.clip(c[free] + change[at:last], 1e-3 * c[free], 1e3 * c[free])
+        lag[damped] = np.clip(lag[damped] + change[last:], 0.0, 1.0 / signals.band)
+        if np.abs(change[at:last]).max() <= STEP_TOLERANCE * c[free].max():
             break
     return {name: (float(c[k]), float(std[k])) for k, name in enumerate(names) if k in free}
+
+
+def _lagged(x: np.ndarray, lag: np.ndarray, period: float) -> np.ndarray:
+    """Solve y + lag ẏ = x for signals (samples, joints), from rest, by the trapezoidal rule."""
+    y = x.copy()
+    for k in np.flatnonzero(lag):
+        a = 2.0 * lag[k] / period
+        gains, poles = [1.0 / (1.0 + a), 1.0 / (1.0 + a)], [1.0, (1.0 - a) / (1.0 + a)]
+        y[:, k] = lfilter(gains, poles, x[:, k], zi=lfilter_zi(gains, poles) * x[0, k])[0]
+    return y
