@@ -349,7 +349,9 @@ def _by_torque_sensors(system: Robot, signals: _Signals, joints: Sequence[str]) 
     free = [k for k, name in enumerate(names) if name in joints]
     springs = [system.drives[name].elasticity for name in names]
     damped = [k for k in free if springs[k] and springs[k].damping]
-    measured = {name: [x[::every] for x in signals.of("q", name)] for name in names if "link encoder" in signals.has(name)}
+    measured = {
+        name: [x[::every] for x in signals.of("q", name)] for name in names if "link encoder" in signals.has(name)
+    }
     c = np.array([1.0 / spring.stiffness for spring in springs if spring])
     lag, std, weight = np.zeros(len(names)), np.full(len(names), np.nan), np.ones(len(names))
     beta = np.array([parameter.value for parameter in links.base_parameters])
