@@ -58,7 +58,7 @@ def test_forward_dynamics_inverts_the_forces(case, forward):
 
 
 def test_forces_are_linear_in_the_parameters_of_all_bodies(case):
-    robot, dyn, q, v, a = case
+    _, dyn, q, v, a = case
     Y = interpreted(dyn.regressor, q, v, a)
     close(Y @ dyn.parameter_values, interpreted(dyn.generalized_forces, q, v, a))
     chosen = [0, 3, len(dyn.parameters) - 1]

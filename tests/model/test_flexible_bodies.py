@@ -291,9 +291,9 @@ def test_a_body_is_the_sum_of_its_terms(name):
     body = BODIES[name]
     terms = body_terms(body)
     assert [term.kind for term in terms] == KINDS[name]
-    for whole, *parts in zip(integrals(body), *(integrals(term.unit) for term in terms), strict=True):
+    for expected, *parts in zip(integrals(body), *(integrals(term.unit) for term in terms), strict=True):
         total = sum(term.value * np.array(part) for term, part in zip(terms, parts, strict=True))
-        np.testing.assert_allclose(total, whole, atol=1e-12 * np.abs(whole).max())
+        np.testing.assert_allclose(total, expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_stiffness_mass_and_load_of_another_arm_are_fitted_from_its_motion():
@@ -312,9 +312,8 @@ def test_stiffness_mass_and_load_of_another_arm_are_fitted_from_its_motion():
     forces[:, 0] = record.tau[:, 0]
     columns = Y.reshape(-1, Y.shape[-1])
     size = np.linalg.norm(columns, axis=0)
-    fit = dict(
-        zip((p.name for p in described.base_parameters), np.linalg.lstsq(columns / size, forces.ravel())[0] / size)
-    )
+    values = np.linalg.lstsq(columns / size, forces.ravel())[0] / size
+    fit = dict(zip((p.name for p in described.base_parameters), values, strict=True))
     expected = {p.name: p.value for p in other.base_parameters}
     for name in ("mass_per_length1", "EIz1", "m2"):
         assert fit[name] == pytest.approx(expected[name], rel=1e-6)

@@ -38,8 +38,8 @@ SOURCES = (
     "A. G. Greenhill 1881: critical height of a column under its own weight, ρ A g L³ / EI = 7.8373.",
     "T. R. Kane, R. R. Ryan, A. K. Banerjee: Dynamics of a cantilever beam attached to a moving base. Journal of "
     "Guidance, Control, and Dynamics 10, 1987; J. C. Simo, L. Vu-Quoc 1986: the spin-up manoeuvre.",
-    "Slider-crank with a flexible rod: dimensions of the widely used benchmark (crank 0.15 m at 150 rad/s, steel rod of "
-    "0.3 m and 6 mm diameter, slider of half the mass of the rod).",
+    "Slider-crank with a flexible rod: dimensions of the widely used benchmark (crank 0.15 m at 150 rad/s, steel rod "
+    "of 0.3 m and 6 mm diameter, slider of half the mass of the rod).",
 )
 CLAMPED = (3.516015, 22.03449, 61.69721, 120.9019)  # (β L)²
 TIP_MASS = (1.557298, 16.25009, 50.89584, 105.1983)  # a load with the mass of the beam
@@ -253,8 +253,8 @@ def _slider_crank(page: Page) -> None:
             [f"{1e3 * t:g} ms", f"{x:.6f}", f"{y:.6f}", f"{x - y:+.1e}", f"{z:.6f}"]
             for t, x, y, z in zip(CRANK_TIMES, ours, EXUDYN_MIDDLES, exact, strict=True)
         ],
-        note="Three modes with pinned ends. Exudyn 1.13.6: eight ANCF cables. Segments: rods of 6 and 12 rigid segments "
-        "with springs in the same loop, extrapolated, computed by appell. Both are independent of the equations of "
+        note="Three modes with pinned ends. Exudyn 1.13.6: eight ANCF cables. Segments: rods of 6 and 12 rigid "
+        "segments with springs in the same loop, extrapolated, computed by appell. Both are independent of the equations of "
         "flexible links, and neither is a published number: none with enough digits is known to us.",
     )
 

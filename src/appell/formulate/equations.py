@@ -483,7 +483,7 @@ class Equations:
         return U
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        """Y(q, v, a), with τ = Y π: the columns of all bodies, then those of active drives and springs; or some of them.
+        """Y(q, v, a), with τ = Y π: columns of all bodies, then of active drives and springs; or some of them.
 
         With elastic joints or flexible bodies, the rows are those of the velocities: B τ = Y π, with zeros of B τ along
         the elastic joints and the modes.

@@ -348,7 +348,7 @@ def _by_torque_sensors(system: Robot, signals: _Signals, joints: Sequence[str]) 
     theta, f = [x[::every] for x in block("motor")], block("spring")
     free = [k for k, name in enumerate(names) if name in joints]
     springs = [system.drives[name].elasticity for name in names]
-    damped = [k for k in free if springs[k] and springs[k].damping]
+    damped = [k for k in free if (spring := springs[k]) and spring.damping]
     measured = {
         name: [x[::every] for x in signals.of("q", name)] for name in names if "link encoder" in signals.has(name)
     }

@@ -188,7 +188,7 @@ class Plan(NamedTuple):
 
 def _plan(given: Mapping[str, Any]) -> Plan:
     """Check the arguments of `beam` and compute its shapes."""
-    o = SimpleNamespace(**_DEFAULTS | given)
+    o = SimpleNamespace(**{**_DEFAULTS, **given})
     _check_options(o.bending, o.torsion, o.extension, o.theory, o.ends, o.shapes, o.stiffening)
     _check_positive("a beam", length=o.length)
     stiff, mu, rotary = _properties(o.length, o.section, o.E, o.rho, o.G, o.EI, o.GJ, o.EA, o.GA, o.mass_per_length)

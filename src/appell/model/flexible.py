@@ -292,14 +292,14 @@ class FlexibleBody:
             return BodyTerm(kind, value, unit)
 
         terms = [term("mass", self.mass, 1.0 / self.mass)]
-        for kind, key, rows in (("stiffness", "K", self.stiffness), ("damping", "D", self.damping)):
+        for kind, rows in (("stiffness", self.stiffness), ("damping", self.damping)):
             matrix = np.array(rows)
+            units = [(f"_{mode}", matrix[k, k], np.diag(np.eye(len(none))[k])) for k, mode in enumerate(self.modes)]
             if (matrix != np.diag(np.diag(matrix))).any():
-                terms.append(term(kind, 1.0, **{key: matrix}))
-                continue
-            for k, mode in enumerate(self.modes):
-                unit = np.diag(np.eye(self.mode_count)[k])
-                terms.append(term(f"{kind}_{mode}", float(matrix[k, k]), **{key: unit}))
+                units = [("", 1.0, matrix)]
+            for mode, value, unit in units:
+                K, D = (unit, none) if kind == "stiffness" else (none, unit)
+                terms.append(term(kind + mode, float(value), K=K, D=D))
         return tuple(terms)
 
     # ---- checks

@@ -366,7 +366,7 @@ class Mechanism(System):
         return np.array([values.get(name, x) for name, x in pairs])
 
     @property
-    def bodies(self) -> dict[str, Body | None]:
+    def bodies(self) -> dict[str, Any]:
         return {part.name: part.body for part in self.parts}
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
@@ -585,7 +585,9 @@ def _reduced_to_recipe(mechanism: Mechanism) -> tuple | None:
     return (rebuild, arguments) if _samples(rebuild(*arguments)) == _samples(mechanism) else None
 
 
-def rebuild(recipe: Recipe, plain: dict[str, Any], bodies: list[Body], drives: list[Actuator]) -> Mechanism:
+def rebuild(
+    recipe: Recipe, plain: dict[str, Any], bodies: list[Body | FlexibleBody], drives: list[Actuator]
+) -> Mechanism:
     """Create the mechanism of a recipe with other bodies, actuators and plain fields."""
     assert recipe.make is not None
     fresh = recipe.make(**recipe.options, physical=plain["physical"])
