@@ -254,8 +254,8 @@ def _slider_crank(page: Page) -> None:
             for t, x, y, z in zip(CRANK_TIMES, ours, EXUDYN_MIDDLES, exact, strict=True)
         ],
         note="Three modes with pinned ends. Exudyn 1.13.6: eight ANCF cables. Segments: rods of 6 and 12 rigid "
-        "segments with springs in the same loop, extrapolated, computed by appell. Both are independent of the equations of "
-        "flexible links, and neither is a published number: none with enough digits is known to us.",
+        "segments with springs in the same loop, extrapolated, computed by appell. Both are independent of the "
+        "equations of flexible links, and neither is a published number: none with enough digits is known to us.",
     )
 
 

@@ -1,8 +1,8 @@
 """The regressor of trees with flexible links: forces are linear in the parameters of all bodies.
 
 For given shapes, the integrals h, P and the matrices K, D of a beam are linear in its mass per length or density, its
-stiffnesses (EI, GJ, EA, GA) and its damping; those of any other body in its mass and in the stiffness and damping of its
-modes. The column of a parameter contains the wrench and the modal forces of a body with one unit of it, along all
+stiffnesses (EI, GJ, EA, GA) and its damping; those of any other body in its mass and in the stiffness and damping of
+its modes. The column of a parameter contains the wrench and the modal forces of a body with one unit of it, along all
 velocities at the link or inboard of it. A rigid link has the ten columns of `formulate.regressor`; a load at the tip is
 a rigid link.
 """
