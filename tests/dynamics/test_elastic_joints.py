@@ -76,7 +76,7 @@ def test_the_complete_model_is_that_of_rotors_as_bodies_of_their_own():
         assert ours.energy(q, v)[0] == pytest.approx(theirs.energy(spin * q, spin * v)[0], rel=1e-12)
 
 
-@pytest.mark.warns("bounded by stability")
+@pytest.mark.filterwarnings("ignore:the spring of joint .* moves at a rate:appell.errors.StepWarning")
 def test_errors_against_the_rigid_robot_fall_with_the_stiffness():
     """Both have the same rotors; after 0.3 s the positions of the links differ in proportion to the compliance."""
     robot = geared(ur5())
