@@ -76,6 +76,7 @@ def test_the_complete_model_is_that_of_rotors_as_bodies_of_their_own():
         assert ours.energy(q, v)[0] == pytest.approx(theirs.energy(spin * q, spin * v)[0], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the spring of joint .* moves at a rate:appell.errors.StepWarning")
 def test_errors_against_the_rigid_robot_fall_with_the_stiffness():
     """Both have the same rotors; after 0.3 s the positions of the links differ in proportion to the compliance."""
     robot = geared(ur5())
@@ -205,6 +206,23 @@ def test_backlash_transmits_no_force_and_keeps_the_energy():
     assert np.ptp(record.energy) < 1e-7 * record.energy[0]
     assert np.abs(record["spring"]).min() == 0.0
     assert np.abs(record["spring"]).max() > 1.0
+
+
+@pytest.mark.parametrize(("rtol", "error"), [(1e-6, 3e-5), (1e-9, 3e-8)])
+def test_steps_pass_the_edges_of_a_backlash_within_their_tolerance(rtol, error):
+    """Without gravity the deflection moves freely for b / ε̇ and touches for half a period, π / ω, again and again."""
+    motor = ap.Actuator(gear=50.0, rotor_inertia=1e-4)
+    robot = ap.load("pendulum").with_actuators(lambda name, _: motor).with_gravity((0, 0, 0))
+    (joint,), k, play, rate, until = robot.joint_names, 80.0, 0.02, 1.5, 1.0
+    arm = robot.with_elastic_joints({joint: ap.Elasticity(k, backlash=play)})
+    dyn = ap.Dynamics(arm)
+    link, rotor = np.diag(dyn.mass_matrix(arm.start))
+    record = ap.simulate(dyn, v0=[0.0, rate], until=until, solver=ap.Solver(rtol=rtol, atol=1e-2 * rtol))
+    free, omega = play / rate, np.sqrt(k * (1.0 / link + 1.0 / rotor))
+    halves, rest = divmod(until + 0.5 * free, free + np.pi / omega)
+    deflection = rate * rest - 0.5 * play if rest < free else 0.5 * play + rate / omega * np.sin(omega * (rest - free))
+    assert halves > 5
+    np.testing.assert_allclose(record.q[-1, 1] - record.q[-1, 0], (-1.0) ** halves * deflection, atol=error)
 
 
 def test_configurations_have_relaxed_springs_unless_motors_are_named(system):

@@ -60,16 +60,27 @@ def test_a_link_encoder_gives_the_stiffness_within_five_percent(arm, response, t
         if joint.passed:
             assert abs(errors[joint.joint]) < 0.05
             assert abs(joint.motor_inertia / arm.actuators[0].reflected_inertia - 1.0) < 0.05
-    assert {joint.joint for joint in fit.joints if not joint.passed} <= {WEAK}
+    assert fit.passed
     assert fit.robot.drives["elbow_joint"].elasticity.stiffness == pytest.approx(1.5e4, rel=0.05)
 
 
 def test_a_torque_sensor_alone_gives_the_stiffness_of_joints_that_pass_within_five_percent(arm, response):
-    fit = ap.identify.identify_elastic_joints(arm, response.measured(torque_noise=0.02), band=20.0)
+    fit = ap.identify.identify_elastic_joints(arm, response.measured(torque_noise=0.02))
     errors, passed = relative_errors(fit), [joint.joint for joint in fit.joints if joint.passed]
-    assert {"shoulder_pan_joint", "shoulder_lift_joint"} <= set(passed)
+    assert set(passed) == {*arm.joint_names} - {WEAK}
     assert all(abs(errors[name]) < 0.05 for name in passed)
     assert all(np.isfinite(joint.motor_inertia) for joint in fit.joints)
+    assert all(("add a link encoder" in joint.sentence) != joint.passed for joint in fit.joints)
+
+
+def test_noise_of_a_torque_sensor_that_hides_the_springs_is_part_of_their_deviation(arm, response):
+    """At this band, noise of 0.1 N m changes two stiffnesses by more than 6 %: least squares alone does not show it."""
+    fit = ap.identify.identify_elastic_joints(arm, response.measured(torque_noise=0.1), band=40.0)
+    errors = relative_errors(fit)
+    assert max(abs(errors[joint.joint]) for joint in fit.joints if joint.joint != WEAK) > 0.05
+    for joint in fit.joints:
+        assert not joint.passed
+        assert abs(errors[joint.joint]) < 2.0 * joint.stiffness_std / joint.stiffness
 
 
 def test_without_both_sensors_the_fit_is_refused_with_the_reason(arm, response):

@@ -57,6 +57,15 @@ def test_forward_dynamics_inverts_the_forces(case, forward):
     np.testing.assert_allclose(Q, expected, atol=1e-10 * np.abs(interpreted(dyn.bias, q, v)).max())
 
 
+def test_forces_are_linear_in_the_parameters_of_all_bodies(case):
+    _, dyn, q, v, a = case
+    Y = interpreted(dyn.regressor, q, v, a)
+    close(Y @ dyn.parameter_values, interpreted(dyn.generalized_forces, q, v, a))
+    chosen = [0, 3, len(dyn.parameters) - 1]
+    some = dyn.equations.regressor(q.tolist(), v.tolist(), a.tolist(), chosen)
+    np.testing.assert_allclose(some, Y[:, chosen], rtol=1e-12, atol=1e-15)
+
+
 def test_the_coriolis_matrix(case):
     robot, dyn, q, v, _ = case
     C = interpreted(dyn.coriolis, q, v)

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 import appell as ap
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
+from appell_lab.papers import flexible_links as paper
 from flexible_robots import one_beam
 
 CASES = {case["name"]: case for case in json.loads(Path(__file__).with_name("flexible.json").read_text())["cases"]}
@@ -196,3 +197,19 @@ def test_body_from_a_finite_element_program():
         assert relative(dyn.bias(state["q"], state["v"]), state["bias"]) <= case["tolerance"]
         tau = [state["tau"][0], state["tau"][-1]]
         assert relative(dyn.forward_dynamics(state["q"], state["v"], tau), state["a"]) <= case["tolerance"]
+
+
+def test_a_flexible_slider_crank_moves_like_one_of_rigid_segments():
+    """The rod as modes in a loop, and as a chain of rigid segments in the same loop, extrapolated."""
+    middles, slides = [], []
+    for robot in (paper.flexible_slider_crank(3), paper.segmented_slider_crank(6), paper.segmented_slider_crank(12)):
+        q = paper.turning_crank(robot, (0.002, 0.004, 0.008)).q
+        middles.append(paper.bent_middle(robot, q))
+        slides.append(q[:, -1])
+    exact, at = (fine + (fine - coarse) / 3.0 for _, coarse, fine in (middles, slides))
+    np.testing.assert_allclose(middles[0], exact, atol=1e-3 * np.abs(exact).max())
+    np.testing.assert_allclose(slides[0], at, atol=1e-6)  # the bent rod is shorter by 1e-4 m
+    assert np.abs(exact).max() > 0.01
+    robot = paper.flexible_slider_crank(3)  # Exudyn's own integration error is about 6e-6
+    middle = paper.bent_middle(robot, paper.turning_crank(robot).q)
+    np.testing.assert_allclose(middle, paper.EXUDYN_MIDDLES, atol=1e-5)

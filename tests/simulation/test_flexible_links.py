@@ -63,7 +63,32 @@ def test_large_deflections_are_reported_once():
 def test_a_mode_that_bounds_the_step_is_named():
     robot = swinging(ap.shapes.beam(0.8, EI=2e3, mass_per_length=0.5, bending=(0, 3), damping=5e-3))
     with pytest.warns(ap.StepWarning, match="mode 'beam.z3' of robot 'beam'.*Radau"):
-        ap.simulate(robot, until=0.02)
+        ap.simulate(robot, until=0.2)
+
+
+def test_a_spring_that_bounds_the_step_is_named_with_its_stable_step():
+    """At the stated step -λ h is the limit of DOP853; the implicit method takes longer steps to the same state."""
+    motor = ap.Actuator(gear=50.0, rotor_inertia=1e-4)
+    arm = ap.load("planar-2r").with_actuators(lambda name, _: motor)
+    arm = arm.with_elastic_joints({"elbow": ap.Elasticity(2e3, damping=3e3)})
+    with pytest.warns(ap.StepWarning, match=r"the spring of joint 'elbow' \(stiffness 2000\).*largest stable step"):
+        explicit = ap.simulate(arm, q0=arm.with_relaxed_springs([0.3, 0.4]), until=0.4)
+    implicit = ap.simulate(arm, q0=explicit.q[0], until=0.4, solver="Radau")
+    assert len(implicit.t) < 0.2 * len(explicit.t)
+    np.testing.assert_allclose(implicit.q[-1], explicit.q[-1], atol=1e-6)
+
+
+def test_pictures_multiply_deflections_and_nothing_else():
+    robot = swinging(ap.shapes.beam(0.8, bending=(0, 1), **SOFT))
+    dyn, q = ap.Dynamics(robot), [0.3, 0.01]
+    lines = [
+        Shape(dyn, bending).at(configuration).segments for bending, configuration in ((5.0, q), (1.0, [0.3, 0.05]))
+    ]
+    np.testing.assert_array_equal(*lines)
+    with pytest.raises(ap.ArgumentError, match="bending, a factor of deflections, is -1"):
+        Shape(dyn, -1.0)
+    with pytest.raises(ap.ArgumentError, match="bending is 2, but robot 'puma' has no flexible link"):
+        Shape(ap.Dynamics(ap.load("puma")), 2.0)
 
 
 def test_spin_without_stiffening_is_reported():

@@ -54,6 +54,9 @@ def view(
     collisions: Annotated[
         bool, option("Show collision shapes, the closest pair, and where shapes touch.", "", "--collisions")
     ] = False,
+    bending: Annotated[
+        float, option("Factor of the deflections of flexible links in the picture; 20 shows small vibrations.")
+    ] = 1.0,
     html: Annotated[Path | None, option("Write a self-contained web page to this .html file instead.", OUTPUT)] = None,
     live: Annotated[
         bool,
@@ -75,18 +78,19 @@ def view(
         if q:
             raise ArgumentError("--q cannot be used with records.", expected="a robot, or records without --q")
         records, system = _records(shown, robot, base, physical)
-        given: dict[str, Any] = {"robot": system, "walls": walls, "collisions": collisions}
+        given: dict[str, Any] = {"robot": system, "walls": walls}
     else:
         if len(shown) > 1 or robot:
             raise ArgumentError(
                 f"'{shown[0]}' is a robot, followed by other arguments.", expected="one robot, or records"
             )
         records, system = [], _robot(shown[0], base, physical, out)
-        given = {"walls": walls or (), "q": configuration_if_given(q, system), "collisions": collisions}
+        given = {"walls": walls or (), "q": configuration_if_given(q, system)}
     if live and (records or html is None):
         raise ArgumentError("--live needs a robot and --html.", expected="appell view ROBOT --live --html FILE")
     if collisions and (live or movie is not None):
         raise ArgumentError("--collisions cannot be used with --live or --movie.", expected="a page or the viewer")
+    given["bending"] = bending
     if movie is not None and len(records) != 1:
         subject = f"{len(records)} records" if records else "a robot without a motion"
         raise ArgumentError(f"{subject} cannot be written as a movie.", expected="one record", hint="Use --html FILE.")
@@ -95,16 +99,15 @@ def view(
             contacts = [ap.Contact("all", each) for each in walls or ()]
             ap.live_page(system, html, given["q"], contacts=contacts, overwrite=True)
         elif records:
-            records[0].to_html(html, *records[1:], **given, overwrite=True)
+            records[0].to_html(html, *records[1:], **given, collisions=collisions, overwrite=True)
         else:
-            ap.to_html(system, html, **given, overwrite=True)
+            ap.to_html(system, html, **given, collisions=collisions, overwrite=True)
         out.say(f"wrote {html}")
     if movie is not None:
-        del given["collisions"]
         records[0].movie(movie, **given, overwrite=True)
         out.say(f"wrote {movie}")
     if html is None and movie is None:
-        given |= {"port": port, "open_browser": not no_browser, "wait": False}
+        given |= {"collisions": collisions, "port": port, "open_browser": not no_browser, "wait": False}
         out.page(ap.view(records[0] if records else system, *records[1:], **given))
 
 

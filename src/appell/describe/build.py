@@ -453,6 +453,7 @@ class Builder:
         if self.home is None or (followers and not self.mimic):
             return None
         nq = sum(part.motion.nq for part in self.parts if part.motion is not None and part.mimic is None)
+        nq += sum(part.body.mode_count for part in self.parts if isinstance(part.body, FlexibleBody))
         home, base = tuple(self.home), BASES[self.base]
         if base is not None and len(home) == nq - base.nq:
             home = (*base().neutral, *home)

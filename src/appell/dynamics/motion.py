@@ -222,7 +222,8 @@ def friction(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
 def regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
     """Y(q, v, a), the regressor: tau = Y parameters.
 
-    The columns are those of `dyn.parameters`: ten per body, followed by those of the active actuators and the springs.
+    The columns are those of `dyn.parameters`: ten per rigid body and those of the flexible ones, followed by those of
+    the active actuators and the springs. With elastic joints or flexible bodies, the rows are those of the velocities.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str
 
     Returns
     -------
-    Y : matrices, (..., nu, number of parameters)
+    Y : matrices, (..., nu or nv, number of parameters)
 
     Examples
     --------
@@ -370,6 +371,11 @@ def refuse_rigid_links(system: System, function: str) -> None:
     if system.elastic_joints:
         raise ModelError(
             f"{function} needs rigid joints; joint '{system.elastic_joints[0]}' of {system.owner} is elastic.",
+        )
+    if system.is_constrained:
+        raise ModelError(
+            f"{function} is for trees; {system.owner} has constraints.",
+            hint="Use robot.tree, or forward_dynamics of the constrained robot.",
         )
 
 

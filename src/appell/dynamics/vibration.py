@@ -142,6 +142,11 @@ def quasi_static(dyn: Dynamics | Robot, q=None) -> Equilibrium:
             expected="rigid joints",
             hint="Use robot.with_elastic_joints({name: None}).",
         )
+    if system.is_constrained:
+        raise ModelError(
+            f"quasi_static is for trees; {system.owner} has constraints.",
+            hint="Simulate with structural damping until the motion ends.",
+        )
     q = np.array(system.start if q is None else system.sized("q", q, system.nq), float)
     modes = [range(system.nv)[system.tree.modal_span(link)[1]] for link in system.tree.flexible]
     coordinates = [range(system.nq)[system.tree.modal_span(link)[0]] for link in system.tree.flexible]

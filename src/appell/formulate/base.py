@@ -273,7 +273,8 @@ def _preference(system: System, parameters: Sequence[Parameter]) -> list[tuple[i
 
 def _moves_all(system: System, body: str) -> bool:
     """Whether the joint of this body moves every point of it, like a floating joint, so that nothing is regrouped."""
-    return system.is_tree and null_space(np.vstack([X[:3] for X in twists(system.tree.link(body))])).size == 0
+    matrices = twists(system.tree.link(body)) if system.is_tree else []
+    return bool(matrices) and null_space(np.vstack([X[:3] for X in matrices])).size == 0
 
 
 def _axis(system: System, body: str) -> tuple[int, bool]:
@@ -313,7 +314,7 @@ class Reduction:
 def reduction(equations: Equations) -> Reduction:
     """Base parameters of a system, including those of its active drives."""
     system, parameters = equations.system, equations.parameters
-    if system.is_tree and not any(link.joint.mimic for link in system.tree.links):
+    if system.is_tree and not system.flexible and not any(link.joint.mimic for link in system.tree.links):
         null = structural_null_space(system.tree, parameters)
     else:
         null = regressor_kernel(_sampled_regressor(equations))

@@ -13,7 +13,10 @@ and, because ∂Ẍ/∂aₖ = ∂ₖX = ∂X/∂qₖ and q̇ = v, Appell's equat
     Cⱼₖ = ⟨∂ⱼX, d(∂ₖX)/dt Σ⟩          so that Ṁⱼₖ - 2Cⱼₖ = ⟨d(∂ⱼX)/dt, ∂ₖX Σ⟩ - ⟨∂ⱼX, d(∂ₖX)/dt Σ⟩ is skew     (4)
     T   = ½ ⟨Ẋ, Ẋ Σ⟩                 U = -⟨[0 g], X Σ⟩                                                        (5)
 
-summed over all bodies. No angular velocity appears: gyroscopic terms are part of Ẍ. Only derivatives of X are needed,
+summed over all bodies. A flexible body has r = (x, 1, f₁, f₂, …) with its shapes and X = [R s c₁R c₂R …] with their
+weights (`formulate.flexible.kinematics`): Σ gets wider and stays constant, and K δ + D δ̇ is added along the modes.
+
+No angular velocity appears: gyroscopic terms are part of Ẍ. Only derivatives of X are needed,
 so the method applies to any mechanism with explicit poses, including closed loops. Abedloo et al. 2014 derive M, C and
 G this way for spherical robots (`formulate.spherical`) and suggest the method for others.
 
@@ -28,6 +31,8 @@ from copy import copy
 from functools import cached_property
 from typing import Any, Protocol, final
 
+import numpy as np
+
 from appell.algebra.loops import Loops
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
@@ -35,8 +40,11 @@ from appell.algebra.scalar import Matrix, Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import TraceError
+from appell.formulate.flexible.kinematics import Deformation, NodeMotion
+from appell.formulate.flexible.regressor import body_terms
 from appell.formulate.kinematics import REFERENCES, PointMotion, Wrenches
 from appell.model.body import Inertia
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import Frame
 from appell.model.joints import Partial
 from appell.model.mechanism import LegJoint, Mechanism, MovingBody
@@ -99,8 +107,22 @@ def applied(X: Rows, point: Vector) -> Vec3:
 
 def rotated(rotation: Mat3, X: Rows) -> Matrix:
     """X in other axes."""
-    columns = [rotation @ Vec3.of(row[k] for row in X) for k in range(4)]
-    return [list(row) for row in zip(*columns, strict=True)]
+    columns = [list(rotation @ Vec3.of(row[k] for row in X)) for k in range(len(X[0]))]
+    return [[column[k] for column in columns] for k in range(3)]
+
+
+def wide_sigma(body: FlexibleBody) -> Matrix:
+    """Σ of a flexible body, with r = (x, 1, f₁, f₂, …)."""
+    h = np.array([list(first) for first in body.first], float).ravel()
+    P = np.array([[[list(row) for row in block.rows] for block in blocks] for blocks in body.second], float)
+    P = P.swapaxes(1, 2).reshape(len(h), len(h))
+    return np.insert(np.insert(P, 3, h, axis=0), 3, [*h[:3], body.mass, *h[3:]], axis=1).tolist()
+
+
+def padded(sigma: Rows, width: int) -> Matrix:
+    """Σ with zeros up to a width."""
+    rows = [[*row, *[0.0] * (width - len(row))] for row in sigma]
+    return rows + [[0.0] * width for _ in range(width - len(rows))]
 
 
 def body_regressor(partials: Sequence[Rows], A: Rows) -> Matrix:
@@ -124,6 +146,12 @@ def body_regressor(partials: Sequence[Rows], A: Rows) -> Matrix:
 def total(matrices: Sequence[Rows]) -> Matrix:
     """Sum of matrices."""
     return [[sum(entries, start=0.0) for entries in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
+
+
+def _placed(base: Pose, X: Rows) -> Matrix:
+    """X of a body in the world, from that in its base."""
+    shapes = rotated(base.rotation, [row[4:] for row in X])
+    return [[*row, *wide] for row, wide in zip((base @ pose_of(X)).rows, shapes, strict=True)]
 
 
 class Differentiable(Protocol):
@@ -171,7 +199,25 @@ class PoseFunctions:
 
     def _pose_rows(self, part: MovingBody, q: Vector) -> Matrix:
         """X of a body in its base."""
-        return self._evaluated(f"the pose of body '{part.name}'", part.pose, q).rows
+        rows = self._evaluated(f"the pose of body '{part.name}'", part.pose, q).rows
+        weights = self.deformation(part, q).weights[1:] if part.modes else []
+        wide = [[*row, *(c * x for c in weights for x in row[:3])] for row in rows]
+        return [[*row, *[0.0] * (self.width - len(row))] for row in wide]
+
+    @cached_property
+    def width(self) -> int:
+        """Columns of X: 4, and 3 per shape of the flexible body with the largest number of them."""
+        counts = (len(part.body.first) for part in self.mechanism.parts if isinstance(part.body, FlexibleBody))
+        return 1 + 3 * max(counts, default=1)
+
+    def modes(self, part: MovingBody) -> list[int]:
+        """Indices of the modal coordinates of a body."""
+        return [self.mechanism.coordinates.index(name) for name in part.modes]
+
+    def deformation(self, part: MovingBody, q: Vector) -> Deformation:
+        """Deformation of a flexible body."""
+        assert isinstance(part.body, FlexibleBody)
+        return Deformation(part.body, [q[k] for k in self.modes(part)])
 
     def _evaluated(self, name: str, function: Callable, q: Vector):
         """Value of a function of the mechanism, with its name in the error if it cannot be traced."""
@@ -193,8 +239,15 @@ class ClosedFormBodies:
     ):
         self.mechanism, self.pose_functions, self.inertias = pose_functions.mechanism, pose_functions, inertias
         self.explicit, self.reference = explicit, reference
-        self.sigmas = [inertia.pseudo for inertia in inertias]
-        self.gravities = [part.base.rotation.T @ self.mechanism.gravity for part in self.mechanism.parts]
+        parts = self.mechanism.parts
+        self.flexible = [part for part in parts if part.modes]
+        pairs = zip(parts, inertias, strict=True)
+        width = pose_functions.width
+        self.sigmas = [
+            padded(wide_sigma(part.body) if part.modes else inertia.pseudo, width)  # type: ignore[arg-type]
+            for part, inertia in pairs
+        ]
+        self.gravities = [part.base.rotation.T @ self.mechanism.gravity for part in parts]
 
     def run_by(self, loops: Loops) -> ClosedFormBodies:
         """Return self: mechanisms have no loops."""
@@ -210,14 +263,35 @@ class ClosedFormBodies:
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
         terms = zip(self._accelerations(q, v, a), self.sigmas, strict=True)
-        return sum((half_square(A, sigma) for A, sigma in terms), start=0.0)
+        S = sum((half_square(A, sigma) for A, sigma in terms), start=0.0)
+        return sum((force * x for force, x in zip(self._elastic(q, v), a, strict=True) if self.flexible), start=S)
 
     def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         """Q, by one reverse sweep over all poses, minus the contribution of wrenches."""
         if self.explicit:
             return self._minus_external(q, self.explicit.forces(q, v, a), wrenches)
         weights = [times(A, sigma) for A, sigma in zip(self._accelerations(q, v, a), self.sigmas, strict=True)]
-        return self._minus_external(q, self.pose_functions.poses.pullback(q, weights), wrenches)
+        forces = self.pose_functions.poses.pullback(q, weights)
+        if self.flexible:
+            forces = [x + y for x, y in zip(forces, self._elastic(q, v), strict=True)]
+        return self._minus_external(q, forces, wrenches)
+
+    def _elastic(self, q: Vector, v: Vector) -> list[Scalar]:
+        """K δ + D δ̇ along all coordinates."""
+        return self._along_modes(q, v, lambda body, rates: body.elastic_forces(rates))
+
+    def damping_forces(self, q: Vector, v: Vector) -> list[Scalar]:
+        """D δ̇ along all coordinates."""
+        return self._along_modes(q, v, lambda body, rates: body.damping_forces(rates))
+
+    def _along_modes(self, q: Vector, v: Vector, force: Callable[[Deformation, Vector], Vector]) -> list[Scalar]:
+        forces: list[Scalar] = [0.0] * len(v)
+        for part in self.flexible:
+            modes = self.pose_functions.modes(part)
+            deformation = self.pose_functions.deformation(part, q)
+            for k, x in zip(modes, force(deformation, [v[k] for k in modes]), strict=True):
+                forces[k] = x
+        return forces
 
     def mass_matrix(self, q: Vector) -> Matrix:
         if self.explicit:
@@ -232,16 +306,35 @@ class ClosedFormBodies:
         return total([body_coriolis(*part) for part in parts])
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        terms = [body_regressor(*part) for part in zip(self._partials(q), self._accelerations(q, v, a), strict=True)]
+        parts = zip(self.mechanism.parts, self._partials(q), self._accelerations(q, v, a), strict=True)
+        terms = [
+            self._flexible_regressor(part, partials, A, q, v) if part.modes else body_regressor(partials, A)
+            for part, partials, A in parts
+        ]
         rows = [[x for term in terms for x in term[k]] for k in range(len(v))]
         return rows if columns is None else [[row[k] for k in columns] for row in rows]
+
+    def _flexible_regressor(self, part: MovingBody, partials: Sequence[Rows], A: Rows, q: Vector, v: Vector) -> Matrix:
+        """Columns of the parameters of `flexible.regressor`, one row per coordinate."""
+        modes, columns = self.pose_functions.modes(part), []
+        for term in body_terms(part.body):  # type: ignore[arg-type]
+            weighted = times(A, padded(wide_sigma(term.unit), self.pose_functions.width))
+            column = [inner(partial, weighted) for partial in partials]
+            unit = Deformation(term.unit, [q[k] for k in modes])
+            for k, force in zip(modes, unit.elastic_forces([v[k] for k in modes]), strict=True):
+                column[k] = column[k] + force
+            columns.append(column)
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         rates = self.pose_functions.poses.rate(q, v)
         return sum((half_square(*part) for part in zip(rates, self.sigmas, strict=True)), start=0.0)
 
     def potential_energy(self, q: Vector) -> Scalar:
-        return -self.mechanism.gravity.dot(self._first_moment(q))
+        U = -self.mechanism.gravity.dot(self._first_moment(q))
+        for body in (self.pose_functions.deformation(part, q) for part in self.flexible):
+            U = sum((0.5 * (x * f) for x, f in zip(body.modal, body.elastic_forces(), strict=True)), start=U)
+        return U
 
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> Any:
         """NotImplemented: the caller factorises the mass matrix."""
@@ -275,7 +368,7 @@ class ClosedFormBodies:
         """A = Ẍ - [0 g] of every body."""
         second = self.pose_functions.poses.second_rate(q, v, a)
         pairs = zip(second, self.gravities, strict=True)
-        return [[[*row[:3], row[3] - x] for row, x in zip(rate, g, strict=True)] for rate, g in pairs]
+        return [[[*row[:3], row[3] - x, *row[4:]] for row, x in zip(rate, g, strict=True)] for rate, g in pairs]
 
     def _partials(self, q: Vector) -> list[list[Matrix]]:
         return self._by_coordinate(self.pose_functions.poses.partials(q))
@@ -287,7 +380,7 @@ class ClosedFormBodies:
 
     def _in_world(self, matrices: Sequence[Matrix]) -> list[Matrix]:
         pairs = zip(self.mechanism.parts, matrices, strict=True)
-        return [(part.base @ pose_of(X)).rows for part, X in pairs]
+        return [_placed(part.base, X) for part, X in pairs]
 
     # ---- frames
 
@@ -295,7 +388,13 @@ class ClosedFormBodies:
         if frame.body is None:
             return frame.pose
         part = self._part(frame)
-        return part.base @ part.pose(q) @ frame.pose
+        pose = part.base @ part.pose(q)
+        return (pose if frame.at is None else pose @ self._node(frame, q).pose) @ frame.pose
+
+    def _node(self, frame: Frame, q: Vector) -> NodeMotion:
+        """The node to which a frame is fixed."""
+        deformation = self.pose_functions.deformation(self._part(frame), q)
+        return NodeMotion(deformation.body.node(frame.at), deformation)  # type: ignore[arg-type]
 
     def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
         """For every coordinate, vee(Rᵀ∂R) and Rᵀ∂s of the frame in its own axes, expressed in the reference."""
@@ -303,14 +402,20 @@ class ClosedFormBodies:
             return [[0.0] * self.mechanism.nv for _ in range(6)]
         index = self.mechanism.body_names.index(frame.body)
         R = pose_of(self.pose_functions.poses.value(q)[index]).rotation
-        to_frame = frame.pose.rotation.T
+        node = None if frame.at is None else self._node(frame, q)
+        of_modes = (
+            {} if node is None else dict(zip(self.pose_functions.modes(self._part(frame)), node.partials, strict=True))
+        )
+        to_frame = (frame.pose.rotation if node is None else node.R @ frame.pose.rotation).T
         columns = []
-        for partial in self._partials(q)[index]:
+        for k, partial in enumerate(self._partials(q)[index]):
             dR, ds = Mat3.of(row[:3] for row in partial), Vec3.of(row[3] for row in partial)
             spin = R.T @ dR
-            angular = to_frame @ Vec3(spin.rows[2].y, spin.rows[0].z, spin.rows[1].x)
-            linear = to_frame @ (R.T @ (ds + dR @ frame.pose.translation))
-            column = REFERENCES[reference](self.pose(frame, q), Partial(angular, linear))
+            angular = Vec3(spin.rows[2].y, spin.rows[0].z, spin.rows[1].x)
+            linear = R.T @ (ds + dR @ (frame.pose.translation if node is None else node.rho))
+            if k in of_modes:
+                angular, linear = angular + of_modes[k].angular, linear + of_modes[k].linear
+            column = REFERENCES[reference](self.pose(frame, q), Partial(to_frame @ angular, to_frame @ linear))
             columns.append([*column.linear, *column.angular])
         return [list(row) for row in zip(*columns, strict=True)]
 
@@ -326,13 +431,21 @@ class ClosedFormBodies:
         points = []
         for frame in frames:
             k, part = self.mechanism.body_names.index(frame.body), self._part(frame)
-            at = [*frame.pose.translation, 1.0]
+            at = self._point(part, frame)
             x, u, w, *columns = (
                 part.base.rotation @ applied(matrix, at) for matrix in (matrices[k], rates[k], drifts[k], *partials[k])
             )
             J = [list(row) for row in zip(*columns, strict=True)]
             points.append(PointMotion(part.base.translation + x, u, w, J))
         return points
+
+    def _point(self, part: MovingBody, frame: Frame) -> Vector:
+        """r of a frame's origin."""
+        r: list[Scalar] = [*frame.pose.translation, 1.0]
+        if frame.at is not None:
+            node = part.body.node(frame.at)  # type: ignore[union-attr]
+            r = [*node.position, 1.0, *(x for shape in node.shapes for x in shape)]
+        return [*r, *[0.0] * (self.pose_functions.width - len(r))]
 
     def _part(self, frame: Frame) -> MovingBody:
         return self.mechanism.parts[self.mechanism.body_names.index(frame.body)]

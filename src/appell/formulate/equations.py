@@ -47,10 +47,12 @@ from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.schur import Schur
 from appell.formulate.elastic import ElasticBodies
 from appell.formulate.flexible.bodies import FlexibleBodies
+from appell.formulate.flexible.regressor import body_terms
 from appell.formulate.kinematics import FrameKinematics, PointMotion, Wrenches
 from appell.formulate.regressor import SYMBOLS, Parameter
 from appell.formulate.tree_bodies import TreeBodies
 from appell.model.body import PARAMETER_NAMES
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import Frame
 
 __all__ = ["SYMBOLS", "Drive", "Equations", "Matrix", "Parameter", "Wrenches"]
@@ -419,9 +421,10 @@ class Equations:
         """Contribution of friction, and of the damping of elastic joints and flexible links, to h, along v."""
         motions = zip(self.drives, self._deflections(q), self.drive_rates(q, v), strict=True)
         along = self.drives_along(q, [drive.friction_force(x, rate, self.friction) for drive, x, rate in motions])
-        if not self.system.flexible:
+        if not self._deforms:
             return along
-        return [x + y for x, y in zip(along, self.bodies.damping_forces(q, v), strict=True)]  # type: ignore[union-attr]
+        damping = self.bodies.damping_forces(q, self.map.velocity(q, v))  # type: ignore[union-attr]
+        return [x + y for x, y in zip(along, self.map.project(q, damping), strict=True)]
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
@@ -480,14 +483,15 @@ class Equations:
         return U
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        """Y(q, v, a), with τ = Y π: ten columns per body, then those of active drives and springs; or some of them.
+        """Y(q, v, a), with τ = Y π: columns of all bodies, then of active drives and springs; or some of them.
 
-        With elastic joints, the rows are those of the velocities: B τ = Y π, with zeros of B τ along the joints.
+        With elastic joints or flexible bodies, the rows are those of the velocities: B τ = Y π, with zeros of B τ along
+        the elastic joints and the modes.
         """
-        bodies = 10 * len(self.system.bodies)
+        bodies = len(self._body_parameters)
         dropped = set() if columns is None else {*range(bodies, len(self.parameters))} - {*columns}
         of_bodies = None if columns is None else [k for k in columns if k < bodies]
-        elastic = bool(self.system.elastic_joints)
+        elastic = bool(self.system.elastic_joints) or self._deforms
         of_links = self.body_regressor(q, v, a, of_bodies)
         rows = [list(row) for row in (of_links if elastic else self.at_actuators(q, of_links))]
         number = count(bodies)
@@ -514,15 +518,29 @@ class Equations:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """π, the parameters of the columns of the regressor."""
-        parameters = []
-        for k, (name, body) in enumerate(self.system.bodies.items(), start=1):
-            ten = zip(PARAMETER_NAMES, body.parameters if body else (0.0,) * 10, strict=True)
-            parameters += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
+        parameters = list(self._body_parameters)
         for drive in self.drives:
             for kind in self._regressor_factors(drive, 0.0, 0.0, 0.0):
                 value = float(drive.parameter_values[kind])
                 parameters.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, value))
         return tuple(parameters)
+
+    @cached_property
+    def _body_parameters(self) -> list[Parameter]:
+        """Ten parameters per rigid body, and those of `flexible.regressor` of a flexible one."""
+        parameters = []
+        for k, (name, body) in enumerate(self.system.bodies.items(), start=1):
+            if isinstance(body, FlexibleBody):
+                values = [(term.kind, term.value) for term in body_terms(body)]
+            else:
+                values = list(zip(PARAMETER_NAMES, body.parameters if body else (0.0,) * 10, strict=True))
+            parameters += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in values]
+        return parameters
+
+    @cached_property
+    def _deforms(self) -> bool:
+        """Whether a body is flexible."""
+        return any(isinstance(body, FlexibleBody) for body in self.system.bodies.values())
 
     def _regressor_factors(
         self, drive: Drive, deflection: Scalar, rate: Scalar, acceleration: Scalar

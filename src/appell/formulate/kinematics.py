@@ -26,7 +26,14 @@ from dataclasses import dataclass
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector, select, sqrt
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.recursion import LinkTransforms, accelerations, carried_partials, link_transforms, velocities
+from appell.formulate.recursion import (
+    LinkTransform,
+    LinkTransforms,
+    accelerations,
+    carried_partials,
+    link_transforms,
+    velocities,
+)
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial
@@ -45,7 +52,7 @@ REFERENCES: dict[str, Change] = {
 }
 
 
-def world_poses(tree: Tree, transforms: LinkTransforms) -> dict[str | None, Pose]:
+def world_poses(tree: Tree, transforms: LinkTransforms | Mapping[str, LinkTransform]) -> dict[str | None, Pose]:
     """Pose of every link in the world."""
     poses: dict[str | None, Pose] = {WORLD: Pose()}
     for link in tree.links:

@@ -50,7 +50,7 @@ def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int
     selected = set(range(10 * len(tree.links)) if columns is None else columns)
     rows: list[list[Scalar]] = [[] for _ in range(tree.robot.nv)]
     for index, link in enumerate(tree.links):
-        for k, (f, n) in enumerate(_columns(motion[link.name])):
+        for k, (f, n) in enumerate(columns_of_body(motion[link.name])):
             if 10 * index + k not in selected:
                 continue
             forces = {
@@ -63,7 +63,7 @@ def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int
     return rows
 
 
-def _columns(motion: Acceleration) -> list[tuple[Vec3, Vec3]]:
+def columns_of_body(motion: Acceleration) -> list[tuple[Vec3, Vec3]]:
     """f and n of (1), in the order of the parameters."""
     omega, alpha, acc = motion.omega, motion.alpha, motion.acc
     mass = [(acc, ZERO)]

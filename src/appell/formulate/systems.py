@@ -13,7 +13,7 @@ from appell.formulate.closed_form import ClosedFormBodies, Differentiate, PoseFu
 from appell.formulate.elastic import ElasticBodies, rotors_of
 from appell.formulate.equations import Equations
 from appell.formulate.flexible.bodies import FORWARD, FlexibleBodies
-from appell.formulate.formulations import FORMULATIONS, NO_LOOPS, Formulation, Looping, choose, looping
+from appell.formulate.formulations import FORMULATIONS, Formulation, Looping, choose, looping
 from appell.formulate.spherical import SphericalRobot
 from appell.formulate.tree import Tree
 from appell.formulate.tree_bodies import TreeBodies
@@ -72,12 +72,12 @@ class EquationsFactory:
         self._parts: Callable[..., Equations]
         if system.tree is None:
             self._parts = self._closed_form(system, differentiate)
-        elif system.flexible:
-            self._parts = self._flexible(system)
-        elif system.map.is_identity:
-            self._parts = self._tree(system, choice.forward, choice.looped)
-        else:
+        elif not system.map.is_identity:
             self._parts = self._constrained(system, differentiate)
+        elif system.flexible:
+            self._parts = self._flexible(system, choice.forward)
+        else:
+            self._parts = self._tree(system, choice.forward, choice.looped)
 
     def __call__(self, inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
         """Create the equations. `prescribed` has (s, ṡ, s̈) of each prescribed motion."""
@@ -115,13 +115,18 @@ class EquationsFactory:
 
         return parts
 
-    def _flexible(self, robot: Any) -> Callable[..., Equations]:
+    def _flexible(self, robot: Any, forward: str | None) -> Callable[..., Equations]:
         """Trees with flexible links: the recursion or the differentiated Gibbs function."""
         choice = self.choice
         self.name = choice.formulation or "gibbs-appell"
-        known = {"formulation": ("gibbs-appell", "gibbs-gradient"), "forward": FORWARD, "inertia": (), "looped": ()}
-        for option, names in known.items():
-            if (value := getattr(choice, option)) not in (None, False, *names):
+        known = {
+            "formulation": (self.choice.formulation, ("gibbs-appell", "gibbs-gradient")),
+            "forward": (forward, FORWARD),
+            "inertia": (self.choice.inertia, ()),
+            "looped": (self.choice.looped, ()),
+        }
+        for option, (value, names) in known.items():
+            if value not in (None, False, *names):
                 raise ArgumentError(
                     f"{option}={value!r} does not support {robot.owner}, which has flexible links.",
                     expected=" or ".join(map(repr, names)) or f"{option}=None",
@@ -135,9 +140,7 @@ class EquationsFactory:
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
             links = Tree.of(robot.link_side).with_inertias(inertias)
             tree = links.with_rotors() if choice.rotors else links
-            bodies = FlexibleBodies(
-                tree, choice.reference, choice.forward, differentiated=self.name == "gibbs-gradient"
-            )
+            bodies = FlexibleBodies(tree, choice.reference, forward, differentiated=self.name == "gibbs-gradient")
             actuation = TreeActuation(Tree.of(robot), robot.owner, dict.fromkeys(robot.actuator_names, 1.0))
             return Equations(robot, self._with_motors(robot, bodies), robot.map, actuation, **self._switches)
 
@@ -173,10 +176,12 @@ class EquationsFactory:
             raise ArgumentError(
                 unknown_name("forward dynamics method", str(choice.forward), CONSTRAINED_SOLVERS, robot.owner)
             )
-        formulation = self._formulation(robot.tree, None)
+        of_tree = self._flexible(robot.tree, None) if robot.flexible else self._tree(robot.tree, None, False)
+        self.structured = False
+        self._methods = {}
 
         def parts(inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
-            tree = self._of_tree(robot.tree, formulation, NO_LOOPS, inertias)
+            tree = of_tree(inertias)
             actuation = TreeActuation(Tree.of(robot.tree), robot.owner, robot.weights)
             velocity_map = robot.map.driven(prescribed, differentiate)
             return Equations(

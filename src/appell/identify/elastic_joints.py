@@ -9,8 +9,12 @@ f the torque sensor after the gear (`spring_*`), the rows of least squares are
     torque sensor                     f = N(q, q̇, q̈; β)    q = θ - c f       τ - f as in (1)                        (3)
 
 with ε = θ - q. The offset o contains the zero errors of the sensors. In (3) the position of the link is known only
-through the compliance c = 1/k, which is estimated with the base parameters β of the links by Gauss-Newton steps, for
-springs without damping. All signals pass the same zero-phase filter, which leaves linear rows valid.
+through the compliance c = 1/k, which is estimated with the base parameters β of the links by Gauss-Newton steps, with
+rows weighted by the residuals of their joints. A spring with damping deflects later than its force: f is replaced by f'
+with f' + T ḟ' = f, and the delay T = d/k is estimated as well.
+
+All signals pass the same zero-phase filter, which leaves linear rows valid. Dry friction is not linear: at a reversal
+the motor sticks, and the filter mixes both directions. Rows of motors therefore leave out samples near reversals.
 
 With neither sensor, the motor encoder shows the spring only through the resonances of the arm: a stiffness and the
 inertia of the links could then be exchanged, and the fit of the joint is refused.
@@ -20,8 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
+from scipy.signal import lfilter, lfilter_zi
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
@@ -38,6 +45,7 @@ SECOND_BAND = 0.6  # cut-off frequency of the fit for comparison, relative to th
 SIGN_WIDTH = 0.02  # rad/s or m/s within which dry friction changes its sign in the rows
 GAUSS_NEWTON_STEPS = 12
 STEP_TOLERANCE = 1e-6  # relative change of the compliances at which the Gauss-Newton steps end
+REVERSAL_SPEED = 0.1  # of a motor's root mean square speed: slower samples, and those near them, are not rows of motors
 MIN_DEFLECTIONS = 10.0  # smallest spread of a deflection relative to the standard deviation of its noise
 
 
@@ -153,8 +161,8 @@ def identify_elastic_joints(
         )
     signals = _Signals(system, record, band)
     fits = _fits(system, signals, limit)
-    again = _fits(system, _Signals(system, record, SECOND_BAND * signals.band), limit)
-    judged = [_consistent(fit, other, limit) for fit, other in zip(fits, again, strict=True)]
+    again = _fits(system, _Signals(system, record, SECOND_BAND * signals.band, signals.noise), limit)
+    judged = [_explained(_consistent(fit, other, limit)) for fit, other in zip(fits, again, strict=True)]
     return ElasticFit(system, tuple(judged), signals.band)
 
 
@@ -177,10 +185,21 @@ def _consistent(fit: JointFit, other: JointFit, limit: float) -> JointFit:
     return replace(fit, passed=False, sentence=sentence)
 
 
+def _explained(fit: JointFit) -> JointFit:
+    """Return a fit whose sentence states why a torque sensor alone did not show the spring."""
+    if fit.passed or fit.sensors[1:] != ("torque sensor",):
+        return fit
+    reason = (
+        "; without a link encoder the spring shows only in the accelerations c f̈ by which the link differs from its "
+        "motor, which are too small here: move faster, pass a larger band, or add a link encoder"
+    )
+    return replace(fit, sentence=fit.sentence + reason)
+
+
 class _Signals:
     """Filtered positions, rates and second rates of motors, links and spring torques, and motor torques."""
 
-    def __init__(self, system: Robot, record: Record, band: float | None):
+    def __init__(self, system: Robot, record: Record, band: float | None, noise: dict[str, float] | None = None):
         titles = set(record.columns)
         for joint in system.elastic_joints:
             for title in (f"motor_{joint}", f"tau_{joint}"):
@@ -203,7 +222,9 @@ class _Signals:
             band = min(band, MAX_BAND / record.period)
         done = process(raw, band=band, smooth=True)
         self.band, self.period = float(done.about["band"]), done.period
-        self.noise = dict(zip(names, done.about["noise"]["q"], strict=True))
+        self.noise = noise or dict(zip(names, done.about["noise"]["q"], strict=True))
+        fourth = np.diff(np.column_stack(list(columns.values())), 4, axis=0).std(axis=0) / np.sqrt(70.0)
+        self.white = dict(zip(names, fourth, strict=True))  # noise from fourth differences, which contain little motion
         at = {name: k for k, name in enumerate(names)}
         self._values = {name: (done.q[:, k], done.v[:, k], done.a[:, k]) for name, k in at.items()}
         self.tau = {name: done.tau[:, k] for k, name in enumerate(system.elastic_joints)}
@@ -215,6 +236,13 @@ class _Signals:
 
     def of(self, kind: str, joint: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._values[f"{kind}_{joint}"]
+
+    def moving(self, joint: str) -> np.ndarray:
+        """Return the indices of the samples that are not near a reversal of the motor."""
+        rate = self.of("motor", joint)[1]
+        width = 2 * int(0.5 / (self.band * self.period)) + 1
+        slow = np.abs(rate) < REVERSAL_SPEED * np.sqrt(np.mean(rate**2))
+        return np.flatnonzero(~maximum_filter1d(slow, width))
 
     def solve(
         self, columns: dict[str, np.ndarray], y: np.ndarray, every: int = 1
@@ -232,6 +260,12 @@ class _Signals:
         variance = float(rest @ rest) / independent
         std = np.sqrt(variance * np.diag(np.linalg.pinv(R.T @ R))) / scale
         return dict(zip(columns, values / scale, strict=True)), dict(zip(columns, std, strict=True))
+
+
+def _rows(signals: _Signals, joint: str, columns: dict[str, np.ndarray], y: np.ndarray) -> Any:
+    """Least squares of columns and those of the motor, at samples that are not near a reversal."""
+    at = signals.moving(joint)
+    return signals.solve({key: x[at] for key, x in (columns | _motor_columns(signals, joint)).items()}, y[at])
 
 
 def _motor_columns(signals: _Signals, joint: str) -> dict[str, np.ndarray]:
@@ -252,10 +286,10 @@ def _fit(
         return JointFit(joint, ("motor encoder",), False, sentence)
     used, spring = ("motor encoder", *sensors), system.drives[joint].elasticity
     assert spring is not None
-    tau, motor = signals.tau[joint], _motor_columns(signals, joint)
+    tau = signals.tau[joint]
     if compliance is not None:
         c, deviation = compliance
-        values, _ = signals.solve(motor, tau - signals.of("spring", joint)[0])
+        values, _ = _rows(signals, joint, {}, tau - signals.of("spring", joint)[0])
         values["stiffness"] = 1.0 / c
         return _judged(joint, used, values, abs(deviation / c) / c, limit)
     theta, q = signals.of("motor", joint), signals.of("q", joint)
@@ -275,9 +309,9 @@ def _fit(
     columns = {kind: terms[kind] for kind in strain}
     if "torque sensor" in sensors:
         values, std = signals.solve(columns | {"zero": np.ones_like(x)}, signals.of("spring", joint)[0])
-        values |= signals.solve(motor, tau - signals.of("spring", joint)[0])[0]
+        values |= _rows(signals, joint, {}, tau - signals.of("spring", joint)[0])[0]
     else:
-        values, std = signals.solve(columns | motor, tau)
+        values, std = _rows(signals, joint, columns, tau)
     return _judged(joint, used, values, std["stiffness"], limit)
 
 
@@ -308,30 +342,75 @@ def _by_torque_sensors(system: Robot, signals: _Signals, joints: Sequence[str]) 
     slopes = links.inverse_dynamics.jacobian("q", "v", "a")
     names, every = system.joint_names, max(1, int(0.25 / (signals.band * signals.period)))
 
-    def block(kind: str, k: int) -> np.ndarray:
-        return np.column_stack([signals.of(kind, name)[k][::every] for name in names])
+    def block(kind: str) -> list[np.ndarray]:
+        return [np.column_stack([signals.of(kind, name)[k] for name in names]) for k in range(3)]
 
-    theta, f = ([block(kind, k) for k in range(3)] for kind in ("motor", "spring"))
+    theta, f = [x[::every] for x in block("motor")], block("spring")
     free = [k for k, name in enumerate(names) if name in joints]
-    beta = np.array([parameter.value for parameter in links.base_parameters])
     springs = [system.drives[name].elasticity for name in names]
+    damped = [k for k in free if (spring := springs[k]) and spring.damping]
+    measured = {
+        name: [x[::every] for x in signals.of("q", name)] for name in names if "link encoder" in signals.has(name)
+    }
     c = np.array([1.0 / spring.stiffness for spring in springs if spring])
-    measured = [k for k, name in enumerate(names) if "link encoder" in signals.has(name)]
-    std = np.full(len(names), np.nan)
+    lag, std, weight = np.zeros(len(names)), np.full(len(names), np.nan), np.ones(len(names))
+    beta = np.array([parameter.value for parameter in links.base_parameters])
     for _ in range(GAUSS_NEWTON_STEPS):
-        motion = [x - c * y for x, y in zip(theta, f, strict=True)]
-        for k in measured:
-            for x, values in zip(motion, signals.of("q", names[k]), strict=True):
-                x[:, k] = values[::every]
-        Y = links.base_regressor(*motion)
-        by_c = -sum(matrix[..., free] * y[:, None, free] for matrix, y in zip(slopes(*motion), f, strict=True))
-        rows = np.concatenate([Y, by_c], axis=-1).reshape(-1, len(beta) + len(free))
-        rest = (f[0] - Y @ beta).ravel()
-        columns = {str(k): rows[:, k] for k in range(rows.shape[1])}
-        step, deviation = signals.solve(columns, rest, every)
-        change = np.array([step[str(len(beta) + k)] for k in range(len(free))])
-        std[free] = [deviation[str(len(beta) + k)] for k in range(len(free))]
-        c[free] = np.maximum(c[free] + change, 1e-3 * c[free])
-        if np.abs(change).max() <= STEP_TOLERANCE * c[free].max():
+        late = [_lagged(x, lag, signals.period) for x in f]
+        by_lag = [_lagged(np.gradient(x, signals.period, axis=0), lag, signals.period)[::every] for x in late]
+        late = [x[::every] for x in late]
+        motion = [x - c * y for x, y in zip(theta, late, strict=True)]
+        for name, values in measured.items():
+            for x, y in zip(motion, values, strict=True):
+                x[:, names.index(name)] = y
+        Y, matrices = links.base_regressor(*motion), slopes(*motion)
+        by_c = -sum(matrix[..., free] * y[:, None, free] for matrix, y in zip(matrices, late, strict=True))
+        by_T = sum(matrix[..., damped] * (c * y)[:, None, damped] for matrix, y in zip(matrices, by_lag, strict=True))
+        rest = f[0][::every] - Y @ beta
+        weight = 1.0 / np.maximum(rest.std(axis=0), 1e-300) if np.isfinite(std[free]).all() else weight
+        rows = np.concatenate([Y, by_c, by_T], axis=-1) * weight[:, None]
+        columns = {str(k): column for k, column in enumerate(rows.reshape(-1, rows.shape[-1]).T)}
+        step, deviation = signals.solve(columns, (weight * rest).ravel(), every)
+        change = np.array([step[str(k)] for k in range(len(columns))])
+        at, last = len(beta), len(beta) + len(free)
+        std[free] = [deviation[str(k)] for k in range(at, last)]
+        beta = beta + change[:at]
+        c[free] = np.clip(c[free] + change[at:last], 1e-3 * c[free], 1e3 * c[free])
+        lag[damped] = np.clip(lag[damped] + change[last:], 0.0, 1.0 / signals.band)
+        if np.abs(change[at:last]).max() <= STEP_TOLERANCE * c[free].max():
             break
+    std[free] = np.hypot(std[free], c[free] * _noise_share(signals, rows, at, weight, matrices[2], names, free))
     return {name: (float(c[k]), float(std[k])) for k, name in enumerate(names) if k in free}
+
+
+def _noise_share(
+    signals: _Signals,
+    rows: np.ndarray,
+    first: int,
+    weight: np.ndarray,
+    inertia: np.ndarray,
+    names: Sequence[str],
+    free: Sequence[int],
+) -> np.ndarray:
+    """Share of the noise of f̈ in what the columns of the compliances do not have in common with other columns.
+
+    Least squares makes the compliances too small by this share. The columns of `rows` from `first` on are those of the
+    `free` joints; `weight` is that of the rows of every joint.
+    """
+    scale = np.maximum(np.linalg.norm(rows, axis=(0, 1)), 1e-300)
+    inverse = np.linalg.pinv(np.einsum("sji,sjk->ik", rows / scale, rows / scale))
+    at = slice(first, first + len(free))
+    independent = scale[at] ** 2 / np.diag(inverse)[at]
+    in_band = np.sqrt(2.0 * signals.band * signals.period / 5.0) * (2.0 * np.pi * signals.band) ** 2
+    noise = in_band * np.array([signals.white[f"spring_{names[k]}"] for k in free])
+    return np.sum((inertia[..., free] * weight[:, None]) ** 2, axis=(0, 1)) * noise**2 / independent
+
+
+def _lagged(x: np.ndarray, lag: np.ndarray, period: float) -> np.ndarray:
+    """Solve y + lag ẏ = x for signals (samples, joints), from rest, by the trapezoidal rule."""
+    y = x.copy()
+    for k in np.flatnonzero(lag):
+        a = 2.0 * lag[k] / period
+        gains, poles = [1.0 / (1.0 + a), 1.0 / (1.0 + a)], [1.0, (1.0 - a) / (1.0 + a)]
+        y[:, k] = lfilter(gains, poles, x[:, k], zi=lfilter_zi(gains, poles) * x[0, k])[0]
+    return y

@@ -29,6 +29,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.equations import SYMBOLS, Parameter
 from appell.model.actuator import Actuator
+from appell.model.flexible import FlexibleBody
 from appell.model.system import System
 
 if TYPE_CHECKING:
@@ -160,6 +161,11 @@ def select_parameters(
             f"the parameters of {system.owner} cannot be selected: its joints {', '.join(system.elastic_joints)} are "
             "elastic.",
             hint="Use identify_elastic_joints(robot, record) for springs and motors, and robot.rigid for the links.",
+        )
+    if flexible := [name for name, body in system.bodies.items() if isinstance(body, FlexibleBody)]:
+        raise ModelError(
+            f"the parameters of {system.owner} cannot be selected: its body '{flexible[0]}' is flexible.",
+            hint="Use Dynamics(robot).base_regressor with measured modal coordinates, or robot.rigid.",
         )
     chosen = (
         DEFAULT_FRICTION if friction is True else (friction,) if isinstance(friction, str) else tuple(friction or ())

@@ -15,8 +15,9 @@ integrals are of polynomials and exact in Gauss quadrature. Second-order shapes 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.polynomial import Legendre
 from appell.algebra.scalar import is_number, snap
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, is_finite, value_text
-from appell.model.flexible import FlexibleBody, Node, damping_matrix
+from appell.model.flexible import BodyTerm, FlexibleBody, Node, damping_matrix
 
 EXTRA_POLYNOMIALS = 10  # in the Ritz problem beyond the number of modes; the highest mode is exact to about 1e-10
 STATIONS = 16  # points of a beam in pictures
@@ -33,6 +34,7 @@ ZERO_TOLERANCE = 1e-13  # integrals below this fraction of the largest of their 
 THEORIES = ("euler-bernoulli", "timoshenko")
 SHAPES = ("modes", "polynomials")
 STIFFENING = (True, False, "full")
+STIFFNESSES = ("EIy", "EIz", "GJ", "EA", "GA")
 X = Legendre([0.5, 0.5], domain=[0, 1])
 
 
@@ -160,31 +162,88 @@ def beam(
     array([ 59.9,  59.9, 373.7, 986.8])
     """
     given = {name: value for name, value in locals().items() if _differs(name, value)}
-    _check_options(bending, torsion, extension, theory, ends, shapes, stiffening)
-    _check_positive("a beam", length=length)
-    stiff, mu, rotary = _properties(length, section, E, rho, G, EI, GJ, EA, GA, mass_per_length)
-    for name, value in (("damping", damping), ("damping_ratio", damping_ratio or 0.0)):
+    plan = _plan(given)
+    return _assembled(plan, plan.amounts, description=(("beam", tuple(given.items())),))
+
+
+class Amounts(NamedTuple):
+    """The numbers in which the integrals and matrices of a beam are linear, for given shapes."""
+
+    mu: float = 0.0  # mass per length
+    rotary: tuple[float, float] = (0.0, 0.0)  # rotary inertia per length, ρ∫y² and ρ∫z²
+    stiff: Mapping[str, float] = MappingProxyType(dict.fromkeys(STIFFNESSES, 0.0))
+
+
+class Plan(NamedTuple):
+    """Shapes of a beam, the numbers that its integrals contain, and its options."""
+
+    shapes: tuple[BeamShape, ...]
+    length: float
+    amounts: Amounts
+    theory: str
+    stiffening: bool | str
+    damping: float
+    damping_ratio: float | None
+
+
+def _plan(given: Mapping[str, Any]) -> Plan:
+    """Check the arguments of `beam` and compute its shapes."""
+    o = SimpleNamespace(**{**_DEFAULTS, **given})
+    _check_options(o.bending, o.torsion, o.extension, o.theory, o.ends, o.shapes, o.stiffening)
+    _check_positive("a beam", length=o.length)
+    stiff, mu, rotary = _properties(o.length, o.section, o.E, o.rho, o.G, o.EI, o.GJ, o.EA, o.GA, o.mass_per_length)
+    for name, value in (("damping", o.damping), ("damping_ratio", o.damping_ratio or 0.0)):
         if not (is_number(value) and is_finite(value) and value >= 0.0):
             raise ArgumentError(f"a beam has {name} {value_text(value)}.", expected="a number from 0 on")
 
-    L, load = float(length), tuple(map(float, tip_load))
+    L, load = float(o.length), tuple(map(float, o.tip_load))
     made: list[BeamShape] = []
-    for axis, number, label in ((1, bending[0], "y"), (2, bending[1], "z")):
+    for axis, number, label in ((1, o.bending[0], "y"), (2, o.bending[1], "z")):
         sign, about = (1.0, 2) if axis == 1 else (-1.0, 1)  # ϑ_z = w_y', ϑ_y = -w_z'
         constants = _required(stiff, f"EI{label}", "EI"), mu, rotary[axis - 1]
-        shear = _required(stiff, "GA", "GA") if theory == "timoshenko" and number else 0.0
-        for k, (w, turn) in enumerate(_bending(number, L, *constants, shear, load, ends, shapes), start=1):
+        shear = _required(stiff, "GA", "GA") if o.theory == "timoshenko" and number else 0.0
+        for k, (w, turn) in enumerate(_bending(number, L, *constants, shear, load, o.ends, o.shapes), start=1):
             made.append(BeamShape(f"{label}{k}", "m", (axis, w), (about, sign * turn)))
-    if torsion:
+    if o.torsion:
         polar = sum(rotary)
         if not polar:
             raise ArgumentError("a beam with torsional modes has no section.", expected="a Section and rho")
-        for k, turn in enumerate(_axial(torsion, L, _required(stiff, "GJ", "GJ"), polar, 0.0), start=1):
+        for k, turn in enumerate(_axial(o.torsion, L, _required(stiff, "GJ", "GJ"), polar, 0.0), start=1):
             made.append(BeamShape(f"x{k}r", "rad", None, (0, turn)))
-    if extension:
-        for k, w in enumerate(_axial(extension, L, _required(stiff, "EA", "EA"), mu, load[0]), start=1):
+    if o.extension:
+        for k, w in enumerate(_axial(o.extension, L, _required(stiff, "EA", "EA"), mu, load[0]), start=1):
             made.append(BeamShape(f"x{k}", "m", (0, w), None))
-    return _assembled(made, L, stiff, mu, rotary, theory, damping, damping_ratio, stiffening, tuple(given.items()))
+    return Plan(tuple(made), L, Amounts(mu, rotary, stiff), o.theory, o.stiffening, float(o.damping), o.damping_ratio)
+
+
+def beam_terms(given: Mapping[str, Any]) -> tuple[BodyTerm, ...]:
+    """Physical parameters of a beam, from the arguments of `beam`, with the body per unit of each.
+
+    The shapes of the modes are fixed: integrals, stiffness and damping are linear in these parameters.
+    """
+    plan = _plan(given)
+    mu, rotary, stiff = plan.amounts
+
+    def term(kind: str, value: float, damping: Any = 0.0, **amounts: Any) -> BodyTerm:
+        size = len(plan.shapes)
+        return BodyTerm(kind, value, _assembled(plan, Amounts(**amounts), damping * np.ones((size, size))))
+
+    density, section = given.get("rho"), given.get("section")
+    seconds = {} if not any(rotary) else {"rotary": (section.yy, section.zz)}  # type: ignore[union-attr]
+    if given.get("mass_per_length") is None:
+        terms = [term("rho", density, mu=section.area, **seconds)]  # type: ignore[arg-type, union-attr]
+    else:
+        terms = [term("mass_per_length", mu, mu=1.0)]
+        terms += [term("rho", density, **seconds)] if seconds else []  # type: ignore[arg-type]
+    letters = {shape.name[0] if shape.turn is None or shape.w else "r" for shape in plan.shapes}
+    used = {"EIy": "y" in letters, "EIz": "z" in letters, "GJ": "r" in letters, "EA": "x" in letters}
+    used["GA"] = plan.theory == "timoshenko" and ("y" in letters or "z" in letters)
+    for kind in (kind for kind in STIFFNESSES if used[kind]):
+        terms.append(term(kind, stiff[kind], stiff=dict.fromkeys(STIFFNESSES, 0.0) | {kind: 1.0}))
+    body, by_ratio = _assembled(plan, plan.amounts), plan.damping_ratio is not None
+    D = damping_matrix(body.modal_mass, np.array(body.stiffness), 1.0, 1.0 if by_ratio else None)
+    kind, value = ("damping_ratio", plan.damping_ratio) if by_ratio else ("damping", plan.damping)
+    return (*terms, term(kind, float(value), D))  # type: ignore[arg-type]
 
 
 # ---- mode shapes
@@ -255,22 +314,13 @@ def _quadrature(number: int) -> tuple[np.ndarray, np.ndarray]:
 # ---- integrals
 
 
-def _assembled(
-    shapes: Sequence[BeamShape],
-    L: float,
-    stiff: dict[str, float],
-    mu: float,
-    rotary: tuple[float, float],
-    theory: str,
-    damping: float,
-    damping_ratio: float | None,
-    stiffening: bool | str,
-    description: tuple[tuple[str, Any], ...],
-) -> FlexibleBody:
+def _assembled(plan: Plan, amounts: Amounts, damping: Any = None, **options: Any) -> FlexibleBody:
+    """Return the body of a plan with other amounts; `damping` is D instead of that of the plan."""
+    shapes, L, (mu, rotary, stiff) = plan.shapes, plan.length, amounts
     size = len(shapes)
     bent = [k for k, shape in enumerate(shapes) if shape.w and shape.w[0]]
     pairs, psi = [], []
-    if stiffening:
+    if plan.stiffening:
         for j in bent:
             for k in (k for k in bent if k >= j and shapes[k].w[0] == shapes[j].w[0]):  # type: ignore[index]
                 slopes = shapes[j].w[1].deriv() * shapes[k].w[1].deriv() / (L * L)  # type: ignore[index]
@@ -291,17 +341,19 @@ def _assembled(
     second = sum(
         density * np.einsum("g,bgi,cgk->bcik", dx, f, f) for density, f in ((mu, a), (rotary[0], by), (rotary[1], bz))
     )
-    if stiffening is True:
+    if plan.stiffening is True:
         second[1 + size :, 1:] = second[1:, 1 + size :] = 0.0
     second[np.abs(second) < ZERO_TOLERANCE * np.abs(second).max()] = 0.0
 
     K = np.zeros((size, size))
     for j, one in enumerate(shapes):
         for k, other in enumerate(shapes):
-            K[j, k] = _strain_energy(one, other, L, stiff, theory)
+            K[j, k] = _strain_energy(one, other, L, stiff, plan.theory)
     K[np.abs(K) < ZERO_TOLERANCE * np.sqrt(np.outer(np.diag(K), np.diag(K)))] = 0.0
-    masses = np.trace(second[1 : 1 + size, 1 : 1 + size], axis1=2, axis2=3)
-    D = damping_matrix(masses, K, damping, damping_ratio)
+    if damping is None:
+        masses = np.trace(second[1 : 1 + size, 1 : 1 + size], axis1=2, axis2=3)
+        damping = damping_matrix(masses, K, plan.damping, plan.damping_ratio)
+    D = np.array(damping)
     D[np.abs(D) < ZERO_TOLERANCE * np.abs(D).max(initial=0.0)] = 0.0
 
     def node(name: str, s: float) -> Node:
@@ -322,7 +374,7 @@ def _assembled(
         pairs=pairs,
         modes=[shape.name for shape in shapes],
         units=[shape.unit for shape in shapes],
-        description=(("beam", description),),
+        **options,
     )
 
 
@@ -339,7 +391,7 @@ def _clean(vector: np.ndarray) -> Vec3:
     return Vec3.of(snap(float(x), ZERO_TOLERANCE) for x in vector)
 
 
-def _strain_energy(one: BeamShape, other: BeamShape, L: float, stiff: dict[str, float], theory: str) -> float:
+def _strain_energy(one: BeamShape, other: BeamShape, L: float, stiff: Mapping[str, float], theory: str) -> float:
     """Entry of the stiffness matrix, by (1) to (3)."""
     points, weights = _quadrature(max(p[1].degree() for p in (*one[2:], *other[2:]) if p is not None) + 1)
 

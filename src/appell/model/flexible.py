@@ -277,6 +277,31 @@ class FlexibleBody:
             raise ModelError(unknown_name("node", name, known, owner))
         return known[name]
 
+    @cached_property
+    def terms(self) -> tuple[BodyTerm, ...]:
+        """Mass, and stiffness and damping of every mode, with the body per unit of each.
+
+        Stiffness and damping matrices that are not diagonal are one factor each.
+        """
+        none = np.zeros((self.mode_count, self.mode_count))
+
+        def term(kind: str, value: float, share: float = 0.0, K: np.ndarray = none, D: np.ndarray = none) -> BodyTerm:
+            first = share * np.array([list(h) for h in self.first])
+            second = share * np.array([[[list(row) for row in P.rows] for P in block] for block in self.second])
+            unit = FlexibleBody.from_arrays(share * self.mass, first, second, K, D, pairs=self.pairs, modes=self.modes)
+            return BodyTerm(kind, value, unit)
+
+        terms = [term("mass", self.mass, 1.0 / self.mass)]
+        for kind, rows in (("stiffness", self.stiffness), ("damping", self.damping)):
+            matrix = np.array(rows)
+            units = [(f"_{mode}", matrix[k, k], np.diag(np.eye(len(none))[k])) for k, mode in enumerate(self.modes)]
+            if (matrix != np.diag(np.diag(matrix))).any():
+                units = [("", 1.0, matrix)]
+            for mode, value, unit in units:
+                K, D = (unit, none) if kind == "stiffness" else (none, unit)
+                terms.append(term(kind + mode, float(value), K=K, D=D))
+        return tuple(terms)
+
     # ---- checks
 
     @property
@@ -354,6 +379,15 @@ class FlexibleBody:
                 if np.linalg.norm([*node.shapes[k]]) > ROOT_TOLERANCE * largest:
                     return f"has mode '{mode}', which displaces node '{node.name}' at the origin, where its joint is"
         return ""
+
+
+@dataclass(frozen=True)
+class BodyTerm:
+    """A parameter in which the integrals and matrices of a flexible body are linear, and the body per unit of it."""
+
+    kind: str
+    value: float
+    unit: FlexibleBody
 
 
 def damping_matrix(modal_mass: np.ndarray, K: np.ndarray, factor: float, ratio: float | None) -> np.ndarray:

@@ -25,6 +25,7 @@ from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, actuator_flaw, changed_actuators, is_elastic
 from appell.model.body import Body
+from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.positions import coordinate
 from appell.model.robot import GRAVITY
@@ -43,21 +44,24 @@ Quantity = Callable[[Vector], Scalar]
 
 @dataclass(frozen=True)
 class MovingBody:
-    """A rigid body and its pose as a function of the coordinates.
+    """A body and its pose as a function of the coordinates.
 
     `pose(q)` is the pose of the body in `base`, a frame fixed in the world. With one base per leg, the formulas of all
     legs can be the same, and rotating the results into world axes costs nothing. `outline` is a polyline through points
-    of the body (m, body axes), for figures.
+    of the body (m, body axes), for figures. `modes` are the coordinates of the mechanism that are the modal coordinates
+    of a `FlexibleBody`; `pose` is then the pose of the axes in which it deforms.
     """
 
     name: str
     pose: Callable[[Vector], Pose]
-    body: Body
+    body: Body | FlexibleBody
     base: Pose = IDENTITY_POSE
     outline: Polyline = ()
+    modes: Sequence[str] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "outline", points(self.outline))
+        object.__setattr__(self, "modes", tuple(self.modes))
 
 
 @dataclass(frozen=True)
@@ -362,7 +366,7 @@ class Mechanism(System):
         return np.array([values.get(name, x) for name, x in pairs])
 
     @property
-    def bodies(self) -> dict[str, Body | None]:
+    def bodies(self) -> dict[str, Any]:
         return {part.name: part.body for part in self.parts}
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
@@ -433,6 +437,7 @@ def check(mechanism: Mechanism) -> None:
 
 def _check_bodies(mechanism: Mechanism) -> None:
     messages = []
+    _check_modes(mechanism)
     for part in mechanism.parts:
         flaw = part.body.flaw()
         if flaw and (mechanism.physical or not part.body.is_finite):
@@ -444,6 +449,46 @@ def _check_bodies(mechanism: Mechanism) -> None:
             messages.append(f"body '{part.name}' {message}")
     if messages:
         warnings.warn(f"{mechanism.owner}: {'; '.join(messages)}.", ModelWarning, stacklevel=2)
+
+
+def _check_modes(mechanism: Mechanism) -> None:
+    """Every flexible body has one coordinate per mode; no coordinate belongs to two bodies."""
+    owner, used = mechanism.owner, dict[str, str]()
+    known = dict.fromkeys(mechanism.coordinates)
+    for part in mechanism.parts:
+        modes = part.body.modes if isinstance(part.body, FlexibleBody) else ()
+        if len(part.modes) != len(modes):
+            raise ModelError(
+                f"body '{part.name}' of {owner} has {len(modes)} modes and {len(part.modes)} modal coordinates.",
+                expected=f"one coordinate per mode: {', '.join(modes)}" if modes else "no modes of a rigid body",
+            )
+        for name in part.modes:
+            mechanism.find("coordinate", name, known)
+            if name in used:
+                raise ModelError(
+                    f"coordinate '{name}' of {owner} belongs to a mode of '{used[name]}' and '{part.name}'."
+                )
+            used[name] = part.name
+        if modes and part.name in mechanism.free:
+            raise ModelError(
+                f"the inertial parameters of the flexible body '{part.name}' of {owner} are inputs.",
+                expected="rigid bodies as free bodies",
+            )
+    for frame in mechanism.frames:
+        body = mechanism.bodies.get(frame.body) if frame.body else None
+        if frame.at is None:
+            continue
+        if not isinstance(body, FlexibleBody):
+            raise ModelError(
+                f"frame '{frame.name}' of {owner} is at node '{frame.at}' of '{frame.body}', which is not flexible."
+            )
+        body.node(frame.at, f"body '{frame.body}' of {owner}")
+        if any(frame.pose.translation):
+            raise ModelError(
+                f"frame '{frame.name}' of {owner} has an offset from node '{frame.at}'.",
+                expected="a frame at the node itself",
+                hint="Fix the offset to a rigid body.",
+            )
 
 
 def _check_names(mechanism: Mechanism) -> None:
@@ -540,7 +585,9 @@ def _reduced_to_recipe(mechanism: Mechanism) -> tuple | None:
     return (rebuild, arguments) if _samples(rebuild(*arguments)) == _samples(mechanism) else None
 
 
-def rebuild(recipe: Recipe, plain: dict[str, Any], bodies: list[Body], drives: list[Actuator]) -> Mechanism:
+def rebuild(
+    recipe: Recipe, plain: dict[str, Any], bodies: list[Body | FlexibleBody], drives: list[Actuator]
+) -> Mechanism:
     """Create the mechanism of a recipe with other bodies, actuators and plain fields."""
     assert recipe.make is not None
     fresh = recipe.make(**recipe.options, physical=plain["physical"])

@@ -100,6 +100,7 @@ class Link:
 
 RANDOM_RANGE = 0.3  # largest step from the start, rad or m, to random configurations of a constrained robot
 MAX_RANDOM_TRIES = 50
+MODAL_STEP = 0.05  # steps of modal coordinates relative to those of joints
 GRAVITY = Vec3(0.0, 0.0, -9.81)  # m/s²
 IndependentVelocities = Sequence[str] | Constraint | None  # names of velocities of the tree, or rows that define others
 NOT_HASHED = {"content": False}  # metadata of fields that `compile.cache.content_hash` leaves out
@@ -271,6 +272,18 @@ class Robot(System):
         """Slices of the modal coordinates of a link in q and v."""
         q, v = self.span(link.joint)
         return slice(q.stop, q.stop + len(link.modes)), slice(v.stop, v.stop + len(link.modes))
+
+    @property
+    def modal_velocities(self) -> list[int]:
+        """Indices of the modal velocities in v."""
+        return [k for link in self.flexible for k in range(self.nv)[self.modal_span(link)[1]]]
+
+    @property
+    def step_scales(self) -> np.ndarray:
+        """Factors (nv) of steps of configurations: a few hundredths for modes, which deflect by less than joints."""
+        scales = np.ones(self.nv)
+        scales[self.modal_velocities] = MODAL_STEP
+        return scales
 
     def joint_position(self, joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
         """Position of a joint in q, with the multiplier and offset of a mimic joint."""
@@ -568,12 +581,6 @@ def constrained(
 ) -> ConstrainedRobot:
     """Create a constrained robot; the parameters are those of `Robot.with_loops`."""
     constraints = tuple(constraints)
-    if tree.flexible:
-        raise ModelError(
-            f"{tree.owner} has the flexible link '{tree.flexible[0].name}' and cannot have constraints.",
-            expected="a robot of rigid links",
-            hint="Use robot.rigid.with_loops(...).",
-        )
     check_constraints(tree, constraints)
     weights = _weights(tree, actuated)
     if home is not None:
@@ -747,6 +754,10 @@ class ConstrainedRobot(System):
         return self.tree.drives
 
     @property
+    def flexible(self) -> tuple[Link, ...]:
+        return self.tree.flexible
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         return self.tree.joint_names
 
@@ -823,7 +834,8 @@ class ConstrainedRobot(System):
         for k in range(MAX_RANDOM_TRIES):
             step = RANDOM_RANGE * 0.9**k
             try:
-                q = self.assembled(self.tree.integrate(self.start, step * rng.uniform(-1.0, 1.0, self.tree.nv)))
+                change = step * rng.uniform(-1.0, 1.0, self.tree.nv) * self.tree.step_scales
+                q = self.assembled(self.tree.integrate(self.start, change))
             except ModelError:
                 continue
             q = deflected(self.with_relaxed_springs(q[: self.link_nq]), len(self.elastic_joints), rng)

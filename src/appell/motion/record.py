@@ -357,6 +357,7 @@ class Record(Titled):
         view: tuple[float, float] | None = None,
         inertia: bool = False,
         size: tuple[int, int] = (800, 600),
+        bending: float = 1.0,
         progress: bool | None = None,
         overwrite: bool = False,
     ) -> FilePath:
@@ -382,12 +383,14 @@ class Record(Titled):
             Whether to show the inertia ellipsoids of all bodies, not only of those without other geometry.
         size
             Width and height in pixels.
+        bending
+            Factor of the deflections of flexible links in the picture.
         progress
             Whether to show a progress bar. None: on a terminal only.
         overwrite
             Whether to replace an existing file.
         """
-        options = (slower, view, inertia, size, progress, overwrite)
+        options = (slower, view, inertia, size, progress, overwrite, bending)
         return show_module("stage.output").write_movie(self, path, robot, walls, *options)
 
     def view(
@@ -396,6 +399,7 @@ class Record(Titled):
         robot: System | Dynamics | None = None,
         walls: Iterable[Any] | None = None,
         collisions: bool = False,
+        bending: float = 1.0,
         port: int = 0,
         open_browser: bool = True,
         wait: bool | None = None,
@@ -405,9 +409,9 @@ class Record(Titled):
             record.view()
             Record.read("swing.csv").view(robot=ap.load("puma"))
 
-        `robot` and `walls` are those of `movie`; `collisions`, `port`, `open_browser` and `wait` those of `ap.view`.
+        `robot` and `walls` are those of `movie`; the other parameters are those of `ap.view`.
         """
-        options = {"robot": robot, "walls": walls, "collisions": collisions, "port": port}
+        options = {"robot": robot, "walls": walls, "collisions": collisions, "bending": bending, "port": port}
         return show_module("stage.output").view(self, *others, **options, open_browser=open_browser, wait=wait)
 
     def to_html(
@@ -418,6 +422,7 @@ class Record(Titled):
         walls: Iterable[Any] | None = None,
         title: str = "",
         collisions: bool = False,
+        bending: float = 1.0,
         overwrite: bool = False,
     ) -> FilePath:
         """Write one HTML file that plays the motion in any browser without a server or network; return its path.
@@ -441,11 +446,13 @@ class Record(Titled):
             Title of the page.
         collisions
             Whether to show the collision shapes, the closest pair, and where shapes touch on the time line.
+        bending
+            Factor of the deflections of flexible links in the picture.
         overwrite
             Whether to replace an existing file.
         """
         return show_module("stage.output").write_record_page(
-            (self, *others), path, robot, walls, title, collisions, overwrite
+            (self, *others), path, robot, walls, title, collisions, overwrite, bending
         )
 
     # ---- files

@@ -1,4 +1,4 @@
-"""Checks of runs with flexible links: small deflections, step length, spin without stiffening, contacts on nodes."""
+"""Checks of runs with elastic joints or flexible links: deflections, step length, spin, contacts on nodes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ MAX_SPIN_RATIO = 0.13  # of the first frequency: beyond, spin changes the freque
 MAX_SAMPLED_FREQUENCY = 0.3  # of the sampling rate of a rollout
 STABILITY_LIMIT = {"DOP853": 6.4, "RK45": 3.3, "RK23": 2.5}  # of -λ h on the real axis
 STABILITY_SHARE = 0.8  # of the limit, from which on stability and not accuracy determines the steps
+STIFF_STEPS = 2000  # number of explicit steps from which on an implicit method may be faster (decision 0087)
 
 
 def warn_contacts(dyn: Dynamics, contacts: Any) -> None:
@@ -53,8 +54,8 @@ def flexible_events(dyn: Dynamics, t: np.ndarray, q: np.ndarray, v: np.ndarray) 
 
 
 def warn_stiff_steps(dyn: Dynamics, q: np.ndarray, method: str, steps: np.ndarray) -> None:
-    """Warn if stability bounds the steps of an explicit method, and name the mode."""
-    if method in STABILITY_LIMIT and len(steps) > 2:
+    """Warn if stability bounds the steps of an explicit method, and name the mode or the joint."""
+    if method in STABILITY_LIMIT and len(steps) >= STIFF_STEPS:
         _warn_stiff(dyn, q, STABILITY_LIMIT[method], float(np.median(steps)))
 
 
@@ -104,25 +105,36 @@ def _largest(modal: np.ndarray, shapes: list) -> np.ndarray:
 
 
 def _warn_stiff(dyn: Dynamics, q: np.ndarray, limit: float, step: float) -> None:
-    """Warn if λ of M ẍ + D ẋ + K x = 0, with the stiffness and damping of all modes at q, bounds the steps."""
-    tree = dyn.system.tree
-    n = tree.nv
-    K, D = np.zeros((n, n)), np.zeros((n, n))
-    for link in tree.flexible:
-        span = tree.modal_span(link)[1]
-        K[span, span], D[span, span] = link.body.stiffness, link.body.damping  # type: ignore[union-attr]
-    if not D.any():
+    """Warn if λ of M ẍ + D ẋ + K x = 0, with the stiffness and damping of modes and springs at q, bounds the steps."""
+    equations, system, at = dyn.equations, dyn.system, [float(x) for x in q]
+    N = np.array(equations.basis(at), float)
+    names, rows, stiffness, damping = [], [], [], []
+    for link in system.flexible:
+        names += [f"mode '{link.name}.{mode}'" for mode in link.modes]
+        rows.append(N[system.tree.modal_span(link)[1]])
+        stiffness.append(np.array(link.body.stiffness))
+        damping.append(np.array(link.body.damping))
+    for drive, row in zip(equations.drives, np.array(equations.drive_jacobian(at), float), strict=True):
+        if spring := drive.elasticity:
+            names.append(f"the spring of joint '{drive.name}' (stiffness {spring.stiffness:g})")
+            rows.append(row[None])
+            stiffness.append(np.array([[spring.stiffness]]))
+            damping.append(np.array([[spring.damping]]))
+    M, n = np.array(equations.mass_matrix(at), float), system.nv
+    K, D = (
+        sum(row.T @ matrix @ row for row, matrix in zip(rows, given, strict=True)) for given in (stiffness, damping)
+    )
+    lower = -np.linalg.solve(M, np.hstack([K, D]))
+    values, vectors = np.linalg.eig(np.vstack([np.eye(n, 2 * n, n), lower]))
+    k = int(np.abs(values).argmax())
+    rate, energies = float(np.abs(values[k])), [np.diag(matrix) for matrix in stiffness]
+    if rate * step < STABILITY_SHARE * limit:
         return
-    inverse = np.linalg.inv(np.array(dyn.equations.mass_matrix(q.tolist()), float))
-    values, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ D]]))
-    k = int(values.real.argmin())
-    if -values[k].real * step < STABILITY_SHARE * limit:
-        return
-    dissipated = np.diag(D) * np.abs(vectors[:n, k]) ** 2  # by each mode
+    shares = np.concatenate(energies) * np.abs(np.vstack(rows) @ vectors[:n, k]) ** 2
     warnings.warn(
-        f"mode '{tree.velocity_names[int(dissipated.argmax())]}' of {dyn.system.owner} decays within "
-        f"{-1.0 / values[k].real:.3g} s, and "
-        f'explicit steps of {step:.3g} s are bounded by stability. Use solver="Radau" or fewer modes.',
+        f"{names[int(shares.argmax())]} of {system.owner} moves at a rate of {rate:.3g}/s: explicit steps of "
+        f"{step:.3g} s are bounded by stability (largest stable step {limit / rate:.3g} s), not by accuracy. "
+        'Use solver="Radau", softer springs or fewer modes.',
         StepWarning,
         stacklevel=4,
     )

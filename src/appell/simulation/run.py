@@ -195,6 +195,7 @@ def _record(run: Run) -> Record:
     events = tuple(history.events)
     if flow.system.flexible and len(t):
         events += flexible_events(flow.dyn, t, q, w)
+    if (flow.system.flexible or flow.system.elastic_joints) and len(t):
         pieces = np.array([piece.stop - piece.start for piece in history.pieces])
         warn_stiff_steps(flow.dyn, q[-1], run.solver.method, pieces)
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()

@@ -63,3 +63,26 @@ def test_a_file_shows_the_live_page_and_moving_surfaces_stay_whole(name, dark, m
         browser.ready()
         np.testing.assert_array_equal(stage(browser), still)
         browser.driver.get("about:blank")
+
+
+def test_a_bent_link_is_drawn_with_the_requested_factor(browser, tmp_path):
+    """Seen from the side, the slope of a beam of 0.8 m whose tip deflects by 0.05 m grows with the factor."""
+    beam = ap.shapes.beam(0.8, EI=20.0, mass_per_length=0.5, bending=(0, 1))
+    arm = ap.Builder("beam")
+    arm.link("beam", ap.Revolute((0, 1, 0)), body=beam)
+    slopes = []
+    for bending in (0.0, 1.0, 4.0):
+        path = ap.to_html(arm.build(), tmp_path / f"beam{bending:g}.html", [0.0, 0.05], bending=bending)
+        browser.open(path, SIZE)
+        browser.ready()
+        stage(browser)
+        browser.do("appell.fit(); appell.set_view(-90, 0)")
+        browser.wait("appell.still")
+        drawn = ~is_background(picture(browser))
+        columns = np.flatnonzero(drawn.any(axis=0))
+        at = columns[[len(columns) // 3, -len(columns) // 20]]  # on the beam, far from its joint
+        heights = [np.flatnonzero(drawn[:, column]).mean() for column in at]
+        slopes.append((heights[0] - heights[1]) / (at[1] - at[0]))
+    assert abs(slopes[0]) < 0.01
+    assert slopes[1] > 0.03
+    np.testing.assert_allclose(slopes[2], 4.0 * slopes[1], rtol=0.15)

@@ -88,9 +88,10 @@ class Sides:
 
     def row(self, constraint: str, action: Action) -> Row:
         """Row of an action, by (1)."""
-        on_a = dot_columns(self.a.columns, action.force, action.moment, action.on_a)
-        on_b = dot_columns(self.b.columns, -action.force, -action.moment, action.on_b)
-        columns = {name: [[entry] for entry in entries] for name, entries in (on_a | on_b).items()}
+        powers: dict[str, list[Scalar]] = {}
+        dot_columns(self.a.columns, action.force, action.moment, action.on_a, powers)
+        dot_columns(self.b.columns, -action.force, -action.moment, action.on_b, powers)
+        columns = {name: [[entry] for entry in entries] for name, entries in powers.items()}
         (K,) = self.tree.gather_columns(columns, rows=1)
         return Row(constraint, action.label, action.gap, K, action.offset, action.drift)
 

@@ -32,11 +32,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.rotation import Pose
 from appell.errors import ModelError
 from appell.formulate.constrained.rows import rows
-from appell.formulate.kinematics import world_poses
-from appell.formulate.recursion import link_transforms
+from appell.formulate.flexible.kinematics import Configuration
 from appell.formulate.tree import Tree
 from appell.model.constraint import COAXIAL, ROTATION_LABELS, Closure, Constraint, Prescribed, find_frame
 from appell.model.robot import Robot
@@ -192,15 +190,17 @@ class OpenLoops:
     def max_step(self, hold: Iterable[str] = ()) -> np.ndarray:
         """Largest step along each velocity, 0 for joints that are held."""
         steps = np.where(np.array(self.robot.velocity_units) == "rad", MAX_ANGLE_STEP_RAD, 0.5 * self.size)
+        steps *= self.robot.step_scales
         for name in (hold,) if isinstance(hold, str) else hold:
             steps[self.robot.span(self.robot.joint(name))[1]] = 0.0
         return steps
 
     @property
     def size(self) -> float:
-        """Size of the robot: largest distance of a joint or frame from the origin of its link; 1 m if all are zero."""
+        """Largest distance of a joint, frame or node from the origin of its link; 1 m if all are zero."""
         poses = [link.joint.placement for link in self.robot.links] + [frame.pose for frame in self.robot.frames]
-        return max((float(np.linalg.norm([*pose.translation])) for pose in poses), default=0.0) or 1.0
+        distances = [float(np.linalg.norm([*pose.translation])) for pose in poses]
+        return max([*distances, *(link.body.size for link in self.robot.flexible)], default=0.0) or 1.0
 
     @property
     def exact(self) -> float:
@@ -208,8 +208,15 @@ class OpenLoops:
         return GAP_TOLERANCE * max(1.0, self.size)
 
     def root(self, q: np.ndarray, hold: Iterable[str] = ()) -> Root:
-        """Result of the Gauss-Newton method from q."""
-        return nearest_root(self.gaps, self.robot.integrate, q, self.max_step(hold), self.exact)
+        """Result of the Gauss-Newton method from q: flexible links bend only if the joints cannot close the loops."""
+        max_step = self.max_step(hold)
+        if modes := self.robot.modal_velocities:
+            joints = max_step.copy()
+            joints[modes] = 0.0
+            root = nearest_root(self.gaps, self.robot.integrate, q, joints, self.exact)
+            if self.is_closed(root):
+                return root
+        return nearest_root(self.gaps, self.robot.integrate, q, max_step, self.exact)
 
     def reversed_constraint(self, q: np.ndarray) -> str | None:
         """Name of a constraint whose common axes point in opposite directions at q; None if there is none."""
@@ -217,12 +224,10 @@ class OpenLoops:
         coaxial = [c for c in inner if isinstance(c, Closure) and shared_axes(c)]
         if not coaxial:
             return None
-        tree = Tree.of(self.robot)
-        poses = world_poses(tree, link_transforms(tree, q.tolist()))
+        configuration = Configuration(Tree.of(self.robot), q.tolist())
 
         def axes(name) -> np.ndarray:
-            frame = find_frame(self.robot, name)
-            rotation = (poses[frame.body] @ Pose(frame.pose.rotation)).rotation
+            rotation = configuration.frame_pose(find_frame(self.robot, name)).rotation
             return np.array([[*row] for row in rotation.rows], float).T
 
         for constraint in coaxial:

@@ -345,7 +345,7 @@ def find_map(
     requested, custom_rows, custom = _requested_velocities(tree, independent, samples)
     labels = tuple((row.constraint, row.label) for row in sample_rows[0])
     owners = [owner for owner, _ in labels]
-    preferred_indices = [velocities[name] for name in preferred]
+    preferred_indices = [velocities[name] for name in preferred] + tree.modal_velocities
     split = partition(K, depth, owners, independent=requested, preferred=preferred_indices, custom_rows=custom_rows)
     free = split.independent if split else ()
     position_partition = partition(K[:, list(holonomic)], depth, [owners[k] for k in holonomic], preferred=free)
@@ -377,7 +377,7 @@ def _samples(tree: Robot, constraints: Sequence[Constraint], home: np.ndarray) -
     for k in range(MAX_SAMPLE_TRIES):
         if len(samples) > SAMPLES:
             break
-        step = SAMPLE_RANGE * 0.8**k * rng.uniform(-1.0, 1.0, tree.nv)
+        step = SAMPLE_RANGE * 0.8**k * rng.uniform(-1.0, 1.0, tree.nv) * tree.step_scales
         try:
             samples.append(assembled(tree, constraints, tree.integrate(home, step)))
         except ModelError:
@@ -390,8 +390,10 @@ def _depths(tree: Robot) -> list[int]:
     depth: dict[str | None, int] = {None: 0}
     for link in tree.links:
         depth[link.name] = depth[link.parent] + 1
-    joints = [depth[link.name] for link in tree.moving for _ in range(link.joint.motion.nv)]
-    return joints + [0] * len(tree.elastic_joints)  # no row contains the motors of elastic joints
+    links = [
+        level for link in tree.moving for level in [depth[link.name]] * link.joint.motion.nv + [0] * len(link.modes)
+    ]
+    return links + [0] * len(tree.elastic_joints)  # no row contains the motors of elastic joints
 
 
 def _requested_velocities(

@@ -27,7 +27,7 @@ from appell.formulate.constrained.action import (
     skate_action,
 )
 from appell.formulate.constrained.frame_motion import Viewpoint, view_from, view_of_closure, view_of_wheel
-from appell.formulate.kinematics import frame_pose
+from appell.formulate.flexible.kinematics import Configuration
 from appell.formulate.tree import Tree
 from appell.model.constraint import (
     AXES,
@@ -74,7 +74,7 @@ def rows(tree: Tree, constraints: Sequence[Constraint], q: Vector, w: Vector, pr
 def wrench(tree: Tree, constraint: Constraint, q: Vector, multipliers: Vector) -> tuple[Vec3, Vec3]:
     """Force and moment on side a of a constraint between two frames, at the origin of a, in world axes."""
     sides, actions = actions_of(constraint, Instant(tree, q, [0.0] * tree.robot.nv))
-    axes = frame_pose(tree, Frame("view", sides.view.link, sides.view.pose), q).rotation
+    axes = Configuration(tree, q).frame_pose(sides.view.frame).rotation
     force, moment = sides.wrench(actions, multipliers)
     return axes @ force, axes @ moment
 

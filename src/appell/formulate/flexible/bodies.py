@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any, final
 
 from appell.algebra.derivative import value_and_rate
@@ -16,8 +17,10 @@ from appell.errors import ModelError
 from appell.formulate.flexible import dynamics
 from appell.formulate.flexible.articulated import forward_dynamics
 from appell.formulate.flexible.kinematics import Configuration
-from appell.formulate.kinematics import REFERENCES, PointMotion, Wrenches
+from appell.formulate.flexible.regressor import Terms, regressor, terms_of_links
+from appell.formulate.kinematics import REFERENCES, FrameKinematics, PointMotion, Wrenches
 from appell.formulate.recursion import Wrench
+from appell.formulate.regular import idle_joints
 from appell.formulate.tree import Tree
 from appell.model.frame import Frame
 
@@ -119,11 +122,11 @@ class FlexibleBodies:
         return self.tree.gather(entries)
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        raise ModelError(
-            f"{self.robot.owner} has flexible links, for which there is no regressor.",
-            expected="rigid links",
-            hint="Use the regressor of the robot with rigid bodies, and ap.frequencies for the stiffness.",
-        )
+        return regressor(self.tree, self._terms, q, v, a, columns)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return terms_of_links(self.tree)
 
     def force_derivatives(self, *arguments: Any, apart: bool) -> Any:
         raise ModelError(f"{self.robot.owner} has flexible links: derivatives of its forces are those of the tape.")
@@ -202,20 +205,32 @@ class FlexibleBodies:
         return [configuration.frame_pose(frame).translation for frame in frames]
 
     def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
+        motions = self.frame_motions(frames, q, v)
+        return [PointMotion(m.pose.translation, m.velocity, m.drift, m.J[:3]) for m in motions]
+
+    def frame_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[FrameKinematics]:
         configuration = Configuration(self.tree, q)
         motion = configuration.accelerations(v, configuration.zero, ZERO)
-        points = []
+        motions = []
         for frame in frames:
-            pose, rotation = configuration.frame_pose(frame), configuration.poses[frame.body].rotation
+            pose, axes = configuration.frame_pose(frame), configuration.poses[frame.body].rotation
             columns = {
-                name: [list(pose.rotation @ p.linear) for p in partials]
+                name: [[*(pose.rotation @ p.linear), *(pose.rotation @ p.angular)] for p in partials]
                 for name, partials in configuration.frame_partials(frame).items()
             }
-            velocity = pose.rotation @ configuration.frame_velocity(frame, v).linear
-            drift = rotation @ configuration.frame_acceleration(frame, motion, v)
-            J = self.tree.gather_columns(columns, rows=3)
-            points.append(PointMotion(pose.translation, velocity, drift, J))
-        return points
+            velocity = configuration.frame_velocity(frame, v)
+            drift, alpha = configuration.frame_acceleration(frame, motion, v)
+            motions.append(
+                FrameKinematics(
+                    pose=pose,
+                    velocity=pose.rotation @ velocity.linear,
+                    omega=pose.rotation @ velocity.angular,
+                    drift=axes @ drift,
+                    alpha=axes @ alpha,
+                    J=self.tree.gather_columns(columns, rows=6),
+                )
+            )
+        return motions
 
     # ---- forward dynamics
 
@@ -237,6 +252,11 @@ class FlexibleBodies:
         return self.robot.nv * (self.robot.nv + 1) // 2
 
     @property
+    def idle_joints(self) -> tuple[str, ...]:
+        """Joints that can move without moving any inertia."""
+        return idle_joints(Tree.of(self.robot.rigid))
+
+    @property
     def is_regular(self) -> bool:
-        """Forces determine the accelerations: the integrals of a flexible body are positive definite."""
-        return True
+        """Whether forces determine the accelerations: the integrals of a flexible body are positive definite."""
+        return not self.idle_joints

@@ -116,7 +116,13 @@ def required_by_body(
     """Force, moment and modal forces that the motion of one body requires, by (2)."""
     if (body := configuration.deformation.get(link.name)) is None:
         return required_wrench(link.inertia, motion), []
-    rates, second_rates = configuration.modal(link.name, v), configuration.modal(link.name, a)
+    return required_by_deformation(body, motion, configuration.modal(link.name, v), configuration.modal(link.name, a))
+
+
+def required_by_deformation(
+    body: Deformation, motion: Acceleration, rates: Vector, second_rates: Vector
+) -> tuple[Wrench, list[Scalar]]:
+    """Force, moment and modal forces that the motion of a flexible body requires, by (2)."""
     c1, c2 = body.rates(rates), body.second_rates(rates, second_rates)
     h, P, omega, acc, W = body.body.first, body.body.second, motion.omega, motion.acc, motion.W
     H, H_rate = body.first, combine(h, c1)

@@ -24,6 +24,7 @@ from appell.algebra.matrix import IDENTITY, Mat3, axial, outer, skew
 from appell.algebra.rotation import Pose, Rotation, Twist
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
+from appell.formulate.kinematics import world_poses
 from appell.formulate.recursion import (
     Acceleration,
     LinkTransform,
@@ -212,6 +213,18 @@ class NodeMotion:
         return (force, moment + self.rho.cross(force)), modal
 
 
+def deformation(tree: Tree, link: str, q: Vector) -> Deformation:
+    """Deformation of a flexible link of a tree at q."""
+    flexible = tree.robot.link(link)
+    return Deformation(flexible.body, list(q[tree.robot.modal_span(flexible)[0]]))
+
+
+def node_motion(tree: Tree, link: str, name: str, q: Vector) -> NodeMotion:
+    """A node of a flexible link of a tree at q."""
+    of_link = deformation(tree, link, q)
+    return NodeMotion(of_link.body.node(name), of_link)
+
+
 class Configuration:
     """A tree with flexible links at q: deformations, nodes, and the transform of every link to its carrier.
 
@@ -221,10 +234,7 @@ class Configuration:
 
     def __init__(self, tree: Tree, q: Vector):
         self.tree, self.q = tree, q
-        self.deformation = {
-            link.name: Deformation(link.body, list(q[tree.robot.modal_span(link)[0]]))  # type: ignore[arg-type]
-            for link in tree.robot.flexible
-        }
+        self.deformation = {link.name: deformation(tree, link.name, q) for link in tree.robot.flexible}
         self._nodes: dict[tuple[str, str], NodeMotion] = {}
         self.carrier = {link.name: self.node(link.parent, link.at) for link in tree.robot.links}
         self.transform = {link.name: self._transform(link) for link in tree.links}
@@ -275,12 +285,11 @@ class Configuration:
     @cached_property
     def poses(self) -> dict[str | None, Pose]:
         """Pose of every link in the world."""
-        poses: dict[str | None, Pose] = {WORLD: Pose()}
-        for link in self.tree.links:
-            parent, node, transform = poses[link.parent], self.carrier[link.name], self.transform[link.name]
-            s = transform.s if node is None else node.rho + transform.s
-            poses[link.name] = Pose(parent.rotation @ transform.R.matrix, parent.apply(s))
-        return poses
+        transforms: dict[str, LinkTransform] = dict(self.transform)
+        for name, node in self.carrier.items():
+            if node is not None:
+                transforms[name] = LinkTransform(transforms[name].R, node.rho + transforms[name].s)
+        return world_poses(self.tree, transforms)
 
     @cached_property
     def partials(self) -> dict[str | None, dict[str, list[Twist]]]:
@@ -340,13 +349,13 @@ class Configuration:
         at_node = node.velocity(velocity, self.modal(frame.body, v))
         return at_node.to_inner(node.R @ frame.pose.rotation, node.R @ frame.pose.translation)
 
-    def frame_acceleration(self, frame: Frame, motion: dict[str | None, Acceleration], v: Vector) -> Vec3:
-        """Acceleration of a frame's origin for a = 0, in link axes."""
+    def frame_acceleration(self, frame: Frame, motion: dict[str | None, Acceleration], v: Vector) -> tuple[Vec3, Vec3]:
+        """Acceleration of a frame's origin and angular acceleration for a = 0, in link axes."""
         link, node, r = motion[frame.body], self.node(frame.body, frame.at), frame.pose.translation
         if node is not None:
             link = node.acceleration(link, self.modal(frame.body, v), self.modal(frame.body, self.zero))
             r = node.R @ r
-        return link.acc + link.W @ r
+        return link.acc + link.W @ r, link.alpha
 
     # ---- inward
 

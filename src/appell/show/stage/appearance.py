@@ -59,11 +59,16 @@ class Appearance:
     """The visible parts of a system, made once and shared by actors at any configuration and in any motion."""
 
     def __init__(
-        self, robot: System | Dynamics, *, layers: Iterable[str] = STANDARD_LAYERS, color: Color | None = None
+        self,
+        robot: System | Dynamics,
+        *,
+        layers: Iterable[str] = STANDARD_LAYERS,
+        color: Color | None = None,
+        bending: float = 1.0,
     ):
         self.dyn = dynamics_of(robot)
         self.system: System = self.dyn.system
-        self.shape = Shape(self.dyn)
+        self.shape = Shape(self.dyn, bending)
         self.layers, self.color = tuple(layers), color
         for layer in self.layers:
             if layer not in LAYERS:

@@ -51,6 +51,8 @@ class ArticulatedScene:
         Whether the page shows this scene initially, and not a record.
     layers : iterable of str
         Layers of parts to include; with "collisions", replies state the closest pair of collision shapes.
+    bending : float
+        Factor of the deflections of flexible links in pictures.
     """
 
     def __init__(
@@ -60,12 +62,13 @@ class ArticulatedScene:
         walls: Iterable[Any] = (),
         live: bool = True,
         layers: Iterable[str] = STANDARD_LAYERS,
+        bending: float = 1.0,
     ):
         self.dyn, self.system, self.walls = dyn, dyn.system, tuple(walls)
         self.sliders = Sliders(self.system)
         self.q = checked_configuration(dyn, q)
         self.live = live  # whether pages show this scene, and not a record or another scene
-        self._appearance = Appearance(dyn, layers=layers)
+        self._appearance = Appearance(dyn, layers=layers, bending=bending)
         self._followers: dict[int, Follower] = {}
 
     # ---- the scene
@@ -76,7 +79,8 @@ class ArticulatedScene:
 
     @cached_property
     def _initial_scene(self) -> Scene:
-        scene = robot_scene(self.dyn, self.q, walls=self.walls, layers=self._appearance.layers)
+        look = self._appearance
+        scene = robot_scene(self.dyn, self.q, walls=self.walls, layers=look.layers, bending=look.shape.bending)
         (actor,) = scene.actors
         return replace(scene, actors=(replace(actor, handles=handles(self._handle_frames, actor.bodies)),))
 
@@ -146,10 +150,10 @@ class ArticulatedScene:
     def shown(self, thing: Any) -> Scene | Reply:
         """Return the scene of a record or a given scene, or move the system to a configuration and show it again."""
         if isinstance(thing, Scene | Record):
+            look = self._appearance
+            given: dict[str, Any] = {"layers": look.layers, "bending": look.shape.bending}
             scene = (
-                thing
-                if isinstance(thing, Scene)
-                else record_scene(thing, robot=thing.dynamics or self.dyn, layers=self._appearance.layers)
+                thing if isinstance(thing, Scene) else record_scene(thing, robot=thing.dynamics or self.dyn, **given)
             )
             self.live = False
             return scene

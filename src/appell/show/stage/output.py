@@ -33,6 +33,7 @@ def to_html(
     walls: Iterable[Any] = (),
     title: str = "",
     collisions: bool = False,
+    bending: float = 1.0,
     overwrite: bool = False,
 ) -> FilePath:
     """Write a robot or a mechanism at one configuration as a standalone HTML page.
@@ -54,6 +55,8 @@ def to_html(
         Title of the page; the name of the robot by default.
     collisions : bool
         Show the collision shapes.
+    bending : float
+        Factor of the deflections of flexible links in the picture.
     overwrite : bool
         Replace an existing file.
 
@@ -82,7 +85,8 @@ def to_html(
         raise ArgumentError(
             "to_html received a record instead of a robot.", hint="Use record.to_html(path) to write a record."
         )
-    return _write(lambda: robot_scene(robot, q, walls=walls, title=title, layers=_layers(collisions)), path, overwrite)
+    given: dict[str, Any] = {"walls": walls, "title": title, "layers": _layers(collisions), "bending": bending}
+    return _write(lambda: robot_scene(robot, q, **given), path, overwrite)
 
 
 def write_record_page(
@@ -93,12 +97,13 @@ def write_record_page(
     title: str,
     collisions: bool,
     overwrite: bool,
+    bending: float = 1.0,
 ) -> FilePath:
     """Write records as a standalone HTML page; see `Record.to_html`."""
     if not records:
         raise ArgumentError("no records to show.", expected="at least one")
-    layers = _layers(collisions)
-    return _write(lambda: record_scene(*records, robot=robot, walls=walls, title=title, layers=layers), path, overwrite)
+    given: dict[str, Any] = {"walls": walls, "title": title, "layers": _layers(collisions), "bending": bending}
+    return _write(lambda: record_scene(*records, robot=robot, **given), path, overwrite)
 
 
 def _layers(collisions: bool) -> tuple[str, ...]:
@@ -124,13 +129,14 @@ def write_movie(
     size: tuple[int, int],
     progress: bool | None,
     overwrite: bool,
+    bending: float = 1.0,
 ) -> FilePath:
     """Write a record as a movie; see `Record.movie`."""
     from appell.show.movie.movie import MOVIE_SUFFIXES, check_movie, write_movie
 
     target = check_movie(path, size, MOVIE_SUFFIXES, overwrite)
     layers = (*DEFAULT_LAYERS, "inertia") if inertia else DEFAULT_LAYERS
-    scene = record_scene(record, robot=robot, walls=walls, layers=layers)
+    scene = record_scene(record, robot=robot, walls=walls, layers=layers, bending=bending)
     options: dict[str, Any] = {"size": size, "slower": slower, "layers": layers, "progress": progress}
     return write_movie(replace(scene, view=view), target, overwrite=overwrite, **options)
 
@@ -145,6 +151,7 @@ def view(
     robot: System | Dynamics | None = None,
     walls: Iterable[Any] | None = None,
     collisions: bool = False,
+    bending: float = 1.0,
     port: int = 0,
     open_browser: bool = True,
     wait: bool | None = None,
@@ -168,6 +175,8 @@ def view(
         Surfaces to show, such as ``ap.Plane()``. Records of `simulate` contain theirs.
     collisions : bool
         Show the collision shapes, the closest pair with its distance, and where shapes touch on the time line.
+    bending : float
+        Factor of the deflections of flexible links in the picture: 20 shows small vibrations.
     port : int
         Port of the server, or 0 for any free port.
     open_browser : bool
@@ -199,14 +208,14 @@ def view(
                 hint="Pass q with a robot only, or select rows with record.part(rows).",
             )
         dyn = robot_of(shown, robot)
-        articulated = ArticulatedScene(dyn, live=False, layers=layers)
-        scene = record_scene(shown, *records, robot=robot, walls=walls, layers=layers)
+        articulated = ArticulatedScene(dyn, live=False, layers=layers, bending=bending)
+        scene = record_scene(shown, *records, robot=robot, walls=walls, layers=layers, bending=bending)
     else:
         if records or robot is not None:
             raise ArgumentError(
                 "a robot cannot be combined with records or robot=.", expected="ap.view(robot), or ap.view(record, ...)"
             )
-        articulated = ArticulatedScene(dynamics_of(shown), q, walls or (), layers=layers)
+        articulated = ArticulatedScene(dynamics_of(shown), q, walls or (), layers=layers, bending=bending)
         _prepare(articulated)
         scene = articulated.scene
     viewer = serve(scene, articulated, port=port, open_browser=open_browser)

@@ -48,9 +48,10 @@ def robot_scene(
     walls: Iterable[Any] = (),
     title: str = "",
     layers: Iterable[str] = STANDARD_LAYERS,
+    bending: float = 1.0,
 ) -> Scene:
     """Return the scene of a robot at q (nq), by default its start; see `ap.to_html`."""
-    appearance = Appearance(robot, layers=layers)
+    appearance = Appearance(robot, layers=layers, bending=bending)
     q = checked_configuration(appearance.dyn, q)
     return _scene([(appearance, appearance.actor(q), q)], tuple(walls), title, ())
 
@@ -62,6 +63,7 @@ def record_scene(
     walls: Iterable[Any] | None = None,
     title: str = "",
     layers: Iterable[str] = STANDARD_LAYERS,
+    bending: float = 1.0,
 ) -> Scene:
     """Return the scene of one or several motions.
 
@@ -95,7 +97,8 @@ def record_scene(
     notes: list[str] = []
     for k, member in enumerate(records):
         member_dyn = dyn if k == 0 else robot_of(member, member.dynamics or dyn)
-        appearance = Appearance(member_dyn, layers=layers, color=palette_color(k) if others else None)
+        color = palette_color(k) if others else None
+        appearance = Appearance(member_dyn, layers=layers, color=color, bending=bending)
         q = configurations(member, np.linspace(member.t[0], member.t[-1], EXTENT_SAMPLES), member_dyn.system)
         q = q[np.isfinite(q).all(axis=-1)]
         if not len(q):

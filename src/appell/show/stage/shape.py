@@ -24,7 +24,7 @@ import numpy as np
 from appell.algebra.rotation import Pose
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, check_number
 from appell.formulate.flexible.kinematics import Configuration, NodeMotion
 from appell.formulate.kinematics import world_poses
 from appell.formulate.recursion import link_transforms
@@ -67,12 +67,15 @@ class Ellipsoid:
 
 
 class Shape:
-    """The lines, joints and ellipsoids of a system, each on its body."""
+    """The lines, joints and ellipsoids of a system, each on its body; deflections are multiplied by `bending`."""
 
-    def __init__(self, dyn: Dynamics):
-        self.dyn, self.system = dyn, dyn.system
+    def __init__(self, dyn: Dynamics, bending: float = 1.0):
+        self.dyn, self.system, self.bending = dyn, dyn.system, bending
         tree = self.system.tree
-        self.flexible = () if tree is None else tree.flexible
+        self.flexible = self.system.flexible
+        check_number("bending, a factor of deflections,", bending, least=0.0)
+        if bending != 1.0 and not self.flexible:
+            raise ArgumentError(f"bending is {bending:g}, but {self.system.owner} has no flexible link.")
         stations = [station_name(link, k) for link in self.flexible for k in range(len(link.body.stations))]
         self.names = [*self.system.body_names, *stations]
         self.segments = _outlines(self.system) if tree is None else [*_tree(tree), *_constraints(self.system)]
@@ -96,8 +99,10 @@ class Shape:
         tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
-            if self.flexible:
-                return placed(*_with_stations(Configuration(tree, q), self.flexible))  # type: ignore[arg-type]
+            if self.flexible and tree is not None:
+                modal = {k for link in self.flexible for k in range(len(q))[tree.robot.modal_span(link)[0]]}
+                bent = [self.bending * x if k in modal else x for k, x in enumerate(q)]
+                return placed(*_with_stations(Configuration(tree, bent), self.flexible))
             links = None if tree is None else world_poses(tree, link_transforms(tree, q))  # all links in one pass
             return placed(*(equations.pose(frame, q) if links is None else links[frame.name] for frame in frames))
 
@@ -187,13 +192,25 @@ def _constraints(system: System) -> list[Segment]:
     for constraint in drawn_constraints(system):
         if isinstance(constraint, Distance):
             a, b = find_frame(system.tree, constraint.a), find_frame(system.tree, constraint.b)
-            ends = np.array([[*a.pose.translation], [*b.pose.translation]], float)
-            segments.append(Segment((a.body, b.body), ends, branch.get(a.body, 0), thin=True))
+            (body_a, at_a), (body_b, at_b) = _drawn_point(system.tree, a), _drawn_point(system.tree, b)
+            segments.append(Segment((body_a, body_b), np.array([at_a, at_b]), branch.get(a.body, 0), thin=True))
         if isinstance(constraint, Rolling):
             frame = find_frame(system.tree, constraint.frame)
             body, rim = frame.body, pairwise(_rim(frame, AXES.index(constraint.axis), constraint.radius))
             segments += [Segment((body, body), np.array(ends), branch.get(body, 0), rim=True) for ends in rim]
     return segments
+
+
+def _drawn_point(robot: Robot, frame: Frame) -> tuple[str | None, np.ndarray]:
+    """Return the drawn body and the point in its axes of a frame: on a node, the nearest station of its link."""
+    offset = np.array([*frame.pose.translation], float)
+    if frame.at is None or frame.body is None:
+        return frame.body, offset
+    link = robot.link(frame.body)
+    at = np.array([*link.body.node(frame.at).position], float)
+    stations = np.array([[*station.position] for station in link.body.stations], float)
+    nearest = int(np.linalg.norm(stations - at, axis=1).argmin())
+    return station_name(link, nearest), at - stations[nearest] + offset
 
 
 def _rim(frame: Frame, axis: int, radius: float) -> np.ndarray:
