@@ -4,6 +4,7 @@ Another one holds Python's bytecode. Commands and pages, each in a process of it
 modules that they import where PYTHONDONTWRITEBYTECODE is set; nothing is written beside the sources.
 
 Collection creates objects that live until the end: garbage is not collected meanwhile, nor searched in them afterwards.
+The same holds for the objects that exist at the end of each test module, such as compiled functions in caches.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ FOLDERS = {
 os.environ |= FOLDERS  # workers inherit them
 sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
+NEW_OBJECTS_BEFORE_GARBAGE_COLLECTION = 20_000  # 700 by default
 gc.disable()
 
 
@@ -44,7 +46,19 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     gc.collect()
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS_BEFORE_GARBAGE_COLLECTION, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Exclude the objects that exist at the end of a test module from later searches for garbage."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path != item.path:
+            gc.collect()
+            gc.freeze()
 
 
 def pytest_unconfigure():
