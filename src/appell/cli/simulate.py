@@ -81,7 +81,7 @@ def simulate(
         ),
     ] = "together",
     contact_forces: Annotated[
-        bool, option("Add columns with the force of every contact.", WALLS, "--contact-forces")
+        bool, option("Add columns with the force of every contact.", OUTPUT, "--contact-forces")
     ] = False,
     stops: options.Stops = None,
     method: Annotated[
