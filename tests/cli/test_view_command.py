@@ -217,6 +217,8 @@ def test_a_record_opens_only_robots_that_are_included_in_appell(name, swing):
         (("five-bar", "--q", "0,9"), "cannot reach"),
         (("puma", "--wall", "cube:1"), "has no wall 'cube'"),
         (("puma", "--html", "a.png"), "a name that ends in .html"),
+        (("puma", "--html", "a.html", "--live", "--bending", "3"), "--bending cannot be used with --live"),
+        (("puma", "--html", "a.html", "--bending", "3"), "bending is 3, but robot 'puma' has no flexible link"),
         (("missing.urdf",), "the file does not exist"),
         (("missing.csv",), "the record cannot be read"),
         (("missing.csv", "--q", "1"), "--q cannot be used with records"),

@@ -90,6 +90,8 @@ def view(
         raise ArgumentError("--live needs a robot and --html.", expected="appell view ROBOT --live --html FILE")
     if collisions and (live or movie is not None):
         raise ArgumentError("--collisions cannot be used with --live or --movie.", expected="a page or the viewer")
+    if live and bending != 1.0:
+        raise ArgumentError("--bending cannot be used with --live.", expected="a page without --live, or the viewer")
     given["bending"] = bending
     if movie is not None and len(records) != 1:
         subject = f"{len(records)} records" if records else "a robot without a motion"
