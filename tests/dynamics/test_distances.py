@@ -111,6 +111,22 @@ def test_the_distance_of_a_link_is_the_smallest_of_its_shapes():
     assert all(np.array_equal(p1[k], shapes[int(shapes[1][0][k] < shapes[0][0][k])][1][k]) for k in range(20))
 
 
+@pytest.mark.parametrize("smooth", [0.0, 0.05])
+def test_one_kernel_per_kind_of_pair_gives_the_same_distances(smooth, monkeypatch):
+    arc = ap.Collision("upper", "arc", (0.3, 1.0, 0.02), name="arc", pose=[0.1, 0.0, 0.5])
+    plate = ap.Collision(None, "box", (0.4, 0.3, 0.02), name="plate", pose=[0.2, 0.6, 0.3])
+    robot = ap.load(ARM).with_collisions(arc, plate)
+    dyn = ap.Dynamics(robot)
+    pairs = (*robot.collision_pairs.pairs, ("wrist", "floor"), ("wrist", "upper"))  # links with several shapes
+    q, _ = configurations(robot, 50)
+    q[7, 0] = np.nan
+    monkeypatch.setattr(distances, "MAX_EVALUATED", 100)  # several calls per kernel
+    values = distances.PairDistances(dyn, pairs, smooth)(q)
+    expected = dyn.distances(pairs, witnesses=False, gradient=False, smooth=smooth)(q)
+    assert np.isnan(values[7, pairs.index(("wrist 2", "block"))])
+    np.testing.assert_allclose(values, expected, rtol=0.0, atol=1e-14)
+
+
 def loaded(name, **options):
     if name not in examples():
         pytest.skip("example-robot-data is not installed")

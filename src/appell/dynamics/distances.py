@@ -3,6 +3,10 @@
 Spheres, capsules, boxes, half-spaces, cylinders and arcs have closed forms in the pairs of
 `formulate.distance.closest`. In other pairs, capsules around meshes, cylinders, ellipsoids and arcs replace them
 (`describe.covers`), so that the distance is never too large; `cover(shape)[k].excess` states the additional volume.
+
+`distance_function` has its own code for each pair, with gradients, and takes about 10 ms per pair to compile.
+`PairDistances` evaluates the same closed forms with one kernel per kind of pair, such as capsule and box, which serves
+all robots: only the poses of the shapes are compiled for a robot.
 """
 
 from __future__ import annotations
@@ -10,7 +14,9 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +26,11 @@ from appell.compile.cache.object_cache import fetch
 from appell.compile.function import Function
 from appell.describe import covers
 from appell.errors import ArgumentError, ModelWarning, check_number, value_text
-from appell.formulate.distance.closest import Solid, has_closed_form
+from appell.formulate.closed_form import pose_of
+from appell.formulate.distance.closest import PAIRS, Solid, closest, has_closed_form
 from appell.formulate.distance.distances import Side, SolidPair, distances
+from appell.formulate.kinematics import world_poses
+from appell.formulate.recursion import link_transforms
 from appell.model.collision import Collision, CollisionPairs, IgnoredPair, Pair, collision_pairs, shapes_named
 from appell.model.robot import refuse_flexible
 
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
 
 MANY_PAIRS = 1000  # from which on the time to compile is worth a warning
 COMPILE_TIME_PER_PAIR_S = 0.01
+Cover = Callable[[Collision], tuple[Collision, ...]]
+MAX_EVALUATED = 100_000  # pairs of solids per call of a kernel, which reads about 250 bytes for each
 
 
 def distance_function(
@@ -82,6 +93,72 @@ def distance_function(
     return dyn.function(name, formula, doc, inertial=False, subject=subject)
 
 
+class PairDistances:
+    """Distances (rows, pairs), in m, of pairs of shapes at configurations q (rows, nq).
+
+    They are those of `distance_function` up to rounding, and `smooth` has the same meaning.
+    """
+
+    def __init__(self, dyn: Dynamics, pairs: Sequence[Pair], smooth: float = 0.0):
+        self.pairs = tuple(pairs)
+        numbers: dict[tuple[str | None, Solid], int] = {}
+        kinds: dict[tuple[str, str], list[tuple[int, int, int]]] = {}  # numbers of the pair and of both solids
+        for k, (one, other) in enumerate(solid_pairs(robot_of(dyn), pairs, smooth)):
+            for first, second in product(one.solids, other.solids):
+                sides = [(one.body, first), (other.body, second)]
+                if (first.core, second.core) not in PAIRS:
+                    sides.reverse()
+                first_index, second_index = (numbers.setdefault(side, len(numbers)) for side in sides)
+                kinds.setdefault((sides[0][1].core, sides[1][1].core), []).append((k, first_index, second_index))
+        self._poses = _solid_poses(dyn, list(numbers))
+        self._rows = max(1, MAX_EVALUATED // max(map(len, kinds.values())))
+        sizes = [np.array([*solid.size, solid.radius]) for _, solid in numbers]
+        self._kinds = []
+        for kind, combinations in kinds.items():
+            k, *solids = np.array(combinations).T
+            parts = [(index, np.array([sizes[i] for i in index])) for index in solids]
+            self._kinds.append((_kernel(*kind, smooth), k, *parts))
+
+    def __call__(self, q: np.ndarray) -> np.ndarray:
+        result = np.full((len(q), len(self.pairs)), np.inf)
+        for start in range(0, len(q), self._rows):
+            pose = np.asarray(self._poses(q[start : start + self._rows]))
+            part = result[start : start + self._rows]
+            for kernel, k, (one, one_size), (other, other_size) in self._kinds:
+                values = kernel(pose[:, one], one_size, pose[:, other], other_size)
+                starts = np.flatnonzero(np.diff(k, prepend=-1))  # of the solids of each pair
+                nearest = np.minimum.reduceat(values, starts, axis=1)
+                part[:, k[starts]] = np.minimum(part[:, k[starts]], nearest)
+        return result
+
+
+def _solid_poses(dyn: Dynamics, solids: Sequence[tuple[str | None, Solid]]) -> Function:
+    """Return the Function of q for the poses (solids, 3, 4) of solids in the world."""
+
+    def formula(equations: Any, q: Any) -> dict[str, Any]:
+        tree = equations.bodies.tree
+        bodies = world_poses(tree, link_transforms(tree, q))
+        return {"poses": [(bodies[body] @ solid.pose).rows for body, solid in solids]}
+
+    subject = content_hash(dyn.system, dyn.choice, "solid_poses", solids)
+    return dyn.function("solid_poses", formula, "Poses of solids.", inertial=False, subject=subject)
+
+
+@cache
+def _kernel(one: str, other: str, smooth: float) -> Function:
+    """Return the Function for the distance of two solids, from poses (3, 4) and sizes that end with the radius."""
+
+    def body(pose1: Any, size1: Any, pose2: Any, size2: Any) -> Any:
+        first, second = (
+            Solid(core, tuple(size[:-1]), size[-1], pose_of(pose))
+            for core, size, pose in ((one, size1, pose1), (other, size2, pose2))
+        )
+        return {"distance": closest(first, second, smooth).distance}
+
+    inputs = {"pose1": (3, 4), "size1": SIZES[one] + 1, "pose2": (3, 4), "size2": SIZES[other] + 1}
+    return Function.of(f"distance_{one}_{other}", inputs, body, "Distance of two solids in m.")
+
+
 def robot_of(dyn: Dynamics) -> Any:
     """Return the tree of a system, or raise an error if it has none."""
     if dyn.system.tree is None:
@@ -115,10 +192,19 @@ def checked_pairs(robot: Any, pairs: Iterable[Any] | None) -> tuple[Pair, ...]:
 
 def solid_pairs(robot: Any, pairs: Iterable[Pair], smooth: float) -> tuple[SolidPair, ...]:
     """Return the solids of both sides of each pair."""
-    return tuple(_sides(shapes_named(robot, one), shapes_named(robot, other), smooth) for one, other in pairs)
+    capsules: dict[int, tuple[Collision, ...]] = {}  # around shapes, by their identity
+
+    def capsules_around(shape: Collision) -> tuple[Collision, ...]:
+        if id(shape) not in capsules:
+            capsules[id(shape)] = cached_cover(shape)
+        return capsules[id(shape)]
+
+    return tuple(
+        _sides(shapes_named(robot, one), shapes_named(robot, other), smooth, capsules_around) for one, other in pairs
+    )
 
 
-def _sides(ones: Sequence[Collision], others: Sequence[Collision], smooth: float) -> SolidPair:
+def _sides(ones: Sequence[Collision], others: Sequence[Collision], smooth: float, capsules_around: Cover) -> SolidPair:
     if ones[0].body == others[0].body:
         raise ArgumentError(
             f"collision shapes '{ones[0].name}' and '{others[0].name}' are fixed to each other"
@@ -130,15 +216,16 @@ def _sides(ones: Sequence[Collision], others: Sequence[Collision], smooth: float
         raise ArgumentError(f"'{ones[0].name}' and '{others[0].name}' are half-spaces, which have no distance.")
     cores = [[CORES.get(kind, "") for kind in side] for side in kinds]
     exact = not smooth and all(has_closed_form(one, other) for one in cores[0] for other in cores[1])
-    return _side(ones, exact, smooth), _side(others, exact, smooth)
+    return _side(ones, exact, smooth, capsules_around), _side(others, exact, smooth, capsules_around)
 
 
-def _side(shapes: Sequence[Collision], exact: bool, smooth: float) -> Side:
+def _side(shapes: Sequence[Collision], exact: bool, smooth: float, capsules_around: Cover) -> Side:
     covered = () if exact else (*covers.COVERED, "box") if smooth else covers.COVERED
-    simple = [each for shape in shapes for each in (cached_cover(shape) if shape.shape in covered else (shape,))]
+    simple = [each for shape in shapes for each in (capsules_around(shape) if shape.shape in covered else (shape,))]
     return Side(shapes[0].body, tuple(map(solid, simple)))
 
 
+SIZES = {"point": 1, "segment": 1, "box": 3, "cylinder": 2, "plane": 0, "arc": 2}  # numbers in `Solid.size`
 CORES = {"sphere": "point", "capsule": "segment", "box": "box", "cylinder": "cylinder", "plane": "plane", "arc": "arc"}
 
 
@@ -156,11 +243,13 @@ def solid(shape: Collision) -> Solid:
 
 
 def cached_cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
-    """Return `describe.covers.cover(shape, parts)`, with the capsules of meshes stored on disk."""
-    if shape.shape != "mesh":
+    """Return `describe.covers.cover(shape, parts)`, with the capsules of meshes and boxes stored on disk."""
+    if shape.shape not in ("mesh", "box"):
         return covers.cover(shape, parts)
-    if shape.triangles is not None:
-        content: list[object] = [hashlib.sha256(np.ascontiguousarray(shape.triangles.vertices).tobytes()).hexdigest()]
+    if shape.shape == "box":
+        content: list[object] = ["box"]
+    elif shape.triangles is not None:
+        content = [hashlib.sha256(np.ascontiguousarray(shape.triangles.vertices).tobytes()).hexdigest()]
     else:
         state = os.stat(shape.file) if os.path.isfile(shape.file) else None
         content = [os.path.abspath(shape.file), state and [state.st_mtime_ns, state.st_size]]
@@ -181,8 +270,7 @@ def sampled_pairs(dyn: Dynamics, samples: int, seed: int) -> CollisionPairs:
         return CollisionPairs(pairs, ignored)
     rng = np.random.default_rng(seed)
     q = np.array([dyn.system.start, *(dyn.system.random_configuration(rng) for _ in range(samples))])
-    function = dyn.distances(pairs, witnesses=False, gradient=False)
-    values = np.asarray(function(q)).reshape(len(q), len(pairs))
+    values = PairDistances(dyn, pairs)(q)
     kept, more = [], list(ignored)
     for pair, low, high in zip(pairs, values.min(axis=0), values.max(axis=0), strict=True):
         if high <= 0.0:

@@ -22,7 +22,7 @@ from math import hypot
 import numpy as np
 
 from appell.compile.function import Function
-from appell.dynamics.distances import checked_pairs, robot_of, solid_pairs
+from appell.dynamics.distances import PairDistances, checked_pairs, robot_of, solid_pairs
 from appell.dynamics.dynamics import Dynamics
 from appell.errors import ArgumentError, check_number
 from appell.formulate.distance.distances import Side
@@ -125,8 +125,7 @@ def margin_of(
     tree, rng = robot_of(dyn), np.random.default_rng(0)
     chosen = checked_pairs(tree, pairs)
     q = np.array([dyn.system.start, *(dyn.system.random_configuration(rng) for _ in range(samples))])
-    distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False, smooth=smooth)(q))
-    distance = distance.reshape(len(q), len(chosen))
+    distance = PairDistances(dyn, chosen, smooth)(q)
     is_close = np.quantile(distance, FAR_SHARE, axis=0) <= 2.0 * margin
     shares = (distance <= 0.0).mean(axis=0)
     left_out = is_close & (shares >= 0.5)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from appell.describe.covers import COVERED, mesh_of
-from appell.dynamics.distances import checked_pairs, robot_of, solid_pairs
+from appell.dynamics.distances import PairDistances, checked_pairs, robot_of, solid_pairs
 from appell.dynamics.dynamics import Dynamics
 from appell.dynamics.margins import margin_of
 from appell.errors import ArgumentError, SimulationError, check_number, needed_package, unknown_name
@@ -152,7 +152,7 @@ def collisions(
     if not len(q):
         raise ArgumentError("the motion has no rows.", expected="at least one configuration")
     with np.errstate(invalid="ignore"):  # rows that are not finite
-        distance = np.asarray(dyn.distances(chosen, witnesses=False, gradient=False)(q)).reshape(len(q), len(chosen))
+        distance = PairDistances(dyn, chosen)(q)
     touching = distance <= margins
     solids = solid_pairs(tree, chosen, 0.0)
     covered = [

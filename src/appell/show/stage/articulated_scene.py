@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.dynamics.distances import PairDistances, robot_of
 from appell.motion.record import Record
 from appell.show.scene.poses import rotations
 from appell.show.scene.scene import STANDARD_LAYERS, Scene
@@ -134,7 +135,11 @@ class ArticulatedScene:
 
     def _note(self, note: str) -> str:
         """Return a note, or with collision shapes the closest pair if there is none."""
-        return note or (closest_text(self.dyn, self.q) if "collisions" in self._appearance.layers else "")
+        return note or (closest_text(self._distances, self.q) if "collisions" in self._appearance.layers else "")
+
+    @cached_property
+    def _distances(self) -> PairDistances:
+        return PairDistances(self.dyn, robot_of(self.dyn).collision_pairs.pairs)
 
     def _slide(self, values: Sequence[float]) -> str:
         self.q, note = follow_sliders(self.dyn, self.q, self.sliders.put(values, self.q))

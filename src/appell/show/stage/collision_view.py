@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.describe.covers import COVERED
 from appell.dynamics import Dynamics
-from appell.dynamics.distances import cached_cover, robot_of
+from appell.dynamics.distances import PairDistances, cached_cover
 from appell.dynamics.margins import distance_text
 from appell.model.collision import shapes_named
 from appell.model.robot import Robot
@@ -44,12 +44,11 @@ def collision_parts(robot: Robot, index: dict[str, int]) -> list[ScenePart]:
     ]
 
 
-def closest_text(dyn: Dynamics, q: np.ndarray) -> str:
+def closest_text(distances: PairDistances, q: np.ndarray) -> str:
     """Return a sentence on the closest pair of collision shapes at q (nq)."""
-    pairs = robot_of(dyn).collision_pairs.pairs
-    distance = np.atleast_1d(dyn.distances(pairs, witnesses=False, gradient=False)(q))
+    (distance,) = distances(q[None])
     k = int(np.argmin(distance))
-    return f"{distance_text(pairs[k], float(distance[k]))}, the closest pair"
+    return f"{distance_text(distances.pairs[k], float(distance[k]))}, the closest pair"
 
 
 def collision_marks(record: Record, dyn: Dynamics) -> tuple[list[Mark], Chart]:
