@@ -118,8 +118,9 @@ def numbers(text: str, option: str, count: int | None = None) -> np.ndarray:
     except ValueError:
         values = []
     if not values or not all(math.isfinite(value) for value in values) or (count and len(values) not in (1, count)):
-        quantity = "numbers" if count is None else "one number" if count == 1 else f"one number, or {count} numbers"
-        raise ArgumentError(f"{option} is '{text}'.", expected=f"{quantity} separated by commas, without spaces")
+        several = "numbers separated by commas, without spaces"
+        expected = several if count is None else "one number" if count == 1 else f"one number, or {count} {several}"
+        raise ArgumentError(f"{option} is '{text}'.", expected=expected)
     return np.full(count, values[0]) if count and len(values) == 1 else np.array(values)
 
 
@@ -128,12 +129,12 @@ def numbers_if_given(text: str | None, option: str, count: int) -> np.ndarray | 
     return numbers(text, option, count) if text else None
 
 
-def configuration_if_given(text: str | None, system: System) -> np.ndarray | None:
-    """Read --q: all coordinates, one number for all, or name=value for some joints; None if it is empty."""
+def configuration_if_given(text: str | None, system: System, option: str = "--q") -> np.ndarray | None:
+    """Read a configuration: all coordinates, one number for all, or name=value for some joints; None if it is empty."""
     if not text or "=" not in text:
-        return numbers_if_given(text, "--q", system.nq)
+        return numbers_if_given(text, option, system.nq)
     return system.configuration(
-        {name: numbers(value, "--q", 1)[0] for name, value in pairs(text.split(","), "--q").items()}
+        {name: numbers(value, option, 1)[0] for name, value in pairs(text.split(","), option).items()}
     )
 
 

@@ -173,8 +173,10 @@ def _goal(dyn: ap.Dynamics, start: np.ndarray, to: str) -> tuple[np.ndarray, Any
     """Return a configuration at the goal, and the rows that the end of the motion must meet."""
     system = dyn.system
     frame, colon, text = to.partition(":")
+    if not to:
+        raise ArgumentError("--to is empty.", expected="a configuration, or a frame with its position")
     if not colon:
-        target = np.asarray(configuration_if_given(to, system), float)
+        target = np.asarray(configuration_if_given(to, system, "--to"), float)
         if "=" in to and system.is_tree and system.is_flat:  # other joints stay where they start
             named = pairs(to.split(","), "--to")
             target = np.array([target[k] if n in named else start[k] for k, n in enumerate(system.coordinate_names)])
