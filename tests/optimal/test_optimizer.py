@@ -10,7 +10,9 @@ import pytest
 
 import appell as ap
 from appell.algebra.scalar import sqrt
+from appell.describe.robot_packages import examples
 from appell.optimal.optimizer import _continuous
+from appell.simulation import SpringContacts
 
 REFERENCES = json.loads((Path(__file__).parent / "data" / "references.json").read_text())
 
@@ -316,3 +318,39 @@ def test_a_margin_keeps_collision_shapes_apart_and_a_start_within_it_is_refused(
     near = direct.q[np.argmin(distance(direct.q))]
     with pytest.raises(ap.errors.ArgumentError, match=r"at the start, collision shapes '(tip|post)' and '(tip|post)'"):
         ap.optimize(arm, near, margin=0.05, **options)
+
+
+def test_a_robot_with_dry_friction_is_solved_and_rolled_out_with_the_smoothing_of_the_warning():
+    robot = ap.load("puma")
+    goal = np.array([0.5, 0.5, 0.5, 0.0, 0.0, 0.0])
+    weights = 1.0 / robot.limits.torque
+    with pytest.warns(ap.ModelWarning, match="dry friction") as caught:
+        record = ap.optimize(
+            robot, np.zeros(6), steps=30, dt=0.05, cost=lambda t, q, v, tau: ap.square(tau * weights),
+            meet=lambda q, v: {"goal": (0.0, q - goal, 0.0), "rest": (0.0, v, 0.0)},
+        )  # fmt: skip
+    assert record.solved, record.reason
+    depth = float(str(caught[0].message).partition("depth=")[2].partition(")")[0])
+    repeated = ap.rollout(
+        robot, np.zeros(6), torque=record.tau[:-1], dt=0.05, steps=30, method="euler",
+        contact_model=SpringContacts(depth=depth),
+    )  # fmt: skip
+    np.testing.assert_allclose(repeated["q"][0], record.q, atol=1e-7)
+
+
+def test_small_costs_are_minimised_in_few_iterations():
+    """Multipliers of equalities carry the rounding errors of their rows; small costs must not lose against them."""
+    if "z1" not in examples():
+        pytest.skip("example-robot-data is not installed")
+    robot = ap.load(examples()["z1"])
+    weights = 0.1 / robot.limits.torque
+    plan = ap.Optimizer(
+        robot, 50, 0.02, friction=False, hessian="exact", arguments={"goal": robot.nq},
+        cost=lambda t, q, v, tau: ap.square(tau * weights),
+        meet=lambda q, v, *, goal: {"goal": (0.0, q - goal, 0.0), "rest": (0.0, v, 0.0)},
+    )  # fmt: skip
+    low, high = robot.limits.lower, robot.limits.upper
+    starts, goals = np.random.default_rng(5).uniform(low + 0.3 * (high - low), high - 0.3 * (high - low), (2, 24, 7))
+    records = plan(starts, arguments={"goal": goals})
+    assert records.solved.all()
+    assert np.median(records.iterations) < 50

@@ -163,7 +163,7 @@ class ContactStep(KnotStep):
     def __init__(
         self, dyn: Dynamics, actuators: Sequence[int], inputs: KnotInputs, names: Sequence[str], phases: Phases
     ):
-        super().__init__(dyn, "euler", actuators, inputs, names, smooth=False)
+        super().__init__(dyn, "euler", actuators, inputs, names, smoothing=None)
         self.phases = phases
 
     def _contact_inputs(self, given: Given, v: Sequence[Scalar]) -> list[Any]:

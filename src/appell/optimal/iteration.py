@@ -57,7 +57,8 @@ INFO = (
 )
 RUNNING, SOLVED, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0  # values of the entry `status`
 
-PROXIMAL = 1e-7  # δ: rows of equalities are relaxed by it times the change of their multiplier
+# δ: rows of equalities are relaxed by it times the change of y; with a smaller one, rounding errors e / δ enter y
+PROXIMAL = 1e-5
 TRIALS = (1.0, 0.5, 0.25, 0.125, 1.0 / 32.0, 1.0 / 256.0)  # step lengths of one iteration, relative to the longest
 SMALLEST_RHO, LARGEST_RHO = 1e-6, 1e8
 REACH_FACTOR = 32.0  # by which the longest step length decreases if none was accepted, and increases otherwise
@@ -69,6 +70,7 @@ SHORT_STEPS = 8.0  # short steps in succession after which a full step inside th
 EXACT_BELOW = 0.1  # KKT residual below which exact Hessians are used
 EXACT_AFTER = 19.5  # iterations after which exact Hessians are used at any residual
 EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact Hessians that fails
+SMALLEST_GAP = 0.2  # duality gap of the smallest μ, relative to the tolerance; less loses slacks among rounding errors
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 LARGEST_PRODUCT = 1e300
 SLOW_NODES, SECONDS_PER_NODE = 100_000, 2.5e-4  # operations of derivatives that compile for long, and their time
@@ -561,7 +563,7 @@ class IterationTrace:
         mu = info["mu"]
         complementarity = maximum(totals.product - mu, mu - totals.smallest) / scale
         error = maximum(maximum(dual, totals.primal), complementarity)
-        smallest = 0.01 * it.tolerance / float(it.rows)
+        smallest = SMALLEST_GAP * it.tolerance / float(it.rows)
         lower = maximum(minimum(BARRIER_FACTOR * mu, mu * sqrt(mu)), smallest)
         return select(BARRIER_ERROR * mu - error, lower, mu)
 

@@ -38,7 +38,8 @@ from appell.optimal.limits import LimitRows
 from appell.optimal.manifold import Manifold
 from appell.optimal.objective import KnotInputs, Objective, Rows
 from appell.optimal.steps import KnotStep, StepSlopes, add, identity, product
-from appell.simulation.options import checked_step_length, checked_steps
+from appell.simulation.options import SpringContacts, checked_step_length, checked_steps
+from appell.simulation.rollouts.contacts.penalty import STANDARD_GRAVITY
 from appell.simulation.rollouts.laws import NO_ARGUMENTS, keyword_names
 from appell.simulation.rollouts.plan import RESERVED
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
@@ -46,6 +47,7 @@ from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 METHODS = ("euler", "rk4", "midpoint")
 HESSIANS = ("auto", "gauss-newton", "exact")
 MARGIN_SMOOTHING = 0.01  # of distances that keep a margin: they exceed exact ones by some millimetres, which is added
+FRICTION_CHANGE = 0.25  # largest share of a speed that smoothed dry friction takes in one step
 RANK_TOLERANCE = 1e-9  # relative to the largest column: smaller combinations of torques do not act on the motion
 
 
@@ -126,15 +128,16 @@ class Problem:
         self.phases = self._checked_phases(contacts, phases, gains, cone)
         self._shapes = self._checked_arguments(arguments, signals)
         self._lay_out(free, [*signals])
-        smooth = bool(dyn.equations.dry_drives)
-        if smooth:
+        smoothing = self._smoothing() if dyn.equations.dry_drives else None
+        if smoothing is not None:
             warnings.warn(
-                f"{system.owner} has dry friction, which is smoothed near rest as in rollouts: drives "
+                f"{system.owner} has dry friction, which is smoothed near rest as in a rollout with "
+                f"contact_model=SpringContacts(depth={smoothing.depth:.4g}): drives "
                 f"{', '.join(dyn.equations.drives[k].name for k in dyn.equations.dry_drives)}.",
                 ModelWarning,
                 stacklevel=3,
             )
-        self.step = self._make_step(smooth)
+        self.step = self._make_step(smoothing)
         self.structured = self.step.structured
         self._make_functions()
         self.kinds = [0] * self.steps if self.phases is None else self.phases.kinds
@@ -164,11 +167,18 @@ class Problem:
             )
         return Phases(self.dyn, contacts, phases, self.steps, gains, cone)
 
-    def _make_step(self, smooth: bool) -> KnotStep:
+    def _smoothing(self) -> SpringContacts:
+        """Return the model of dry friction: near rest it changes a speed by at most FRICTION_CHANGE of it per step."""
+        step = self.dt or self.duration[1] / self.steps  # the longest
+        frequency = FRICTION_CHANGE / (2.0 * step)  # the grip of a drive is 2 ω times its effective mass
+        depth = float(f"{STANDARD_GRAVITY / frequency**2:.4g}")  # as a warning shows it
+        return SpringContacts(depth=max(depth, SpringContacts().depth))
+
+    def _make_step(self, smoothing: SpringContacts | None) -> KnotStep:
         names = [name for name in self.stage.wrt if name not in ("q", "v", "u", "force")]
         if self.phases is None:
-            return KnotStep(self.dyn, self.method, self.actuators, self.stage, names, smooth)
-        if smooth or any(name != "time" for name in names):
+            return KnotStep(self.dyn, self.method, self.actuators, self.stage, names, smoothing)
+        if smoothing or any(name != "time" for name in names):
             raise ArgumentError("contacts with dry friction or free parameters.", expected="neither of them")
         return ContactStep(self.dyn, self.actuators, self.stage, names, self.phases)
 

@@ -25,6 +25,7 @@ from appell.dynamics import Dynamics
 from appell.dynamics.derivatives import wrench_name
 from appell.optimal.manifold import Manifold
 from appell.optimal.objective import KnotInputs, Rows, hessian
+from appell.simulation.options import SpringContacts
 from appell.simulation.rollouts.contacts.penalty import Penalty
 from appell.simulation.rollouts.formula import StepFormula
 from appell.simulation.rollouts.schemes import STAGES
@@ -90,13 +91,14 @@ class KnotStep:
         actuators: Sequence[int],
         inputs: KnotInputs,
         names: Sequence[str],
-        smooth: bool,
+        smoothing: SpringContacts | None,
     ):
         self.dyn, self.system, self.method, self.actuators = dyn, dyn.system, method, list(actuators)
         self.inputs, self.manifold = inputs, Manifold(dyn)
         self.names = tuple(names)  # of the free parameters: "time" for the duration comes first
         self.structured = method == "euler"
-        self.formula = StepFormula(dyn, method, contact=Penalty(dyn) if smooth else None)
+        contact = None if smoothing is None else Penalty(dyn, model=smoothing)
+        self.formula = StepFormula(dyn, method, contact=contact)
 
     def torques(self, u: Sequence[Scalar]) -> list[Scalar]:
         """Return the forces of all actuators of the system; those of other actuators are zero."""
