@@ -111,11 +111,20 @@ def optimize(
         )
     out, data = Printer(json), _summary(motion, system, least)
     out.answer(data, *_shown(data))
+    if omitted := _without_friction(system, friction):
+        hint = "" if friction else " --friction includes viscous friction."
+        out.say(f"Left out: {'dry ' * friction}friction of {', '.join(omitted)}; the robot needs larger torques.{hint}")
     out.files(motion, output, plot)
     if view:
         out.page(motion.view(port=port, open_browser=not no_browser, wait=False))
     if not motion.solved:
         raise typer.Exit(1)
+
+
+def _without_friction(system: System, viscous: bool) -> list[str]:
+    """Return the drives with friction that the model leaves out."""
+    kinds = ("coulomb", "static") if viscous else ("viscous", "coulomb", "static")
+    return [name for name, drive in system.drives.items() if any(getattr(drive.friction, kind) for kind in kinds)]
 
 
 def inner_start(system: System) -> np.ndarray:
