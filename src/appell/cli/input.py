@@ -18,7 +18,7 @@ from rich.text import Text
 import appell as ap
 from appell import files
 from appell.algebra.rotation import as_pose
-from appell.errors import ArgumentError, LimitWarning, ModelWarning, check_number, unknown_name
+from appell.errors import ArgumentError, LimitWarning, ModelWarning, StepWarning, check_number, unknown_name
 from appell.progress import paused
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RECORDS = (".csv", ".npz", ".parquet", ".mcap", ".db3")
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 MOVIES = (".gif", ".mp4")
+REMARKS = ModelWarning, LimitWarning, StepWarning  # warnings that commands print
 WALLS = {  # kind -> names of its numbers
     "plane": "nx,ny,nz,offset",
     "sphere": "radius,x,y,z",
@@ -38,19 +39,18 @@ WALLS = {  # kind -> names of its numbers
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Yield a list that contains the warnings on the model and its limits of the block after its end."""
+    """Yield a list that contains the warnings on the model, its limits and steps of the block after its end."""
     remarks: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
-        warnings.simplefilter("always", LimitWarning)
+        for kind in REMARKS:
+            warnings.simplefilter("always", kind)
         yield remarks
-    kinds = ModelWarning, LimitWarning
-    remarks += [str(warning.message) for warning in caught if issubclass(warning.category, kinds)]
+    remarks += [str(warning.message) for warning in caught if issubclass(warning.category, REMARKS)]
 
 
 @contextmanager
 def warnings_printed() -> Iterator[None]:
-    """Print the warnings on the model and its limits of the block to stderr, one per line."""
+    """Print the warnings on the model, its limits and steps of the block to stderr, one per line."""
     with collected() as remarks:
         yield
     for remark in remarks:

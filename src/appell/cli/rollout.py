@@ -10,7 +10,14 @@ import numpy as np
 
 import appell as ap
 from appell.cli import options
-from appell.cli.input import PICTURES, check_target, configuration_if_given, numbers_if_given, read_system
+from appell.cli.input import (
+    PICTURES,
+    check_target,
+    configuration_if_given,
+    numbers_if_given,
+    read_system,
+    warnings_printed,
+)
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, new_app, option
 from appell.cli.output import Printer, table
 from appell.errors import check_number
@@ -73,21 +80,22 @@ def rollout(
     starts = system.integrate(mean, spread * rng.normal(size=(members, system.nv)))
     forces = numbers_if_given(torque, "--torque", system.nu)
     start = time.perf_counter()
-    records = ap.rollout(
-        system,
-        starts,
-        speed * rng.normal(size=(members, system.nv)),
-        forces,
-        steps,
-        dt,
-        method=method,
-        stops=stops,
-        saturate=saturate,
-        output=output,
-        friction=not no_friction,
-        rotors=not no_rotors,
-        threads=threads,
-    )
+    with warnings_printed():
+        records = ap.rollout(
+            system,
+            starts,
+            speed * rng.normal(size=(members, system.nv)),
+            forces,
+            steps,
+            dt,
+            method=method,
+            stops=stops,
+            saturate=saturate,
+            output=output,
+            friction=not no_friction,
+            rotors=not no_rotors,
+            threads=threads,
+        )
     seconds = time.perf_counter() - start
     if out is not None:
         records.write(out, overwrite=True)
@@ -114,4 +122,5 @@ def rollout(
     )
     printer.say(*(f"wrote {path}" for path in (out, plot) if path is not None))
     if diverged := members - data["finished"]:
-        printer.say(f"{diverged} of {members} motions diverged; a smaller --dt may help")
+        other = "" if method == "moreau" else " or --method moreau"
+        printer.say(f"{diverged} of {members} motions diverged; a smaller --dt{other} may help")

@@ -18,6 +18,7 @@ from appell.cli.input import (
     numbers_if_given,
     read_system,
     surface,
+    warnings_printed,
 )
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, WALLS, entries_of, new_app, option
 from appell.cli.output import Printer, table, verdict
@@ -107,25 +108,26 @@ def simulate(
         check_target(path, force, endings)
     system = read_system(robot, base, physical)
     names = "all" if points == "all" else points.split(",")
-    motion = ap.simulate(
-        system,
-        q0=configuration_if_given(q, system),
-        v0=numbers_if_given(v, "--v", system.nv),
-        torque=numbers_if_given(torque, "--torque", system.nu),
-        until=until,
-        contacts=[
-            *(ap.Contact(names, surface(text, not outside), restitution, wall_friction) for text in wall or ()),
-            *(ap.BodyContact(_touching(text), restitution, wall_friction) for text in touch or ()),
-        ],
-        impact_law=impact_law,
-        impact_order=impact_order,
-        contact_forces=contact_forces,
-        stops=stops,
-        saturate=saturate,
-        friction=not no_friction,
-        rotors=not no_rotors,
-        solver=ap.Solver(method, rtol=rtol, atol=1e-2 * rtol),
-    )
+    with warnings_printed():
+        motion = ap.simulate(
+            system,
+            q0=configuration_if_given(q, system),
+            v0=numbers_if_given(v, "--v", system.nv),
+            torque=numbers_if_given(torque, "--torque", system.nu),
+            until=until,
+            contacts=[
+                *(ap.Contact(names, surface(text, not outside), restitution, wall_friction) for text in wall or ()),
+                *(ap.BodyContact(_touching(text), restitution, wall_friction) for text in touch or ()),
+            ],
+            impact_law=impact_law,
+            impact_order=impact_order,
+            contact_forces=contact_forces,
+            stops=stops,
+            saturate=saturate,
+            friction=not no_friction,
+            rotors=not no_rotors,
+            solver=ap.Solver(method, rtol=rtol, atol=1e-2 * rtol),
+        )
     out, data = Printer(json), _summary(motion)
     out.answer(data, *_shown(data))
     out.files(motion, output, plot, movie)

@@ -35,6 +35,7 @@ from appell.simulation.flexible import check_sampling
 from appell.simulation.inputs import wrench_frames
 from appell.simulation.options import ImpulseContacts, Output, SpringContacts, float_type
 from appell.simulation.rollouts.contacts.impulses import Impulses
+from appell.simulation.rollouts.contacts.joint_damping import friction_decay
 from appell.simulation.rollouts.contacts.penalty import Penalty
 from appell.simulation.rollouts.derivatives import (
     Change,
@@ -312,7 +313,9 @@ class Rollout:
 
             period = self.law.period if self.law else None
             names = self.dyn.system.velocity_names
-            stable = check_damping(velocity, first.carried["v"][0], self.method, task.dt, period, names)
+            q, v = first.carried["q"][0], first.carried["v"][0]
+            implicit = friction_decay(self.dyn.equations, q.tolist()) if isinstance(contact, Impulses) else None
+            stable = check_damping(velocity, v, self.method, task.dt, period, names, implicit)
             if stable and list(task.held) == ["dt"] and not (contact and len(contact.walls)):
                 self._stable_steps.add(task.dt)
 

@@ -82,7 +82,8 @@ class Results:
         q, v = blocks["q"], blocks["v"]
         if self.energy:
             given = [array[:, None] for name, array in task.held.items() if name == "parameters"]
-            blocks["energy"] = np.add(*plan.dyn.energy(q, v, *given))
+            with np.errstate(over="ignore", invalid="ignore"):  # members that diverged
+                blocks["energy"] = np.add(*plan.dyn.energy(q, v, *given))
         cost = None
         if plan.has_cost and self.rows:
             cost = blocks["cost"][:, -1].astype(float) if "cost" in blocks else np.zeros(task.members)

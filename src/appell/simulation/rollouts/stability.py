@@ -3,6 +3,8 @@
     δv̇ = A δv        A = ∂v̇/∂v of everything that acts, laws, friction and contacts included                      (1)
     h |λ| < 2.785 (rk4), 2 (euler, moreau; midpoint: convergence of the iterations) for every real λ < 0 of A      (2)
 
+Viscous friction of joints is implicit in moreau (`contacts.joint_damping`), and left out of (1) there.
+
 A law that is held for a period must satisfy (2) with the limit 2 and its period in place of h. A is computed with the
 kernel itself by finite differences: one very short step of a member, and of one neighbour per velocity. Only the
 initial state of one member is checked: gains that are too high for the step are detected, conditions that a motion
@@ -37,6 +39,7 @@ def check_damping(
     dt: float,
     period: float | None,
     names: Sequence[str],
+    implicit: np.ndarray | None = None,
 ) -> bool:
     """Warn if (2) is violated; return whether it is satisfied.
 
@@ -54,6 +57,8 @@ def check_damping(
         Period of the law, s; None if it is not held.
     names
         Names of the velocities.
+    implicit
+        -∂v̇/∂v of what is implicit in the step, (n, n), 1/s.
     """
     n = len(v)
     if n == 0:
@@ -63,7 +68,7 @@ def check_damping(
     starts = np.vstack([v, v + np.diag(width)])
     with np.errstate(all="ignore"):
         rates = (velocity(starts, h) - starts) / h
-    A = ((rates[1:] - rates[0]) / width[:, None]).T
+    A = ((rates[1:] - rates[0]) / width[:, None]).T + (0.0 if implicit is None else implicit)
     span, limit = (period, HELD_LIMIT) if period is not None and period > dt else (dt, STABILITY_LIMIT[method])
     bound = float(np.abs(A).sum(axis=1).max())  # of all |λ|
     if not isfinite(bound):
@@ -78,7 +83,8 @@ def check_damping(
     _warn(
         f"damping is too strong for the step: velocities decay with {-values[k].real:.4g}/s, mostly that of '{joint}', "
         f"but {'a law that is held for' if span != dt else method + ' with a step of'} {span:g} s is stable only up to "
-        f"{limit / span:.4g}/s. Results will diverge. Use a shorter step, or less damping."
+        f"{limit / span:.4g}/s. Results will diverge. Use a shorter step, less damping, or for friction of joints "
+        "method='moreau'."
     )
     return False
 

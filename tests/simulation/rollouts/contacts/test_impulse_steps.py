@@ -107,7 +107,7 @@ def test_a_dry_joint_is_held_exactly_up_to_its_friction(force, moves):
     q, v, dry = run_scan(scan, [0.7], [0.0], 1e-3, 400, [force])
     if not moves:
         assert (q == 0.7).all()
-        assert (v == 0.0).all()
+        assert np.abs(v).max() < 1e-18  # rounding errors of M̂
         np.testing.assert_allclose(dry, -force * 1e-3, rtol=2e-4)  # viscous friction takes h/4m of it, free
         return
     # v̇ = (force - coulomb - viscous v) / m after a start below Stribeck's speed, where friction is up to 1 N more

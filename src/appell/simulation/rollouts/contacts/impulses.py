@@ -44,6 +44,7 @@ from appell.simulation.rollouts.contacts.impulse_laws import (
     stop_rows,
     wall_rows,
 )
+from appell.simulation.rollouts.contacts.joint_damping import JointDamping, viscous_levels
 
 CORRECTION_SWEEPS = 5  # of (3); what remains is corrected in later steps
 Projection = Callable[[Vector], list[Scalar]]  # configuration -> nearest valid configuration
@@ -112,6 +113,7 @@ class Impulses:
         t: Scalar | None = None,
         correct: bool = True,
         refined: Callable[[Vector], list[Scalar]] | None = None,
+        damping: JointDamping | None = None,
     ) -> ImpulseResponse:
         """Return the impulses (1) of a step and their effects.
 
@@ -134,6 +136,8 @@ class Impulses:
         refined
             Function that returns a better `free` from the velocities after the impulses for the given one, which are
             computed without bounces and with half of the sweeps; the other half starts from these impulses.
+        damping
+            Viscous friction of joints that acts implicitly on velocities: M̂ takes the place of M in (1).
         """
         pairs, span = self.walls, dt if span is None else span
         at_state = pairs.at(equations, q, v, t) if len(pairs) else []
@@ -152,7 +156,7 @@ class Impulses:
         if not law_rows:
             free = refined(free) if refined else free
             return ImpulseResponse(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
-        solver, start = _Solver(equations, q, law_rows, self.sweeps), None
+        solver, start = _Solver(equations, q, law_rows, self.sweeps, damping), None
         if refined is not None:
             half = max(1, self.sweeps // 2)
             start, solver.sweeps = solver.impulses_without_bounces(free, half), max(1, self.sweeps - half)
@@ -174,10 +178,17 @@ class Impulses:
 class _Solver:
     """Equations (1) to (3) at one configuration."""
 
-    def __init__(self, equations: Equations, q: Vector, law_rows: Sequence[LawRows], sweeps: int):
+    def __init__(
+        self,
+        equations: Equations,
+        q: Vector,
+        law_rows: Sequence[LawRows],
+        sweeps: int,
+        damping: JointDamping | None,
+    ):
         self.law_rows, self.sweeps, self.loops = law_rows, sweeps, equations.loops
-        self.M = equations.mass_matrix(q)
-        self.factor = LDL.of(self.M)
+        self.M = equations.mass_matrix(q) if damping is None else damping.M
+        self.factor = LDL.of(self.M) if damping is None else damping.factor
         self.rows = [row for group in law_rows for row in group.rows]
         self.raised = [self.factor.solve_upper(row) for row in self.rows]
         weighted = [[x * y for x, y in zip(self.factor.inverse_pivots, row, strict=True)] for row in self.raised]
@@ -260,9 +271,10 @@ def moreau_step(
         v⁺ = c v'                 c ≤ 1 so that E(q⁺, v⁺) ≤ E(q, v) + h P(qₘ, ½(v + v'))                             (4)
 
     E is the energy and P the power of all inputs. ṽ estimates the velocity after the step: v + h a(q, v), and with
-    `feedback` or viscous friction the result of (2) for this velocity in place of v°. Damping would otherwise act
-    against a motion that the contacts prevent, and a robot would come to rest in a wrong pose. Without contacts this is
-    of second order. In a step with impulses, (1) to (3) may create energy of the order of h, because the forces of (1)
+    `feedback` or friction that depends smoothly on speeds the result of (2) for this velocity in place of v°. Damping
+    would otherwise act against a motion that the contacts prevent, and a robot would come to rest in a wrong pose.
+    Viscous friction of joints is implicit in ṽ, (1) and (2), see `joint_damping`. Without contacts this is of second
+    order. In a step with impulses, (1) to (3) may create energy of the order of h, because the forces of (1)
     do not depend on the velocities after the impulses, and of the order of h³ in any other step; (4) removes it and
     preserves the signs of all laws, so that a motion without inputs never gains energy. If the correction δ would add
     too much energy, it is left to a later step. A point that bounces without loss leaves with the speed of its arrival,
@@ -295,14 +307,20 @@ def moreau_step(
     middle = projected(_along(q, equations.rate(q, v), 0.5 * h))
     now, a = None if t is None else t + 0.5 * h, acceleration(q, v)
 
-    def second_stage(after: Vector) -> list[Scalar]:
-        return _along(v, acceleration(middle, [0.5 * (x + y) for x, y in zip(v, after, strict=True)]), h)
+    damping = JointDamping(equations, middle, h) if any(viscous_levels(equations)) else None
 
-    if feedback or _is_damped(equations):
+    def second_stage(after: Vector) -> list[Scalar]:
+        mean = [0.5 * (x + y) for x, y in zip(v, after, strict=True)]
+        at_mean = acceleration(middle, mean)
+        return _along(v, at_mean, h) if damping is None else damping.velocity_after(v, at_mean, mean)
+
+    if damping is not None:
+        free, refined = damping.velocity_after(v, a, v), second_stage
+    elif feedback or _is_damped(equations):
         free, refined = _along(v, a, h), second_stage
     else:
         free, refined = _along(v, acceleration(middle, _along(v, a, 0.5 * h)), h), None
-    response = impulses.response(equations, middle, v, free, h, span=0.5 * h, t=now, refined=refined)
+    response = impulses.response(equations, middle, v, free, h, span=0.5 * h, t=now, refined=refined, damping=damping)
     mean = [0.5 * (x + y) for x, y in zip(v, response.v, strict=True)]
     straight = projected(_along(q, equations.rate(middle, mean), h))
     corrected = projected(_along(q, equations.rate(middle, _along(response.correction, mean, h)), 1.0))
@@ -316,9 +334,8 @@ def moreau_step(
 
 
 def _is_damped(equations: Equations) -> bool:
-    """Return whether joints have friction that depends smoothly on their speeds."""
-    frictions = [drive.actuator.friction for drive in equations.drives] if equations.friction else []
-    return any(friction.viscous > 0.0 or friction.width > 0.0 for friction in frictions)
+    """Return whether joints have dry friction that depends smoothly on their speeds."""
+    return equations.friction and any(drive.actuator.friction.width > 0.0 for drive in equations.drives)
 
 
 def input_power(equations: Equations, q: Vector, v: Vector, tau: Vector) -> Scalar:
