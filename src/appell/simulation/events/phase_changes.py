@@ -233,7 +233,7 @@ def following_phase(
     sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
     end = max([t, *(t + _bouncing_time(phase, balance, int(j), float(speeds[j])) for j in stays)])
     y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
-    return following, following.on_walls(t, y) if rests else y, end
+    return following, following.on_walls(t, y, closed) if rests else y, end
 
 
 def _resting(
