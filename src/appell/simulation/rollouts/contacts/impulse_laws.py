@@ -148,13 +148,14 @@ def gauss_seidel(
 
         u = A f + b          A = B M⁻¹ Bᵀ = Y Yᵀ (Delassus 1917),  b = B v°                                         (1)
 
-    A sweep solves the laws one after the other, each with the latest impulses of all others. After a
-    quarter and after half of the sweeps, the others are left out where the last one has changed the impulses by less than a tolerance,
+    A sweep solves the laws one after the other, each with the latest impulses of all others. After a quarter and after
+    half of the sweeps, the others are left out where the last one has changed the impulses by less than a tolerance,
 
         |Δf| ≤ tolerance |f|          in the norm of the energy, |f|² = fᵀAf, or Σ Aᵢᵢ fᵢ² if A is not factored     (2)
 
-    Every sample has its own result, whichever samples are computed together. With ranges and boxes only, every solution of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is
-    0 at f = 0: without bounces, c ≤ 0, kinetic energy never grows, for any number of sweeps. Cones have no such
+    Every sample has its own result, whichever samples are computed together. With ranges and boxes only, every solution
+    of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is 0 at f = 0: without bounces, c ≤ 0, kinetic energy
+    never grows, for any number of sweeps. Cones have no such
     function. Fixed points of the sweeps satisfy all laws.
 
     The sweep is one iteration of a loop: if the kernel keeps loops, its code does not grow with the number of sweeps.
