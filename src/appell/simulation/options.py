@@ -77,7 +77,7 @@ class Solver:
     rtol: float = 1e-8
     atol: float = 1e-10
     max_step: float = np.inf
-    tolerance: float = 1e-4
+    tolerance: float = 1e-7
     rest_speed: float = 1e-5
     max_events: int = 10_000
     max_steps: int = 1_000_000

@@ -113,9 +113,7 @@ class BlockProblem:
         """Derivative of z with respect to f."""
         return np.eye(len(self.A)) - self.r[:, None] * self.A
 
-    def solve(
-        self, b: np.ndarray, guess: np.ndarray | None = None, target: float = TARGET_RESIDUAL
-    ) -> ContactForces:
+    def solve(self, b: np.ndarray, guess: np.ndarray | None = None, target: float = TARGET_RESIDUAL) -> ContactForces:
         """Return the solution for b."""
         if not len(b):
             return ContactForces(np.zeros(0), np.zeros(0), 0.0)
@@ -203,7 +201,8 @@ class Laws:
         if not len(self.mu):
             return W
         lengths, values = np.hypot(*z[self.tangent.T]).tolist(), z.tolist()
-        for n, i, mu, length in zip(self.normal.tolist(), self.tangent[:, 0].tolist(), self.mu.tolist(), lengths, strict=True):
+        normal, first = self.normal.tolist(), self.tangent[:, 0].tolist()
+        for n, i, mu, length in zip(normal, first, self.mu.tolist(), lengths, strict=True):
             j, radius = i + 1, mu * values[n]
             if values[n] <= 0.0:
                 continue

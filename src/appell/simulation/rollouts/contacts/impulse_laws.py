@@ -155,7 +155,8 @@ def gauss_seidel(
 
     Every sample has its own result, whichever samples are computed together. With ranges and boxes only, every solution
     of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is 0 at f = 0: without bounces, c ≤ 0, kinetic
-    energy never grows, for any number of sweeps. Cones have no such function. Fixed points of the sweeps satisfy all laws.
+    energy never grows, for any number of sweeps. Cones have no such function. Fixed points of the sweeps
+    satisfy all laws.
 
     The sweep is one iteration of a loop: if the kernel keeps loops, its code does not grow with the number of sweeps.
     Many contacts of few bodies have a large matrix A of low rank. If Y has less than half as many entries as A, a sweep
