@@ -79,7 +79,6 @@ class Scene:
     references: Callable[[float], Sequence[float]]  # of these joints, for MuJoCo
     at: slice
     turn: slice
-    compared: tuple[str, ...] = ("continuous", "held")  # laws of which `simulate` computes the exact motion
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,7 @@ def gripper() -> Scene:
         return [kp * (goal - x) - kd * rate + force for (kp, kd, force), goal, x, rate in rows] + [0.0] * 6
 
     solver = ap.Solver(rtol=1e-8)
-    parts, compared = (slice(3, 6), slice(6, 10)), ("continuous",)  # held: more than 50 s per motion in `simulate`
-    return Scene(robot, q, contacts, law, 0.6, solver, spec, gains, references, *parts, compared)
+    return Scene(robot, q, contacts, law, 0.6, solver, spec, gains, references, slice(3, 6), slice(6, 10))
 
 
 def _add_floor(spec: Any, height: float) -> None:
@@ -220,8 +218,7 @@ def measure(scene: Scene, turns: int) -> dict[str, dict[str, float]]:
     for kind, law in {"continuous": scene.law, "held": Feedback(scene.law, period=DT)}.items():
         runs |= {f"appell, {kind} law, {name}": stepped(dyn, scene, law, model) for name, model in MODELS.items()}
     exact = {}
-    torques = {"continuous": scene.law, "held": Sampled(scene.law, DT)}
-    for kind, torque in ((kind, torques[kind]) for kind in scene.compared):
+    for kind, torque in {"continuous": scene.law, "held": Sampled(scene.law, DT)}.items():
         options = {"torque": torque, "contacts": scene.contacts, "solver": scene.solver}
         exact[kind] = np.array(
             [ap.simulate(dyn, q, until=scene.duration, throw=True, **options).q[-1] for q in scene.starts[:COMPARED]]
