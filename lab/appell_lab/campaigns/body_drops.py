@@ -2,14 +2,17 @@
 
 A scene is one to three free bodies (spheres, capsules, boxes; one body also a cylinder) with random sizes, restitution
 and friction. Each is dropped from 50 random states. Every run must reach its end; its energy must not rise, and no
-pair may overlap by more than the contact tolerance. Scenes FIRST to FIRST + COUNT - 1 are added to the results.
+pair may overlap by more than the contact tolerance. Scenes FIRST to FIRST + COUNT - 1 are added to the results, each
+with the commit that was run.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +86,13 @@ def drop(robot: ap.Robot, contacts: ap.BodyContact, distances: ap.Function, rng:
     }
 
 
+@cache
+def commit() -> str:
+    """Return the commit of the code that is run, with "-dirty" if files have changed since."""
+    git = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--abbrev=12", "--dirty"]
+    return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def run_scene(index: int, starts: int = STARTS) -> dict[str, Any]:
     """Return the summary of all drops of a scene."""
     robot, contacts, kinds = scene(index)
@@ -90,6 +100,7 @@ def run_scene(index: int, starts: int = STARTS) -> dict[str, Any]:
     rng = np.random.default_rng([SEED, index, 1])
     drops = [drop(robot, contacts, distances, rng) for _ in range(starts)]
     return {
+        "commit": commit(),
         "shapes": kinds,
         "restitution": contacts.restitution,
         "friction": contacts.friction,

@@ -305,11 +305,16 @@ class Floating(Motion):
         return np.concatenate([rng.uniform(-1.0, 1.0, 3), random_quaternion(rng)])
 
 
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Vector product along the last axis; several times faster than `np.cross` for single vectors."""
+    return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+
+
 def rotate_vector(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """R(q) x for quaternions and vectors along the last axis."""
     axis, w = quaternion[..., :3], quaternion[..., 3:]
-    once = np.cross(axis, vector)
-    return vector + 2.0 * (w * once + np.cross(axis, once))
+    once = _cross(axis, vector)
+    return vector + 2.0 * (w * once + _cross(axis, once))
 
 
 def screw_translation(linear: np.ndarray, rotation: np.ndarray) -> np.ndarray:
@@ -319,8 +324,8 @@ def screw_translation(linear: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     safe = np.where(use_series, 1.0, angle)
     first = np.where(use_series, 0.5 - angle**2 / 24, (1.0 - np.cos(safe)) / safe**2)
     second = np.where(use_series, 1.0 / 6 - angle**2 / 120, (safe - np.sin(safe)) / safe**3)
-    once = np.cross(rotation, linear)
-    return linear + first * once + second * np.cross(rotation, once)
+    once = _cross(rotation, linear)
+    return linear + first * once + second * _cross(rotation, once)
 
 
 def screw_velocity(displacement: np.ndarray, rotation: np.ndarray) -> np.ndarray:
@@ -329,8 +334,8 @@ def screw_velocity(displacement: np.ndarray, rotation: np.ndarray) -> np.ndarray
     use_series = half < 1e-3
     safe = np.where(use_series, 1.0, half)
     second = np.where(use_series, 1.0 / 12 + half**2 / 180, (1.0 - safe / np.tan(safe)) / (4.0 * safe**2))
-    once = np.cross(rotation, displacement)
-    return displacement - 0.5 * once + second * np.cross(rotation, once)
+    once = _cross(rotation, displacement)
+    return displacement - 0.5 * once + second * _cross(rotation, once)
 
 
 @dataclass(frozen=True)

@@ -268,6 +268,11 @@ class Robot(System):
         """Slices of the joint's coordinates in q and v; a mimic joint has those of its leader."""
         return self._spans[joint.mimic.leader if joint.mimic else joint.name]
 
+    @cached_property
+    def _moving_spans(self) -> list[tuple[Link, tuple[slice, slice], tuple[slice, slice] | None]]:
+        """Every moving link with the slices of its joint, and those of its modes if it has any."""
+        return [(x, self.span(x.joint), self.modal_span(x) if len(x.modes) else None) for x in self.moving]
+
     def modal_span(self, link: Link) -> tuple[slice, slice]:
         """Slices of the modal coordinates of a link in q and v."""
         q, v = self.span(link.joint)
@@ -421,9 +426,10 @@ class Robot(System):
     def integrate(self, q, step) -> np.ndarray:
         q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
         parts = []
-        for link in self.moving:
-            (sq, sv), (mq, mv) = self.span(link.joint), self.modal_span(link)
-            parts += [link.joint.motion.integrate(q[..., sq], step[..., sv]), q[..., mq] + step[..., mv]]
+        for link, (sq, sv), modal in self._moving_spans:
+            parts.append(link.joint.motion.integrate(q[..., sq], step[..., sv]))
+            if modal is not None:
+                parts.append(q[..., modal[0]] + step[..., modal[1]])
         return np.concatenate([*parts, q[..., self.link_nq :] + step[..., self.link_nv :]], axis=-1)
 
     def difference(self, q0, q1) -> np.ndarray:

@@ -38,9 +38,12 @@ class FreeMotion:
         self.states = states_of(dyn, inputs.motions)
         self.nq, self.nw, self.nu = self.states.nq, self.states.nw, dyn.system.nu
         self.drives = Drives(self.states.moving)
+        self._holds = bool(inputs.motions or dyn.wrenches)
         callback = self._update_inputs if inputs.varies else None
         self.rate = Rate.compiled(self.states.rate(bool(len(self.drives))), 2, callback)
         self._q, self._w = self.rate.y[: self.nq], self.rate.y[self.nq :]
+        self.rate.held["tau"][:] = inputs.tau
+        inputs.tau = self.rate.held["tau"]
         self.hold()
         self._rhs: Rhs | None = None
         self.phase_rate: Any = None  # a `PhaseRate`, which the first phase with rows creates
@@ -73,9 +76,8 @@ class FreeMotion:
         return self.inputs.tau.copy()
 
     def hold(self) -> None:
-        """Copy the current inputs into the kernel."""
+        """Copy the current wrenches and prescribed motions into the kernel; `inputs.tau` is the kernel's own."""
         held = self.rate.held
-        held["tau"][:] = self.inputs.tau
         if self.inputs.motions:
             held["prescribed"][:] = self.inputs.prescribed
         for k, frame in enumerate(self.dyn.wrenches):
@@ -108,9 +110,10 @@ class FreeMotion:
 
     def _update_inputs(self) -> None:
         """Evaluate the inputs that are functions, for the evaluation of the rate that follows."""
-        q = self.normalised(self._q.copy()) if self.quaternions else self._q
-        self.inputs.update(self.rate.time.item(), q, self.states.velocities(q, self._w))
-        self.hold()
+        q = self.normalised(self._q.copy())
+        self.inputs.update(self.rate.time.item(), q, self.states.velocities(q, self._w.copy()))
+        if self._holds:
+            self.hold()
 
     @cached_property
     def _python_rate(self) -> Rate:

@@ -59,6 +59,7 @@ class Inputs:
         self.motions = PrescribedMotions(system, prescribed, start)
         self.prescribed = self.motions(start)
         continuous = self._law is not None and self.sampled is None
+        self._only_law = self.limits is None and not self._wrench_functions and not self.motions
         self.varies = bool(self._wrench_functions) or bool(self.motions) or continuous or self.falling
 
     def _wrenches(self, dyn: Dynamics, given: Mapping[str, Any]) -> list[tuple[slice, Callable]]:
@@ -98,14 +99,17 @@ class Inputs:
             self.tau[:] = [actuator.limited(*row) for actuator, *row in rows]
 
     def update(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Evaluate all inputs that are functions of time and state."""
+        """Evaluate all inputs that are functions of time and state; the functions may keep or change q and v."""
         if self._law is not None and self.sampled is None:
-            self.command[:] = self._law(t, q, v)
+            if self._only_law:
+                self.tau[:] = self._law(t, q, v)
+                return
+            self.command[:] = self._law(t, q.copy(), v.copy())
             self._set_torque(q, v)
         elif self.falling:
             self._set_torque(q, v)
         for span, function in self._wrench_functions:
-            self.wrench[span] = function(t, q, v)
+            self.wrench[span] = function(t, q.copy(), v.copy())
         if self.motions:
             self.prescribed[:] = self.motions(t)
 
@@ -120,7 +124,7 @@ class Inputs:
         """Evaluate the sampled torque and hold it until the next tick."""
         assert self._law is not None
         self.ticks += 1
-        self.command[:] = self._law(t, q, v)
+        self.command[:] = self._law(t, q.copy(), v.copy())
         self._set_torque(q, v)
 
 
@@ -155,7 +159,7 @@ def checked_function(force: Callable, what: str, entries: Sequence[str], owner: 
     size = len(entries)
 
     def checked(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        given = force(t, q.copy(), v.copy())
+        given = force(t, q, v)
         try:
             forces = np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError):

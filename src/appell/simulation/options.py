@@ -130,14 +130,18 @@ class ImpulseContacts:
     Parameters
     ----------
     sweeps
-        Number of Gauss-Seidel sweeps over all contacts per step.
+        Largest number of Gauss-Seidel sweeps over all contacts per step.
+    tolerance
+        Relative change of the impulses by a sweep, below which the sweeps end early. 0: they never do.
     """
 
     sweeps: int = 20
+    tolerance: float = 1e-4
 
     def __post_init__(self):
         if isinstance(self.sweeps, bool) or not isinstance(self.sweeps, int) or self.sweeps < 1:
             raise ArgumentError(f"sweeps of ImpulseContacts is {self.sweeps!r}.", expected="an integer, at least 1")
+        check_number("tolerance of ImpulseContacts", self.tolerance, least=0.0)
 
 
 @dataclass(frozen=True)

@@ -307,8 +307,9 @@ def _evaluate(tableau: Tableau, fused: bool) -> str:
     is_finite = emit.double("fcmp ord", emit.lanes_sum(emit.load(nonfinite)), number(0.0))
     emit.branch(is_finite, "finite", "nonfinite")
     emit.enter("nonfinite")
-    emit.each(lambda _, k: emit.store(emit.constant(math.nan), slope, k))
-    emit.jump("store")
+    # into the row only: a rate does not write the padding of `slope`, where NaN would stay
+    emit.each(lambda block, _: emit.store(emit.constant(math.nan), emit.address(block, "%row")))
+    emit.do("ret i1 true")
     emit.enter("finite")
     emit.do(f"store double %time, ptr {emit.get('clock')}, align 8")
     emit.put("evaluations", emit.value(f"add i64 {emit.get('evaluations')}, 1"))

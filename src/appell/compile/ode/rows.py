@@ -97,12 +97,13 @@ class RowSystem:
         cells.call_count, cells.n, cells.r, cells.slot_count = len(calls), n, r, len(arrays["slots"])
         cells.mixed_count, cells.locked_count = len(arrays["mixed"]), len(arrays["locked"])
         cells.c1, cells.c2 = c1, c2
+        self._rank = cells.array[LAYOUT.index["rank"] :][:1]
         self._alive = (calls, operands, arrays, tables)
 
     @property
     def rank(self) -> int:
         """Number of independent rows at the last call."""
-        return self.cells.rank
+        return self._rank.item()
 
 
 @cache

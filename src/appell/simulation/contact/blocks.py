@@ -20,6 +20,7 @@ redundant, the forces are not unique, and the solution nearest to the start is r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,19 +94,57 @@ def solve_blocks(
     ContactForces
         The solution, or the best approximation; check `solved`.
     """
-    laws = Laws(blocks)
-    if not len(b):
-        return ContactForces(np.zeros(0), np.zeros(0), 0.0)
-    r = laws.steps(A)
-    scale = max(float((np.abs(b) * r).max()), 1e-300)
-    best, smallest = np.zeros(len(b)), np.inf
-    for start in _starts(A, b, laws, r, scale, guess):
-        f, error = _newton(A, b, laws, r, start, target * scale)
-        if error < smallest:
-            best, smallest = f, error
-        if smallest <= target * scale:
-            break
-    return ContactForces(best, A @ best + b, smallest / scale)
+    return BlockProblem(A, blocks).solve(b, guess, target)
+
+
+class BlockProblem:
+    """The problem of `solve_blocks` for one matrix and several b."""
+
+    def __init__(self, A: np.ndarray, blocks: Sequence[Block]):
+        self.A, self.laws = A, Laws(blocks)
+
+    @cached_property
+    def r(self) -> np.ndarray:
+        """Step lengths of all entries."""
+        return self.laws.steps(self.A)
+
+    @cached_property
+    def dz(self) -> np.ndarray:
+        """Derivative of z with respect to f."""
+        return np.eye(len(self.A)) - self.r[:, None] * self.A
+
+    def solve(self, b: np.ndarray, guess: np.ndarray | None = None, target: float = TARGET_RESIDUAL) -> ContactForces:
+        """Return the solution for b."""
+        if not len(b):
+            return ContactForces(np.zeros(0), np.zeros(0), 0.0)
+        A, r = self.A, self.r
+        scale = max(float((np.abs(b) * r).max()), 1e-300)
+        best, smallest = np.zeros(len(b)), np.inf
+        for start in _starts(A, b, self.laws, r, scale, guess):
+            f, error = self._newton(b, start, target * scale)
+            if error < smallest:
+                best, smallest = f, error
+            if smallest <= target * scale:
+                break
+        return ContactForces(best, A @ best + b, smallest / scale)
+
+    def _newton(self, b: np.ndarray, f: np.ndarray, target: float) -> tuple[np.ndarray, float]:
+        """Solve f - (4) = 0 by Newton's method; return the best forces, projected by (4), and their error."""
+        A, r, dz, laws = self.A, self.r, self.dz, self.laws
+        best, smallest, best_step = f, np.inf, 0
+        for step in range(MAX_NEWTON_STEPS):
+            z = f - r * (A @ f + b)
+            error = f - laws.project(z)
+            size = float(np.abs(error).max())
+            if not math.isfinite(size):
+                break
+            if size < smallest:
+                best, smallest, best_step = f, size, step
+            if size <= 1e-3 * target or step > best_step + MAX_STAGNANT_STEPS:
+                break
+            f = f - np.linalg.lstsq(laws.identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
+        best = laws.project(best)
+        return best, float(np.abs(best - laws.project(best - r * (A @ best + b))).max())
 
 
 class Laws:
@@ -127,6 +166,11 @@ class Laws:
         self.single[self.tangent] = False
 
     @cached_property
+    def identity(self) -> np.ndarray:
+        """The unit matrix."""
+        return np.eye(len(self.lower))
+
+    @cached_property
     def boxed(self) -> bool:
         """Whether there is a box."""
         return any(block.kind == "box" for block in self.blocks)
@@ -142,24 +186,30 @@ class Laws:
 
     def project(self, z: np.ndarray) -> np.ndarray:
         """Return the projection (4)."""
-        f = np.clip(z, self.lower, self.upper)
+        f = np.minimum(np.maximum(z, self.lower), self.upper)
         if len(self.mu):
-            t = z[self.tangent]
-            radius, length = self.mu * f[self.normal], np.hypot(t[:, 0], t[:, 1])
-            f[self.tangent] = np.where(length <= radius, 1.0, radius / np.maximum(length, 1e-300))[:, None] * t
+            x, y = self.tangent.T
+            zx, zy = z[x], z[y]
+            radius, length = self.mu * f[self.normal], np.hypot(zx, zy)
+            part = np.where(length <= radius, 1.0, radius / np.maximum(length, 1e-300))
+            f[x], f[y] = part * zx, part * zy
         return f
 
     def slope(self, z: np.ndarray) -> np.ndarray:
         """Return the derivative of (4) with respect to z."""
         W = np.diag(((z > self.lower) & (z < self.upper) & self.single).astype(float))
-        for n, (i, j), mu in zip(self.normal, self.tangent, self.mu, strict=True):
-            if z[n] <= 0.0:
+        if not len(self.mu):
+            return W
+        lengths, values = np.hypot(*z[self.tangent.T]).tolist(), z.tolist()
+        normal, first = self.normal.tolist(), self.tangent[:, 0].tolist()
+        for n, i, mu, length in zip(normal, first, self.mu.tolist(), lengths, strict=True):
+            j, radius = i + 1, mu * values[n]
+            if values[n] <= 0.0:
                 continue
-            length, radius = float(np.hypot(z[i], z[j])), mu * z[n]
             if length <= radius:
                 W[i, i] = W[j, j] = 1.0
             else:
-                x, y, part = z[i] / length, z[j] / length, radius / length
+                x, y, part = values[i] / length, values[j] / length, radius / length
                 W[i, n], W[j, n] = mu * x, mu * y
                 W[i, i], W[i, j], W[j, i], W[j, j] = part * y * y, -part * x * y, -part * x * y, part * x * x
         return W
@@ -209,23 +259,3 @@ def _sweep(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> np.n
         if change <= 1e-3 * TARGET_RESIDUAL * scale:
             break
     return f
-
-
-def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, target: float) -> tuple[np.ndarray, float]:
-    """Solve f - (4) = 0 by Newton's method; return the best forces, projected by (4), and their error."""
-    best, smallest, best_step = f, np.inf, 0
-    identity = np.eye(len(f))
-    dz = identity - r[:, None] * A
-    for step in range(MAX_NEWTON_STEPS):
-        z = f - r * (A @ f + b)
-        error = f - laws.project(z)
-        size = float(np.abs(error).max())
-        if not np.isfinite(size):
-            break
-        if size < smallest:
-            best, smallest, best_step = f, size, step
-        if size <= 1e-3 * target or step > best_step + MAX_STAGNANT_STEPS:
-            break
-        f = f - np.linalg.lstsq(identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
-    best = laws.project(best)
-    return best, float(np.abs(best - laws.project(best - r * (A @ best + b))).max())

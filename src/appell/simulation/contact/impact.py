@@ -44,7 +44,7 @@ import numpy as np
 import scipy  # its packages are imported when they are first used
 
 from appell.errors import ArgumentError
-from appell.simulation.contact.blocks import PUSH, Block, ContactForces, solve_blocks
+from appell.simulation.contact.blocks import PUSH, Block, BlockProblem, ContactForces
 from appell.simulation.contact.complementarity import least_norm, solve_complementarity
 from appell.simulation.contact.impact_path import path_impact
 from appell.simulation.options import check_impact_law, check_impact_order
@@ -195,13 +195,13 @@ class _FrictionProblem:
         A = self.rows @ self.responses.T
         self.A = 0.5 * (A + A.T)
         self.before = self.rows @ v
-        self.blocks = [Block("cone", float(x)) if x > 0.0 else PUSH for x in mu]
+        self.problem = BlockProblem(self.A, [Block("cone", float(x)) if x > 0.0 else PUSH for x in mu])
 
     def solve(self, start: np.ndarray, least_speeds: np.ndarray, guess: np.ndarray | None = None) -> ContactForces:
         """Return f ≥ 0 ⊥ uₙ ≥ `least_speeds`, from the velocity `start`; `u` is relative to these speeds."""
         b = start.copy()
         b[self.normal] -= least_speeds
-        return solve_blocks(self.A, b, self.blocks, guess)
+        return self.problem.solve(b, guess)
 
     def impulses(self, f: np.ndarray) -> np.ndarray:
         """Return impulses (points, 3) from entries of the used rows."""

@@ -226,9 +226,11 @@ class _Path:
     def _slope(self, y: np.ndarray) -> list[float]:
         """Return the right-hand sides of (4)."""
         log_speed, angle, p, f1, f2, _ = y.tolist()
-        speed, (nn, n1, n2) = math.exp(log_speed), self.entries[0]
-        along, across, _ = self._slip_rates(angle)
-        f1_rate, f2_rate = -self.mu * speed * math.cos(angle), -self.mu * speed * math.sin(angle)
+        (nn, n1, n2), (_, xx, xy), (_, _, yy) = self.entries
+        speed, c, s, mu = math.exp(log_speed), math.cos(angle), math.sin(angle), self.mu
+        g1, g2 = n1 - mu * (xx * c + xy * s), n2 - mu * (xy * c + yy * s)
+        along, across = c * g1 + s * g2, c * g2 - s * g1
+        f1_rate, f2_rate = -mu * speed * c, -mu * speed * s
         u = float(self.u0[0]) + nn * p + n1 * f1 + n2 * f2
         return [along, across, speed, f1_rate, f2_rate, speed * u]
 

@@ -45,8 +45,8 @@ def closed_contacts(phase: Phase, y: np.ndarray, detected: DetectedEvent, tolera
     closed &= geometry.active
     closed[list(detected.check.ended)] = False  # the feature that takes over touches at the same point
     members = phase.members[closed[phase.members]]
-    indices = np.concatenate([members, np.setdiff1d(np.flatnonzero(closed), members)])
-    indices = np.sort(geometry.distinct(indices))
+    closed[members] = False
+    indices = np.sort(geometry.distinct(np.concatenate([members, np.flatnonzero(closed)])))
     geometry.slots(indices)  # evaluates their rows
     return indices
 

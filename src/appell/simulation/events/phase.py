@@ -17,6 +17,7 @@ zero.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION,
 from appell.simulation.flow import FreeMotion
 
 MAX_UNMET = 1e-3  # residual of (1) above which a phase is singular
+MAX_PUSH_M = 1e-10  # by which moving resting points onto their walls may push other contacts into theirs
 DRIFT_SAMPLES = 12  # degree at which a piece is sampled to measure the drift of resting points
 RANK_TOLERANCE = 1e-11  # ratio of pivots or singular values below which a matrix counts as singular
 
@@ -259,17 +261,27 @@ class Phase:
         """Return the state at the end of a step, projected onto the constraints if there are any."""
         return self.flow.projected(t, y)
 
-    def on_walls(self, t: float, y: np.ndarray) -> np.ndarray:
+    def on_walls(self, t: float, y: np.ndarray, closed: Sequence[int] = ()) -> np.ndarray:
         """Return the state with the resting points on their walls: the nearest one in the metric of M.
 
-        The rows change with the configuration, so their velocities are removed there once more.
+        Other closed contacts are not pushed into their walls by this. The rows change with the configuration, so their
+        velocities are removed there once more.
         """
         nq, geometry = self.flow.nq, self.geometry.at(y)
-        normals = geometry.normal_rows(self.members)
-        rows = geometry.B[normals]
-        response = geometry.response(rows)
-        distances = geometry.offsets(self.members)
-        q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, distances))
+        others = np.setdiff1d(closed, self.members).astype(int)
+        distances, limits = geometry.offsets(self.members), geometry.offsets(others)
+        moved, other_rows = geometry.normal_rows(self.members), geometry.normal_rows(others)
+        for _ in range(len(others) + 1):
+            rows = geometry.B[moved]
+            response = geometry.response(rows)
+            step = -response @ least_norm(rows @ response, distances)
+            pushed = limits + geometry.B[other_rows] @ step < np.minimum(limits, 0.0) - MAX_PUSH_M
+            pushed &= ~np.isin(other_rows, moved)
+            if not pushed.any():
+                break
+            moved = np.concatenate([moved, other_rows[pushed]])
+            distances = np.concatenate([distances, np.maximum(limits[pushed], 0.0)])
+        q = self.flow.states.integrate(y[:nq], step)
         geometry.at(np.concatenate([q, y[nq:]]))
         v = geometry.without_components(geometry.B[self.rows], y[nq:]).copy()
         v[self.locked] = 0.0

@@ -147,15 +147,16 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     sliding: dict[int, np.ndarray] = {}
     for j, k in enumerate(phase.sticking):
         rest, along = phase.rests[k], tangential[2 * j : 2 * j + 2]
-        length = math.hypot(*along)
+        length = math.hypot(along[0], along[1])
         spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
         margins.append(spare / size)
         if spare < 0.0:
             sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
     stopping = False
+    rows, slots = phase.rows, phase.slots
     for k, rest in phase.sliding:
         assert rest.direction is not None
-        row, slot = phase.rows[k], phase.slots[k]
+        row, slot = rows[k], slots[k]
         ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
         margins.append(float(ahead) + REVERSAL_SPEED_M_S)
         stopping |= margins[-1] <= 0.0
@@ -202,7 +203,8 @@ def following_phase(
     """
     flow, geometry, nq = phase.flow, phase.geometry.at(y), phase.flow.nq
     speeds, rates = geometry.normal_speed(closed), geometry.rates().copy()
-    halted = (np.abs(rates) <= HELD_SPEED) | np.isin(np.arange(len(rates)), list(check.stopped))
+    halted = np.abs(rates) <= HELD_SPEED
+    halted[list(check.stopped)] = True
     directions = np.where(halted, 0.0, np.sign(rates))
     free = flow(t, y, directions)[nq:]
     pull = -(geometry.B[geometry.normal_rows(closed)] @ free + geometry.drift[geometry.normal_rows(closed)])
@@ -233,7 +235,7 @@ def following_phase(
     sticking = [int(slow[j]) for j in stays if balance.mu[j] > 0.0 and balance.slides[j] is None]
     end = max([t, *(t + _bouncing_time(phase, balance, int(j), float(speeds[j])) for j in stays)])
     y = np.concatenate([y[:nq], _stopped(following, sticking, v)])
-    return following, following.on_walls(t, y) if rests else y, end
+    return following, following.on_walls(t, y, closed) if rests else y, end
 
 
 def _resting(

@@ -41,8 +41,8 @@ class PhaseRate:
         """Use the rows of a phase, and its current directions of sliding."""
         if self._loaded is None or self._loaded[0] is not phase or self._loaded[1] != self.geometry.version:
             self._load(phase)
-        for direction, (_, rest) in zip(self._directions, phase.sliding, strict=True):
-            direction[:] = rest.direction
+        for k, (_, rest) in enumerate(phase.sliding):
+            self._directions[k] = rest.direction
 
     def _load(self, phase: Phase) -> None:
         geometry, flow, nq = self.geometry, self.flow, self.flow.nq

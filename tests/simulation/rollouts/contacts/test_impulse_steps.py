@@ -60,7 +60,8 @@ def test_a_block_slides_down_an_incline_by_coulombs_law_or_sticks(angle):
     mu, h, steps = 0.35, 1e-3, 1000
     slope = ap.Plane((-np.sin(angle), 0.0, np.cos(angle)))
     robot = box()
-    scan = contact_scan(robot, ap.Contact("all", slope, 0.0, mu))
+    every_sweep = ap.simulation.ImpulseContacts(tolerance=0.0)
+    scan = contact_scan(robot, ap.Contact("all", slope, 0.0, mu), model=every_sweep)
     turned = [0.0, -np.sin(angle / 2), 0.0, np.cos(angle / 2)]  # z along the normal
     q0 = np.array([-0.1 * np.sin(angle), 0.0, 0.1 * np.cos(angle), *turned])
     q, v, _ = run_scan(scan, q0, np.zeros(6), h, steps)
@@ -166,3 +167,9 @@ def test_a_mimic_joint_has_its_own_stops():
 def test_sweeps_are_an_integer(sweeps):
     with pytest.raises(ArgumentError, match="sweeps of ImpulseContacts is"):
         ap.simulation.ImpulseContacts(sweeps=sweeps)
+
+
+@pytest.mark.parametrize("tolerance", [-1e-3, float("nan"), "small"])
+def test_a_tolerance_of_sweeps_is_a_number_that_is_not_negative(tolerance):
+    with pytest.raises(ArgumentError, match="tolerance of ImpulseContacts is"):
+        ap.simulation.ImpulseContacts(tolerance=tolerance)

@@ -112,3 +112,31 @@ def test_loops_that_stay_loops_give_the_same_impulses_and_the_code_does_not_grow
     assert [len(step.tape.nodes) for stage in few.stages for step in stage.steps] == [
         len(step.tape.nodes) for stage in many.stages for step in stage.steps
     ]
+
+
+def scattered(seed, tolerance):
+    """Return impulses of many problems of one shape in one call, and of each in a call of its own."""
+    rng = np.random.default_rng(seed)
+    Y = rng.normal(size=(6, 8)) * [[1.0], [1.0], [1.0], [0.3], [0.3], [0.3]]
+    A = (Y @ Y.T).tolist()
+
+    def body(b, loops):
+        return {"f": gauss_seidel(loops, A, b, [Cone(0.0, 0.5, 3), Cone(0.0, 0.5, 3)], 40, tolerance=tolerance)}
+
+    function = Function.of("sweeps", {"b": 6}, body, loops=True)
+    b = rng.normal(size=(37, 6)) * 10.0 ** rng.uniform(-3, 3, (37, 1))
+    return np.asarray(function(b)), np.array([function(x) for x in b])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sweeps_that_end_early_are_as_accurate_as_their_tolerance(seed):
+    exact, _ = scattered(seed, 0.0)
+    early, _ = scattered(seed, 1e-6)
+    size = np.abs(exact).max(axis=1, keepdims=True)
+    assert np.abs(early - exact).max() > 0.0  # some ended early
+    assert (np.abs(early - exact) <= 1e-4 * size).all()
+
+
+def test_sweeps_that_end_early_do_not_depend_on_other_samples():
+    together, alone = scattered(0, 1e-4)
+    np.testing.assert_array_equal(together, alone)

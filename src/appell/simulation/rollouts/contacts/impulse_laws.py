@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.scalar import Scalar, Vector, clamp, dot, is_number, maximum, select, sqrt
@@ -142,15 +142,21 @@ def gauss_seidel(
     sweeps: int,
     start: Vector | None = None,
     factor: Matrix | None = None,
+    tolerance: float = 0.0,
 ) -> list[Scalar]:
     """Return impulses f that satisfy all laws approximately, by projected Gauss-Seidel sweeps.
 
         u = A f + b          A = B M⁻¹ Bᵀ = Y Yᵀ (Delassus 1917),  b = B v°                                         (1)
 
-    A sweep solves the laws one after the other, each with the latest impulses of all others. The number of sweeps is
-    fixed. With ranges and boxes only, every solution of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is
-    0 at f = 0: without bounces, c ≤ 0, kinetic energy never grows, for any number of sweeps. Cones have no such
-    function. Fixed points of the sweeps satisfy all laws.
+    A sweep solves the laws one after the other, each with the latest impulses of all others. After a quarter and after
+    half of the sweeps, the others are left out where the last one has changed the impulses by less than a tolerance,
+
+        |Δf| ≤ tolerance |f|          in the norm of the energy, |f|² = fᵀAf, or Σ Aᵢᵢ fᵢ² if A is not factored     (2)
+
+    Every sample has its own result, whichever samples are computed together. With ranges and boxes only, every solution
+    of a law decreases the convex function ½fᵀAf + (b - c)ᵀf, which is 0 at f = 0: without bounces, c ≤ 0, kinetic
+    energy never grows, for any number of sweeps. Cones have no such function. Fixed points of the sweeps
+    satisfy all laws.
 
     The sweep is one iteration of a loop: if the kernel keeps loops, its code does not grow with the number of sweeps.
     Many contacts of few bodies have a large matrix A of low rank. If Y has less than half as many entries as A, a sweep
@@ -170,6 +176,8 @@ def gauss_seidel(
         Initial impulses, (n,). None: zero.
     factor
         Y of (1), if it is known.
+    tolerance
+        Tolerance of (2). 0: all sweeps.
     """
     size = len(b)
     spans: list[range] = []
@@ -189,10 +197,10 @@ def gauss_seidel(
         values = list(operands)
         for k, x in zip(traced, traced_values, strict=True):
             values[k] = x
-        entries = iter(values)
+        entries, before = iter(values), state
         lower = [[next(entries) for _ in range(len(Y[0]) if factored else i + 1)] for i in range(size)]
         free = [next(entries) for _ in range(size)]
-        f, z = list(state[:size]), list(state[size:])
+        f, z = list(state[:size]), list(state[size : size + width])
         for law, rows, data in zip(laws, spans, datas, strict=True):
             latest_last = [*range(rows.start, size), *range(rows.start)]  # only the last terms wait for new impulses
             if factored:
@@ -203,14 +211,30 @@ def gauss_seidel(
             for i, x in zip(rows, solved, strict=True) if factored else ():
                 z = [total + y * (x - f[i]) for total, y in zip(z, lower[i], strict=True)]
             f[rows.start : rows.stop] = solved
-        return [[*f, *z]]
+        if not tolerance:
+            return [[*f, *z]]
+        new, old = (z, before[size : size + width]) if factored else (f, before[:size])
+        weights = [1.0] * width if factored else [lower[i][i] for i in range(size)]
+        terms = zip(weights, new, old, strict=True)
+        changes = (weight * ((x - y) * (x - y) - tolerance**2 * x * x) for weight, x, y in terms)
+        return [[*f, *z, sum(changes, start=0.0)]]
 
     products = [dot(column, start) for column in zip(*Y, strict=True)]
-    states = loops.given([[*start, *products]])
-    iterations = [0] * sweeps
-    state = Rows(states, iterations)
-    loops.each([sweep], iterations, [state, Rows(loops.given([[operands[k] for k in traced]]), iterations)], [state])
-    return loops.values(states)[0][:size]
+    width, given = len(products), loops.given([[operands[k] for k in traced]])
+    counts = [sweeps - 2 * (sweeps // 4), sweeps // 4, sweeps // 4][::-1] if tolerance and sweeps >= 4 else [sweeps]
+
+    def swept(state: Vector, count: int, when: tuple[Any, int] | None = None) -> list[Scalar]:
+        table, iterations = loops.given([state]), [0] * count
+        rows = Rows(table, iterations)
+        loops.each([sweep], iterations, [rows, Rows(given, iterations)], [rows], when=when)
+        return loops.values(table)[0]
+
+    state = swept([*start, *products, *([0.0] if tolerance else [])], counts[0])
+    for count in counts[1:]:
+        moves = select(state[-1], 1.0, 0.0)
+        further = swept(state, count, (loops.given([[moves]]), 0))
+        state = [select(moves, x, y) for x, y in zip(further, state, strict=True)]
+    return state[:size]
 
 
 def _entries(matrix: Matrix) -> int:

@@ -1,4 +1,4 @@
-"""Contacts as impulses: velocity-level complementarity with a fixed number of sweeps (Moreau 1988, Jean 1999).
+"""Contacts as impulses: velocity-level complementarity by sweeps (Moreau 1988, Jean 1999).
 
 A step of length h without walls, stops and dry friction leads from v to v°. At a configuration q within the step, all
 contacts of the step are represented by one set of impulses f along the rows B of normals, tangents, stops and dry
@@ -10,7 +10,8 @@ drives:
 These are the equations of `contact.time_stepping`. Unlike there, and unlike in `simulate`, the solution is approximate,
 and its error is not reported:
 
-  - The sweeps (`impulse_laws.gauss_seidel`) stop before (1) has converged. Many points on one body need more sweeps.
+  - The sweeps (`impulse_laws.gauss_seidel`) stop at a tolerance, or at their largest number before (1) has converged.
+    Many points on one body need more sweeps.
   - Impacts and changes of contact are shifted by up to a step: first order in h, for any accuracy of the free motion.
   - The impact law is "newton" of `simulate`. With e > 0 it may create energy (Kane's paradox). Half of the sweeps
     compute the impulses f₀ without bounces, the other half continues from there to the impulses f with bounces, and f₀
@@ -37,6 +38,7 @@ from appell.simulation.rollouts.contacts.contact_pairs import ContactPairs
 from appell.simulation.rollouts.contacts.impulse_laws import (
     MIN_DIVISOR,
     FreeStep,
+    ImpulseLaw,
     LawRows,
     Matrix,
     drive_rows,
@@ -76,7 +78,7 @@ class Impulses:
         stops: float | Mapping[str, float] | None = None,
         model: ImpulseContacts = ImpulseContacts(),  # noqa: B008 - frozen
     ):
-        self.walls, self.sweeps = ContactPairs(dyn, contacts, stops), model.sweeps
+        self.walls, self.model = ContactPairs(dyn, contacts, stops), model
         self.bounces = any(self.walls.restitution + self.walls.stop_restitution)
 
     def directions(self, equations: Equations) -> list[float]:
@@ -156,10 +158,10 @@ class Impulses:
         if not law_rows:
             free = refined(free) if refined else free
             return ImpulseResponse(list(free), [0.0] * len(free), [[0.0] * 3 for _ in walls], [], [])
-        solver, start = _Solver(equations, q, law_rows, self.sweeps, damping), None
+        solver, start = _Solver(equations, q, law_rows, self.model, damping), None
         if refined is not None:
-            half = max(1, self.sweeps // 2)
-            start, solver.sweeps = solver.impulses_without_bounces(free, half), max(1, self.sweeps - half)
+            sweeps, half = self.model.sweeps, max(1, self.model.sweeps // 2)
+            start, solver.sweeps = solver.impulses_without_bounces(free, half), max(1, sweeps - half)
             free = refined([x + y for x, y in zip(free, solver.velocity_change(start), strict=True)])
             walls, stops, dry = laws(free)  # the rows are the same, the speeds of bounces are not
             solver.law_rows = [*(rows for rows in walls if rows is not None), *stops, *dry]
@@ -183,10 +185,11 @@ class _Solver:
         equations: Equations,
         q: Vector,
         law_rows: Sequence[LawRows],
-        sweeps: int,
+        model: ImpulseContacts,
         damping: JointDamping | None,
     ):
-        self.law_rows, self.sweeps, self.loops = law_rows, sweeps, equations.loops
+        self.law_rows, self.loops = law_rows, equations.loops
+        self.sweeps, self.tolerance = model.sweeps, model.tolerance
         self.M = equations.mass_matrix(q) if damping is None else damping.M
         self.factor = LDL.of(self.M) if damping is None else damping.factor
         self.rows = [row for group in law_rows for row in group.rows]
@@ -209,7 +212,10 @@ class _Solver:
     def impulses_without_bounces(self, free: Vector, sweeps: int, start: Vector | None = None) -> list[Scalar]:
         """Return f of (1) after sweeps from initial impulses."""
         b = [dot(row, free) for row in self.rows]
-        return gauss_seidel(self.loops, self.A, b, [group.law for group in self.law_rows], sweeps, start, self.Y)
+        return self._swept(b, [group.law for group in self.law_rows], sweeps, start)
+
+    def _swept(self, b: Vector, laws: Sequence[ImpulseLaw], sweeps: int, start: Vector | None) -> list[Scalar]:
+        return gauss_seidel(self.loops, self.A, b, laws, sweeps, start, self.Y, self.tolerance)
 
     def impulses(self, before: Vector, free: Vector, bounces: bool, start: Vector | None = None) -> list[Scalar]:
         """Return f of (1), with the largest part of the bounces that creates no energy."""
@@ -219,7 +225,7 @@ class _Solver:
             return f0
         b = [dot(row, free) for row in self.rows]
         remaining = max(1, self.sweeps - first)
-        f = gauss_seidel(self.loops, self.A, b, [group.bouncing for group in self.law_rows], remaining, f0, self.Y)
+        f = self._swept(b, [group.bouncing for group in self.law_rows], remaining, f0)
         change = [x - y for x, y in zip(f, f0, strict=True)]
         u = [dot(row, f0) + x for row, x in zip(self.A, b, strict=True)]
         gain = 0.5 * (dot(f0, u) + dot(f0, b)) - maximum(self._kinetic_difference(before, free), 0.0)
