@@ -48,7 +48,7 @@ def kernels(samples: int, repeats: int) -> dict:
     """Return operations and batch times of forward dynamics and feedforward, and their ratios to the rigid arm."""
     rigid, elastic, undamped = (ap.Dynamics(robot) for robot in (ap.load("puma"), arm(), arm(False)))
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(5, samples, 6))
+    x = [rng.normal(size=(samples, 6)) for _ in range(5)]  # parts of one array would share the sets of the L1 cache
     q, v = np.concatenate([x[0], x[0] + 1e-3 * x[1]], axis=1), np.concatenate([x[1], x[1]], axis=1)
     functions = {
         "rigid forward": (rigid.forward_dynamics, (x[0], x[1], x[2])),
