@@ -5,20 +5,25 @@
 Two beams of 0.5 m (EI = 1 N m², 0.2 kg/m) fall from the horizontal for 1 s. appell has two clamped-free modes per beam;
 Exudyn has ANCF cables, with 1 ms steps of the generalised-alpha method. Each program is compared with its own converged
 solution at t = 1 s, so that the times belong to known errors. Exudyn runs in the Python given with --exudyn (a
-process of its own), before appell. All times are processor times, the best of several.
+process of its own), before appell. All times are processor times, the best of several; those of first runs, in new
+processes with an empty cache, are wall-clock times.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
 import appell as ap
+from appell.compile.function import Function
 
 EXUDYN = r"""
 import json, sys, time
@@ -96,16 +101,62 @@ def forward_ratio(repeats: int = 40, batch: int = 4096) -> dict:
             0.1 * rng.normal(size=(batch, robot.nv)),
             rng.normal(size=(batch, robot.nu)),
         )
-        calls[name] = lambda f=dyn.forward_dynamics, x=(q, v, tau): f(*x)
+        out = dyn.forward_dynamics(q, v, tau)  # reused: allocating results costs page faults
+        calls[name] = lambda f=dyn.forward_dynamics, x=(q, v, tau), out=out: f(*x, out=out)
         counts[name] = dict(
             zip(("mul", "add", "div", "sqrt", "trig"), vars(dyn.forward_dynamics.count()).values(), strict=False)
         )
-        calls[name]()
+        transfer = copy_function(robot)
+        given, copied = (q, v, tau), transfer(q, v, tau)
+        calls[f"{name}, transfer only"] = lambda f=transfer, x=given, out=copied: f(*x, out=out)
     times = dict.fromkeys(calls, np.inf)
     for _ in range(repeats):
         for name, call in calls.items():
             times[name] = min(times[name], best(lambda c=call: [c() for _ in range(20)], 1) / 20 / batch)
-    return {name: {"ns": 1e9 * x, "ratio": x / times["rigid"], "operations": counts[name]} for name, x in times.items()}
+    return {
+        name: {
+            "ns": 1e9 * times[name],
+            "ratio": times[name] / times["rigid"],
+            "ns, transfer of inputs and results only": 1e9 * times[f"{name}, transfer only"],
+            "operations": count,
+            "operations per ns": (count["mul"] + count["add"] + count["div"]) / (1e9 * times[name]),
+        }
+        for name, count in counts.items()
+    }
+
+
+def copy_function(robot: ap.Robot) -> Function:
+    """Return a function with the arguments and results of forward dynamics that computes one product per result."""
+
+    def body(q, v, tau):
+        given = [*q, *v, *tau]
+        shares = [given[k :: robot.nv] for k in range(robot.nv)]  # every argument is read
+        return {"a": [1.5 * sum(share[1:], start=share[0]) for share in shares]}
+
+    return Function.of("transfer", {"q": robot.nq, "v": robot.nv, "tau": robot.nu}, body)
+
+
+def first_runs() -> dict:
+    """Return the times of a first simulation of 8 coordinates in new processes with an empty cache, s."""
+    script = """
+import sys, time
+start = time.perf_counter()
+sys.path.insert(0, sys.argv[1])
+import appell as ap, flexible
+model = time.perf_counter()
+ap.simulate(flexible.arm(modes=3), until=0.01)
+end = time.perf_counter()
+print(end - start, end - model)
+"""
+    times = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for k, name in enumerate(("without byte code", "with byte code", "with byte code, again")):
+            changed = {"PYTHONPYCACHEPREFIX": f"{folder}/byte-code", "APPELL_CACHE": f"{folder}/cache-{k}"}
+            environment = {key: x for key, x in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | changed
+            command = [sys.executable, "-c", script, str(Path(__file__).parent)]
+            reply = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.split()
+            times[name] = {"with imports": float(reply[0]), "model and run": float(reply[1])}
+    return times
 
 
 def motions(allowed: float, members: int = 1000) -> dict:
@@ -148,9 +199,7 @@ def main() -> None:
     parser.add_argument("--exudyn", help="Python interpreter with exudyn")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    start = time.process_time()
-    ap.simulate(arm(modes=3), until=0.01)
-    result = {"first_run_s": time.process_time() - start, "forward": forward_ratio()}
+    result = {"first_run_s": first_runs(), "forward": forward_ratio()}
     if options.exudyn:
         for elements in (2, 4):
             command = [options.exudyn, "-c", EXUDYN, str(elements), "3"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
+from appell import Joint, Link, Revolute, Robot, shapes, to_toml
 from appell.cli.main import app
 from appell.describe.load import load
 from appell.dynamics import Dynamics
@@ -34,6 +35,15 @@ def test_count_compares_all_formulations_and_reports_unsuitable_ones():
     for name in FORMULATIONS:
         assert name in result.output or name == "mata"
     assert "joint 'q5' branches off" in result.output
+
+
+def test_count_leaves_out_functions_that_a_robot_does_not_have(tmp_path):
+    beam = shapes.beam(0.5, EI=200.0, mass_per_length=0.4, bending=(1, 1))
+    to_toml(Robot("beam", (Link("beam", None, Joint("hinge", Revolute((0, 1, 0))), beam),)), tmp_path / "beam.toml")
+    for options in ((), ("--formulation", "gibbs-appell")):
+        result = run("count", str(tmp_path / "beam.toml"), *options)
+        assert result.exit_code == 0
+        assert "inverse_dynamics: robot 'beam' is underactuated" in result.output
 
 
 def test_count_of_one_formulation_shows_every_kind_of_operation():

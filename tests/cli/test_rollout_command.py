@@ -47,6 +47,18 @@ def test_constrained_robots_start_with_closed_loops():
     assert json.loads(result.stdout)["finished"] == 5
 
 
+def test_modes_and_motors_start_near_the_mean(tmp_path):
+    """A spread of 0.1 rad of the joints neither bends links by 0.1 m nor deflects springs by 0.1 rad."""
+    beam = ap.shapes.beam(0.5, EI=200.0, mass_per_length=0.4, bending=(1, 1))
+    motor = ap.Actuator(gear=100.0, rotor_inertia=1e-5, elasticity=ap.Elasticity(1e4))
+    joint = ap.Joint("hinge", ap.Revolute((0, 1, 0)), actuator=motor)
+    ap.to_toml(ap.Robot("beam", (ap.Link("beam", None, joint, beam),)), tmp_path / "beam.toml")
+    given = "--members", "50", "--steps", "10", "--dt", "1e-5", "--spread", "0.1", "--json"
+    result = json.loads(run(str(tmp_path / "beam.toml"), *given).stdout)
+    assert result["finished"] == 50
+    assert result["end"]["energy"]["most"] < 1.0  # springs of 1e4 N m/rad deflected by 0.1 rad store 50 J
+
+
 def test_invalid_options_are_reported(tmp_path):
     for arguments, message in (
         (("puma", "--method", "rk5"), "rollout has no method 'rk5'"),

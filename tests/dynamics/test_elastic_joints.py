@@ -186,14 +186,32 @@ def test_joints_that_cannot_be_elastic_are_named():
     sprung = geared(arm, stiffness=3.0)
     with pytest.raises(ModelError, match=r"a spring to the link .* and one to the motor"):
         sprung.with_elastic_joints({"elbow": ap.Elasticity(1.0)})
-    floating = ap.Joint("base", ap.Floating(), actuator=ap.Actuator(elasticity=ap.Elasticity(1.0), rotor_inertia=1e-3))
-    with pytest.raises(ModelError, match=r"'base' .* is floating, but has a"):
-        ap.Robot("free", (ap.Link("body", None, floating, ap.Body(1.0, (0, 0, 0), (1, 1, 1))),))
-    motor = ap.Actuator(rotor_inertia=1e-3, elasticity=ap.Elasticity(1.0))
+    for motor in (ap.Actuator(elasticity=ap.Elasticity(1.0), rotor_inertia=x) for x in (1e-3, 0.0)):
+        floating = ap.Joint("base", ap.Floating(), actuator=motor)
+        with pytest.raises(ModelError, match=r"'base' .* is floating, but elastic"):
+            ap.Robot("free", (ap.Link("body", None, floating, ap.Body(1.0, (0, 0, 0), (1, 1, 1))),))
     links = [ap.Link("one", None, ap.Joint("lead", ap.Revolute((0, 0, 1))), ap.Body(1.0, (0, 0, 0), (1, 1, 1)))]
     mimic = ap.Joint("follow", ap.Revolute((0, 0, 1)), mimic=ap.Mimic("lead"), actuator=motor)
     with pytest.raises(ModelError, match=r"'follow' .* mimics 'lead', but is elastic"):
         ap.Robot("pair", (*links, ap.Link("two", "one", mimic, ap.Body(1.0, (0, 0, 0), (1, 1, 1)))))
+
+
+def test_a_state_that_the_springs_do_not_hold_is_refused_with_the_one_that_they_hold():
+    puma = ap.load("puma")
+    arm = puma.with_elastic_joints(springs(puma, 1e4, damping=5.0))
+    with pytest.raises(ArgumentError, match="flat_state"):
+        ap.control.linearize(arm, arm.start)
+    rest = ap.Dynamics(arm).flat_state(puma.start, *np.zeros((3, 6)))[0]
+    assert ap.control.linearize(arm, rest).A.shape == (24, 24)
+
+
+def test_rounding_errors_of_motions_without_a_restoring_force_are_not_frequencies():
+    """The vertical axis turns freely: its double eigenvalue of zero splits by rounding errors."""
+    puma = ap.load("puma")
+    damped = ap.frequencies(puma.with_elastic_joints(springs(puma, 1e4, damping=5.0)))
+    undamped = ap.frequencies(puma.with_elastic_joints(springs(puma, 1e4)))
+    assert damped.hertz.min() > 0.01
+    assert 0.0 in undamped.hertz
 
 
 def test_backlash_transmits_no_force_and_keeps_the_energy():

@@ -1,9 +1,13 @@
 """Runs of robots with flexible links: energy, checks of the model's range, rollouts, contacts and pictures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import appell as ap
+from appell.model.visual import Visual
+from appell.show.stage.scenes import robot_scene
 from appell.show.stage.shape import Shape
 from flexible_robots import one_beam
 
@@ -118,3 +122,12 @@ def test_bent_links_are_drawn(tmp_path):
     ap.draw(robot, [0.0, 0.05], tmp_path / "beam.png")
     path = ap.to_html(robot, tmp_path / "beam.html", [0.0, 0.05])
     assert path.stat().st_size > 10_000
+
+
+def test_a_flexible_link_with_a_visual_is_drawn_bent():
+    """A visual does not bend, and would hide the deflection."""
+    robot = swinging(ap.shapes.beam(0.8, bending=(0, 1), **SOFT))
+    shown = replace(robot, visuals=(Visual("beam", "box", (0.8, 0.1, 0.1)), Visual(None, "box", (0.2, 0.2, 0.2))))
+    actors = robot_scene(shown, [0.0, 0.05]).actors[0], robot_scene(robot, [0.0, 0.05]).actors[0]
+    assert [part.name for part in actors[0].parts if part.layer == "links"] == ["world"]
+    assert len(actors[0].struts) == len(actors[1].struts) == 15

@@ -7,6 +7,7 @@ import pytest
 
 import appell as ap
 from appell import ArgumentError
+from appell.compile.tape.graph import Graph
 from appell.dynamics.moving import moving_dynamics
 from appell.identify import excite
 from appell.simulation import Rollout
@@ -25,6 +26,16 @@ def test_friction_and_rotors_of_a_robot_can_be_switched_off():
     bare = ap.simulate(ap.load("puma"), until=0.5, friction=False, rotors=False, progress=False)
     assert bare["energy"][-1] == pytest.approx(26.98, abs=0.005)
     assert np.array_equal(bare.data, ap.simulate(ap.Dynamics(ap.load("puma")), until=0.5, progress=False).data)
+
+
+@pytest.mark.parametrize("name", ["puma", "delta", "four-bar"])
+def test_a_second_run_traces_no_function_again(name, monkeypatch):
+    system, graphs = ap.load(name), []
+    first = ap.simulate(system, until=0.01)
+    monkeypatch.setattr(Graph, "__init__", lambda *_: graphs.append(1))
+    again = ap.simulate(system, until=0.01)
+    assert not graphs
+    assert np.array_equal(first.data, again.data)
 
 
 def test_simulate_and_rollout_give_the_same_motion():

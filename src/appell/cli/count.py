@@ -58,8 +58,8 @@ def count(
     name, refused = None, list[str]()
     if formulation or inertia or forward:
         dyn = ap.Dynamics(system, formulation, inertia=inertia, forward=forward)
-        counts = {quantity: getattr(dyn, quantity).count() for quantity in QUANTITIES}
-        rows = [{"function": key} | asdict(each) | {"total": each.total} for key, each in counts.items()]
+        counts = {quantity: _count(dyn, quantity, refused) for quantity in QUANTITIES}
+        rows = [{"function": key} | asdict(each) | {"total": each.total} for key, each in counts.items() if each]
         name, title = dyn.formulation, f"{system}, {dyn.formulation}"
     else:
         rows, refused = _all(system)
@@ -87,8 +87,18 @@ def _all(system: System) -> tuple[list[dict[str, Any]], list[str]]:
             else:
                 row: dict[str, Any] = {"formulation": name}
                 for what, quantity in COMPARED.items():
-                    ops = getattr(dyn, quantity).count()
-                    row |= {f"{what}_M": ops.mul + ops.div + ops.sqrt, f"{what}_A": ops.add}
+                    if ops := _count(dyn, quantity, refused):
+                        row |= {f"{what}_M": ops.mul + ops.div + ops.sqrt, f"{what}_A": ops.add}
                 rows.append(row)
             bar.advance()
     return rows, refused
+
+
+def _count(dyn: ap.Dynamics, quantity: str, refused: list[str]) -> ap.OpCount | None:
+    """Return the operation count of a function; if the robot does not have it, add the reason to `refused`."""
+    try:
+        return getattr(dyn, quantity).count()
+    except ModelError as error:
+        if (reason := f"{quantity}: {str(error).splitlines()[0]}") not in refused:
+            refused.append(reason)
+        return None

@@ -77,14 +77,17 @@ def rollout(
     row_bytes = 8 * (system.nq + system.nv + system.nu)
     check_memory(members, checked_steps("--steps", steps) // every + 1, row_bytes)  # before the starts are drawn
     rng, mean = np.random.default_rng(seed), configuration_if_given(q, system) if q else system.start
-    starts = system.integrate(mean, spread * rng.normal(size=(members, system.nv)))
+    starts = system.integrate(mean, spread * system.step_scales * rng.normal(size=(members, system.nv)))
+    if system.elastic_joints:  # motors start where their springs are deflected as in the mean
+        relaxed = [system.with_relaxed_springs(each[..., : system.link_nq]) for each in (starts, mean)]
+        starts = relaxed[0] + (mean - relaxed[1])
     forces = numbers_if_given(torque, "--torque", system.nu)
     start = time.perf_counter()
     with warnings_printed():
         records = ap.rollout(
             system,
             starts,
-            speed * rng.normal(size=(members, system.nv)),
+            speed * system.step_scales * rng.normal(size=(members, system.nv)),
             forces,
             steps,
             dt,

@@ -183,9 +183,18 @@ def _holding(dyn: Dynamics, q: np.ndarray, v: np.ndarray, chosen: list[int]) -> 
         raise ArgumentError(
             f"the actuators {', '.join(system.actuator_names[k] for k in chosen)} cannot hold {system.owner} there: "
             f"a force of {residual[worst]:.3g} N m or N remains along '{system.velocity_names[worst]}'.",
-            hint="Pass tau=... to linearise at a state that is not held.",
+            hint=_hint(system),
         )
     return tau
+
+
+def _hint(system: System) -> str:
+    """Return how to find a state that the actuators hold."""
+    if system.elastic_joints:
+        return "Springs must be deflected: pass q=dyn.flat_state(q, v, a, jerk)[0] of the links at rest, or tau=..."
+    if system.flexible:
+        return "Links must be bent: pass q=ap.quasi_static(robot, q).q, or tau=..."
+    return "Pass tau=... to linearise at a state that is not held."
 
 
 def _singular(system: System, q: np.ndarray) -> ArgumentError:

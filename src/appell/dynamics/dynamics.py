@@ -146,7 +146,7 @@ class Dynamics:
                 expected="each frame once",
                 hint="Add up wrenches that act on the same frame before the call.",
             )
-        self._named: dict[tuple[str, ...], Function] = {}  # functions of frames and constraints accessed so far
+        self._named: dict[tuple[str, ...], Function] = {}  # functions accessed by `named` so far
 
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
@@ -333,12 +333,11 @@ class Dynamics:
         The wrench is the force (N) and moment (N m) on the first side of the constraint, at its origin, in world axes.
         """
         refuse_unconstrained(self.system, "constraint_wrench")
-        key = ("constraint_wrench", name)
-        if key not in self._named:
-            formula = constraints.constraint_wrench
-            doc = (formula.__doc__ or "").format(constraint=name)
-            self._named[key] = self.function(f"wrench_{name}", partial(formula, constraint=name), doc)
-        return self._named[key]
+        formula = constraints.constraint_wrench
+        doc = (formula.__doc__ or "").format(constraint=name)
+        return self.named(
+            (formula.__name__, name), lambda: self.function(f"wrench_{name}", partial(formula, constraint=name), doc)
+        )
 
     # ---- frames
     #
@@ -457,9 +456,7 @@ class Dynamics:
             reference, *rest = at
             at = tuple(rest)
         key = kind, frame, frames.known_reference(reference)
-        if key not in self._named:
-            self._named[key] = self._make_of_frame(formula, system.frame(frame), reference)
-        function = self._named[key]
+        function = self.named(key, lambda: self._make_of_frame(formula, system.frame(frame), reference))
         return function(*at) if at else function
 
     def _make_of_frame(self, formula: Body, frame: Frame, axes: str) -> Function:
@@ -566,11 +563,12 @@ class Dynamics:
     def _of_pairs(self, pairs: tuple, name: str, *options: Any, single: bool) -> Function:
         witnesses, gradient, smooth = options
         key = ("distances", str(pairs), str(options), str(single))
-        if key not in self._named:
-            self._named[key] = distance_function(
+        return self.named(
+            key,
+            lambda: distance_function(
                 self, pairs, name, witnesses=witnesses, gradient=gradient, smooth=smooth, single=single
-            )
-        return self._named[key]
+            ),
+        )
 
     # ---- contacts
 
@@ -653,6 +651,12 @@ class Dynamics:
         if system.is_flat:
             return {}
         return {"q": trace("tangent", [Array("q", (system.nq,))], lambda q: {"N": self.equations.tangents(q)})}
+
+    def named(self, key: tuple[str, ...], make: Callable[[], Function]) -> Function:
+        """Return the function with this key, which is created on first use and shared by all later users."""
+        if key not in self._named:
+            self._named[key] = make()
+        return self._named[key]
 
     def function(
         self, name: str, formula: Body, doc: str = "", *, inertial: bool = True, subject: str | None = None

@@ -66,6 +66,7 @@ class SpringMode(NamedTuple):
 
     frequency: float  # rad/s
     joint: str
+    decay: float  # largest rate at which the dampers of the springs slow a motion, 1/s
 
 
 def spring_mode(dyn: Dynamics, q: np.ndarray) -> SpringMode:
@@ -73,17 +74,15 @@ def spring_mode(dyn: Dynamics, q: np.ndarray) -> SpringMode:
     equations, at = dyn.equations, [float(x) for x in q]
     springs = [k for k, drive in enumerate(equations.drives) if drive.elasticity]
     rows = np.array(equations.drive_jacobian(at), float)[springs]
-    slopes = np.array([_stiffness(equations.drives[k].elasticity) for k in springs])
+    strains = [equations.drives[k].elasticity for k in springs]
+    slopes, dampers = (np.array([getattr(x, name) for x in strains]) for name in ("stiffness", "damping"))
     root = np.linalg.cholesky(np.array(equations.mass_matrix(at), float))
     rows = np.linalg.solve(root, rows.T).T  # of velocities with unit inertia
     values, vectors = np.linalg.eigh(rows.T @ (slopes[:, None] * rows))
     deflections = np.abs(rows @ vectors[:, -1]) * np.sqrt(slopes)
     joint = equations.drives[springs[int(np.argmax(deflections))]].name
-    return SpringMode(float(np.sqrt(max(values[-1], 0.0))), joint)
-
-
-def _stiffness(spring: Elasticity | None) -> float:
-    return 0.0 if spring is None else spring.stiffness
+    decay = np.linalg.eigvalsh(rows.T @ (dampers[:, None] * rows))[-1]
+    return SpringMode(float(np.sqrt(max(values[-1], 0.0))), joint, float(max(decay, 0.0)))
 
 
 def refuse_feedforward(system: System, function: str, rotors: bool | str) -> None:

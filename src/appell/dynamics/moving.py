@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,7 +50,7 @@ def moving_dynamics(
         if not (value is None or isinstance(value, bool)):
             raise ArgumentError(f"{name} of {caller} is {value!r}.", expected="True, False, or None")
     if isinstance(given, System):
-        return Dynamics(given, friction=friction is not False, rotors=rotors is not False, wrenches=tuple(wrenches))
+        return _moved(given, friction is not False, rotors is not False, tuple(wrenches))
     if not isinstance(given, Dynamics):
         raise ArgumentError(
             f"the system of {caller} is {given!r}.",
@@ -64,6 +65,22 @@ def moving_dynamics(
                 hint=f"Call {caller}(robot, {name}={value}, ...), or pass Dynamics(robot, {name}={value}).",
             )
     return given
+
+
+_LATEST: OrderedDict[tuple, Dynamics] = OrderedDict()  # by the identity of the system and the options
+MAX_LATEST = 8
+
+
+def _moved(system: System, friction: bool, rotors: bool, wrenches: tuple[str, ...]) -> Dynamics:
+    """Return the dynamics of a system; the latest ones are kept, so that another run does not derive them again."""
+    key = id(system), friction, rotors, wrenches
+    dyn = _LATEST.pop(key, None)
+    if dyn is None or dyn.system is not system:
+        dyn = Dynamics(system, friction=friction, rotors=rotors, wrenches=wrenches)
+    _LATEST[key] = dyn
+    while len(_LATEST) > MAX_LATEST:
+        _LATEST.popitem(last=False)
+    return dyn
 
 
 def without_friction(dyn: Dynamics) -> Dynamics:

@@ -22,6 +22,7 @@ from appell.model.robot import Robot
 from appell.model.system import System
 
 MAX_NEWTON_STEPS = 30
+MIN_VIBRATION = 3e-7  # relative to the largest rate: rounding errors split a double rate of zero by up to this
 NEWTON_TOLERANCE = 1e-12  # residual of the modal forces, relative to the largest generalised force
 
 
@@ -30,7 +31,8 @@ class Frequencies:
     """Natural frequencies (Hz) in ascending order, damping ratios, and mode shapes along v, one per row.
 
     Shapes have a largest component of 1; they are complex if the system is damped or moves. Components of held
-    coordinates are zero. Frequency 0 is a motion without restoring force; NaN is a static instability.
+    coordinates are zero. Frequency 0 is a motion without restoring force; NaN is a static instability. If the system is
+    damped or moves, only motions that vibrate are listed.
     """
 
     names: tuple[str, ...]
@@ -94,7 +96,7 @@ def frequencies(dyn: Dynamics | System, q=None, *, held: str | Iterable[str] = (
         n, inverse = len(free), np.linalg.inv(M)
         state = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ C]])
         values, vectors = np.linalg.eig(state)
-        upper = np.flatnonzero(values.imag > 0.0)
+        upper = np.flatnonzero(values.imag > MIN_VIBRATION * np.abs(values).max())
         order = upper[np.argsort(np.abs(values[upper]))]
         hertz, damping = np.abs(values[order]) / (2.0 * np.pi), -values[order].real / np.abs(values[order])
         vectors = vectors[:n, order]

@@ -25,12 +25,15 @@ CLOSED_FORMS = {
     "differentiated": "poses differentiated by the compiler, for any mechanism in closed form",
     "explicit": "Abedloo et al. 2014: explicit M, C, G, for spherical robots",
 }
+FLEXIBLE = ("gibbs-appell", "gibbs-gradient")  # formulations for trees with flexible links
 COMPLETE = "complete"  # value of `rotors` for rotors that also move with their carriers
 CONSTRAINED_SOLVERS = ("elimination", "schur")  # methods for the forward dynamics of a constrained robot
 
 
 def formulation_names(system: System) -> tuple[str, ...]:
     """Names of the formulations for systems of this kind."""
+    if system.flexible and system.tree:
+        return FLEXIBLE
     return tuple(FORMULATIONS if system.tree else CLOSED_FORMS)
 
 
@@ -85,7 +88,7 @@ class EquationsFactory:
 
     def collects(self, function: str) -> bool:
         """Whether a function needs fewer operations after collecting terms by constants."""
-        return function in self._methods and self._methods[function].collect
+        return bool(self.system.flexible) or (function in self._methods and self._methods[function].collect)
 
     @property
     def _switches(self) -> dict[str, Any]:
@@ -120,7 +123,7 @@ class EquationsFactory:
         choice = self.choice
         self.name = choice.formulation or "gibbs-appell"
         known = {
-            "formulation": (self.choice.formulation, ("gibbs-appell", "gibbs-gradient")),
+            "formulation": (self.choice.formulation, FLEXIBLE),
             "forward": (forward, FORWARD),
             "inertia": (self.choice.inertia, ()),
             "looped": (self.choice.looped, ()),

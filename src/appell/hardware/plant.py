@@ -33,11 +33,14 @@ from appell.compile.function import Function
 from appell.control.axes import per_axis
 from appell.control.blocks import Blocks
 from appell.control.friction_parts import FrictionParts
+from appell.dynamics.elastic import spring_mode
 from appell.kinematics.assembly import close_loops
 from appell.kinematics.mechanisms import check_pose
 from appell.model.system import System
 from appell.model.variations import with_stiction
 
+MAX_VIBRATION = 1.0  # rad of the fastest vibration on springs per step; Runge-Kutta steps are stable up to 2.8
+MAX_DECAY = 1.4  # largest product of a step and the decay rate of a damper; Runge-Kutta steps are stable up to 2.8
 STICTION = 1.2  # ratio of static to Coulomb friction of a plant without a described static level
 FRICTION_SWEEPS = 8
 MIN_DENOMINATOR = 1e-30  # avoids a division by zero in a step of length zero
@@ -150,7 +153,7 @@ class Plant:
     Parameters
     ----------
     system : a controllable system
-    longest_step : largest integration step, in s
+    longest_step : largest integration step, in s; shorter where the springs of elastic joints require it
 
     Examples
     --------
@@ -164,6 +167,7 @@ class Plant:
 
     def __init__(self, system: System, longest_step: float = 1e-3):
         self.system, self.longest_step = system, longest_step
+        self.spring_step = np.inf  # largest step that the springs at the configuration of `set_state` allow, in s
         self.parts = FrictionParts(system)
         self.bound: Any = plant_function(self.parts).bind()
         self.set_state(system.start)
@@ -177,6 +181,9 @@ class Plant:
         q = close_loops(self.parts.smooth, np.array(q))
         v = np.broadcast_to(v, nv) if elastic else per_axis(self.system, "coordinate", "v", v)
         state[:nq], state[nq : nq + nv], state[nq + nv :] = q, v, 0.0
+        if elastic:
+            mode = spring_mode(self.parts.smooth, q)
+            self.spring_step = 1.0 / max(mode.frequency / MAX_VIBRATION, mode.decay / MAX_DECAY, 1e-9)
 
     @property
     def q(self) -> np.ndarray:
@@ -203,7 +210,7 @@ class Plant:
     def __call__(self, tau, duration: float) -> None:
         """Simulate `duration` seconds with constant torques `tau`, of shape (nu,), in N m or N."""
         bound = self.bound
-        steps = max(1, int(np.ceil(duration / self.longest_step - 1e-9)))
+        steps = max(1, int(np.ceil(duration / min(self.longest_step, self.spring_step) - 1e-9)))
         bound.tau[:], bound.dt[...] = tau, duration / steps
         for _ in range(steps):
             bound.state[:] = bound.state_next

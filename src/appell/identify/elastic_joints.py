@@ -38,7 +38,8 @@ from appell.model.robot import Robot
 from appell.model.system import System
 from appell.motion.record import Record
 
-DEFAULT_LIMIT = 0.05  # largest standard deviation of a stiffness relative to its value
+DEFAULT_LIMIT = 0.05  # largest error of a stiffness relative to its value, with a probability of 95 %
+CONFIDENCE = 2.0  # standard deviations of that probability
 BAND_FACTOR = 4.0  # default cut-off frequency relative to that of `choose_band`: springs vibrate faster than arms move
 MAX_BAND = 0.2  # largest default cut-off frequency relative to the sampling rate
 SECOND_BAND = 0.6  # cut-off frequency of the fit for comparison, relative to that of the first
@@ -128,7 +129,7 @@ def identify_elastic_joints(
     band : float, optional
         Cut-off frequency of the filter in Hz; by default four times that of `process` for the motors.
     limit : float
-        Largest standard deviation of a stiffness, relative to its value, with which a joint passes.
+        Largest error of a stiffness, relative to its value, with which a joint passes: twice its standard deviation.
 
     Returns
     -------
@@ -317,10 +318,11 @@ def _fit(
 
 def _judged(joint: str, sensors: tuple[str, ...], values: dict[str, float], std: float, limit: float) -> JointFit:
     stiffness = values["stiffness"]
-    passed = bool(stiffness > 0.0 and std <= limit * stiffness)
+    passed = bool(stiffness > 0.0 and CONFIDENCE * std <= limit * stiffness)
     known = {key: float(x) for key, x in values.items() if key in JointFit.__dataclass_fields__}
     listed = " and ".join(sensors[1:])
-    share = f"a standard deviation of {100.0 * std / abs(stiffness):.2g} %"
+    known_part = std < abs(stiffness)
+    share = f"a standard deviation of {100.0 * std / stiffness:.2g} %" if known_part else "a deviation above its value"
     sentence = f"identified with the {listed}, {share}" if passed else f"not identified: the stiffness has {share}"
     return JointFit(joint, sensors, passed, sentence, stiffness_std=float(std), **known)
 

@@ -343,6 +343,7 @@ def _assembled(plan: Plan, amounts: Amounts, damping: Any = None, **options: Any
     )
     if plan.stiffening is True:
         second[1 + size :, 1:] = second[1:, 1 + size :] = 0.0
+    second = 0.5 * (second + second.transpose(1, 0, 3, 2))
     second[np.abs(second) < ZERO_TOLERANCE * np.abs(second).max()] = 0.0
 
     K = np.zeros((size, size))

@@ -405,9 +405,9 @@ def _loaded(path: Path) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as file:
             return dict(file)
     except FileNotFoundError:
-        raise DescriptionError("the file of a flexible body does not exist.", source=str(path)) from None
+        raise DescriptionError(f"the file '{path}' of a flexible body does not exist.", source=str(path)) from None
     except (OSError, ValueError, EOFError) as error:
-        problem = f"the file of a flexible body cannot be read: {error}."
+        problem = f"the file '{path}' of a flexible body cannot be read: {error}."
         raise DescriptionError(problem, expected="a .npz file of NumPy arrays", source=str(path)) from None
 
 

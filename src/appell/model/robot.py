@@ -213,7 +213,7 @@ class Robot(System):
         names = tuple(name for link in self.moving for name in _names_of(link, link.joint.motion.velocities))
         return names + self.motor_names
 
-    @property
+    @cached_property
     def actuator_names(self) -> tuple[str, ...]:
         """Names of tau: a force acts along every velocity of a joint, or on its motor, and none along a mode."""
         return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
@@ -225,17 +225,17 @@ class Robot(System):
         index |= {name: self.link_nv + k for k, name in enumerate(self.elastic_joints)}
         return tuple(index[name] for name in self.actuator_names)
 
-    @property
+    @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         units = tuple(unit for link in self.moving for unit in _units_of(link, link.joint.motion.coordinates))
         return units + self._motor_units
 
-    @property
+    @cached_property
     def velocity_units(self) -> tuple[str, ...]:
         units = tuple(unit for link in self.moving for unit in _units_of(link, link.joint.motion.velocities))
         return units + self._motor_units
 
-    @property
+    @cached_property
     def actuator_units(self) -> tuple[str, ...]:
         return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
 
@@ -285,7 +285,6 @@ class Robot(System):
 
     @property
     def step_scales(self) -> np.ndarray:
-        """Factors (nv) of steps of configurations: a few hundredths for modes, which deflect by less than joints."""
         scales = np.ones(self.nv)
         scales[self.modal_velocities] = MODAL_STEP
         return scales
@@ -305,7 +304,7 @@ class Robot(System):
         """Sizes of arguments, including `a_joints` for a robot with flexible links."""
         return super().sizes | ({"a_joints": self.nu} if self.flexible else {})
 
-    @property
+    @cached_property
     def quaternions(self) -> tuple[slice, ...]:
         ends = [self.span(joint)[0].stop for joint in self._joints if ("qw", "1") in joint.motion.coordinates]
         return tuple(slice(end - 4, end) for end in ends)
@@ -355,11 +354,19 @@ class Robot(System):
 
     def link(self, name: str) -> Link:
         """Look up a link by name."""
-        return self.find("link", name, {link.name: link for link in self.links})
+        return self.find("link", name, self._links_by_name)
+
+    @cached_property
+    def _links_by_name(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
 
     def joint(self, name: str) -> Joint:
         """Look up a joint by name, including mimic joints."""
-        return self.find("joint", name, {link.joint.name: link.joint for link in self.links})
+        return self.find("joint", name, self._joints_by_name)
+
+    @cached_property
+    def _joints_by_name(self) -> dict[str, Joint]:
+        return {link.joint.name: link.joint for link in self.links}
 
     def missing_inertias(self) -> tuple[str, ...]:
         """Links without inertia that carry no inertia either. A link that carries some is treated as massless."""

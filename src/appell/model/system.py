@@ -213,6 +213,12 @@ class System(ABC):
     def rate(self, q: Vector, v: Vector, prescribed: Vector = ()) -> list[Scalar]:
         """dq/dt for given q and v. `prescribed` has (s, ṡ, s̈) of each prescribed motion; if empty, they are 0."""
 
+    @property
+    def step_scales(self) -> np.ndarray:
+        """Factors (nv) of steps of configurations: a few hundredths for modes, which deflect by less than joints."""
+        scales = {} if self.tree is None else dict(zip(self.tree.velocity_names, self.tree.step_scales, strict=True))
+        return np.array([scales.get(name, 1.0) for name in self.velocity_names])
+
     def tangents(self, q: Vector) -> Matrix:
         """Directions dq in which q can vary at fixed time, one per column."""
         return self.map.tangents(q)

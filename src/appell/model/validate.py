@@ -18,7 +18,7 @@ from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import ORTHONORMAL_TOLERANCE, Pose
 from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning, gathered, is_finite, unknown_name, value_text
-from appell.model.actuator import LIMITS, actuator_flaw
+from appell.model.actuator import LIMITS, actuator_flaw, is_elastic
 
 if TYPE_CHECKING:
     from appell.model.robot import Joint, Robot
@@ -114,19 +114,20 @@ def _joint(robot: Robot, joint: Joint) -> Iterator[Flaw]:
     axis = getattr(joint.motion, "axis", None)
     if axis is not None and not abs(math.hypot(*axis) - 1.0) <= ORTHONORMAL_TOLERANCE:
         yield Flaw(culprit, f"{owner} has axis {_listed(axis)}.", "a vector of unit length")
-    if flaw := actuator_flaw(joint.actuator):
+    if is_elastic(joint.actuator) and joint.motion.nv != 1:
+        yield Flaw(culprit, f"{owner} is {kind}, but elastic.", "a joint of one axis")
+    elif is_elastic(joint.actuator) and joint.mimic:
+        expected = "an elasticity of the leader only"
+        yield Flaw(culprit, f"{owner} mimics '{joint.mimic.leader}', but is elastic.", expected)
+    elif flaw := actuator_flaw(joint.actuator):
         yield Flaw(culprit, f"{owner} {flaw}.", "an actuator that can exist")
     elif joint.motion.nv != 1:
         if joint.actuator.rotor_inertia and kind != "spherical":  # there it counts equally about all axes
             yield Flaw(culprit, f"{owner} is {kind}, but has a rotor.", "a joint of one axis, or a spherical joint")
-        if joint.actuator.stiffness or joint.actuator.elasticity:
+        if joint.actuator.stiffness:
             yield Flaw(culprit, f"{owner} is {kind}, but has a spring.", "a joint of one axis")
         if any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
             yield Flaw(culprit, f"{owner} is {kind}, but its actuator has limits.", "no limits, or a joint of one axis")
-    elif joint.actuator.elasticity and joint.mimic:
-        yield Flaw(
-            culprit, f"{owner} mimics '{joint.mimic.leader}', but is elastic.", "an elasticity of the leader only"
-        )
     yield from _limits(joint, owner, culprit)
 
 

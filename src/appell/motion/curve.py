@@ -101,16 +101,16 @@ class Curve:
     @staticmethod
     def of(pieces: list[Piece], quaternions: tuple[tuple[int, int], ...] = ()) -> Curve:
         """Return the curve of pieces, whose series may differ in degree."""
-        if not pieces:
-            return Curve(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 1, 0)), quaternions)
         starts, ends, stops = (np.array([getattr(p, name) for p in pieces]) for name in ("start", "end", "stop"))
-        if len({len(p.series) for p in pieces}) == 1:
-            series = np.array([p.series for p in pieces])
-        else:
-            series = np.zeros((len(pieces), max(len(p.series) for p in pieces), pieces[0].series.shape[1]))
-            for k, p in enumerate(pieces):
-                series[k, : len(p.series)] = p.series
-        return Curve(starts, ends, stops, series, quaternions)
+        return Curve(starts, ends, stops, _stacked([p.series[None] for p in pieces]), quaternions)
+
+    @staticmethod
+    def joined(curves: list[Curve], quaternions: tuple[tuple[int, int], ...] = ()) -> Curve:
+        """Return one curve of consecutive curves, whose series may differ in degree."""
+        starts, ends, stops = (
+            np.concatenate([np.zeros(0), *(getattr(c, name) for c in curves)]) for name in ("starts", "ends", "stops")
+        )
+        return Curve(starts, ends, stops, _stacked([c.series for c in curves]), quaternions)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -146,6 +146,17 @@ class Curve:
         for low, high in self.quaternions:
             y[..., low:high] /= np.linalg.norm(y[..., low:high], axis=-1, keepdims=True)
         return y
+
+
+def _stacked(series: list[np.ndarray]) -> np.ndarray:
+    """Return one array of series (pieces, degree + 1, size); those of a lower degree are filled up with zeros."""
+    if not series:
+        return np.zeros((0, 1, 0))
+    rows = max(part.shape[1] for part in series)
+    filled = [
+        part if part.shape[1] == rows else np.pad(part, ((0, 0), (0, rows - part.shape[1]), (0, 0))) for part in series
+    ]
+    return np.concatenate(filled)
 
 
 def _clenshaw(x, series: list) -> np.ndarray:

@@ -590,11 +590,11 @@ def _check(record: Record) -> None:
         raise error(f"the data have shape {data.shape}.", expected=f"(rows, {len(columns)})")
     if columns[:1] != ("t",):
         raise error("the first column is not t.", expected=f"t, q_<name>, ...; the columns are: {', '.join(columns)}")
-    for k, title in enumerate(columns):
-        if title in columns[:k]:
-            raise error(f"two columns are called '{title}'.")
-        if not title.isprintable() or title != title.strip() or not title:
-            raise error(f"column {k + 1} is called {title!r}.", expected="a printable name on one line")
+    if len(set(columns)) < len(columns):
+        raise error(f"two columns are called '{next(x for k, x in enumerate(columns) if x in columns[:k])}'.")
+    if not "".join(columns).isprintable() or any(title != title.strip() or not title for title in columns):
+        k = next(k for k, x in enumerate(columns) if not x.isprintable() or x != x.strip() or not x)
+        raise error(f"column {k + 1} is called {columns[k]!r}.", expected="a printable name on one line")
     t = data[:, 0]
     if (bad := np.flatnonzero(~np.isfinite(t))).size:
         raise error(f"column t is not finite in {rows_text(bad)}.", hint="Remove these rows.")

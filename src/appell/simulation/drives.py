@@ -8,6 +8,7 @@ constraint: its row of D, with a force that does not exceed the static friction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -46,7 +47,7 @@ class Drives:
                 "drift": [drift[k] for k in self.index],
             }
 
-        return self.dyn.function("drives", body, "Jacobian, velocities and drift of the dry drives.", inertial=False)
+        return self._function("drives", body, "Jacobian, velocities and drift of the dry drives.")
 
     @cached_property
     def rates(self) -> Function:
@@ -56,7 +57,7 @@ class Drives:
             rate = equations.drive_rates(q, v)
             return {"rate": [rate[k] for k in self.index]}
 
-        return self.dyn.function("drive_rates", body, "Velocities of the dry drives.", inertial=False)
+        return self._function("drive_rates", body, "Velocities of the dry drives.")
 
     @cached_property
     def axis(self) -> np.ndarray:
@@ -66,5 +67,8 @@ class Drives:
             D = equations.drive_jacobian(q)
             return {"D": [D[k] for k in self.index]}
 
-        entries = ~self.dyn.function("drive_rows", body, inertial=False).structural_zeros
+        entries = ~self._function("drive_rows", body).structural_zeros
         return np.where(entries.sum(axis=1) == 1, entries.argmax(axis=1), -1)
+
+    def _function(self, name: str, body: Callable[..., dict], doc: str = "") -> Function:
+        return self.dyn.named((name,), lambda: self.dyn.function(name, body, doc, inertial=False))

@@ -14,7 +14,6 @@ from appell.dynamics.moving import made_by, moving_dynamics
 from appell.errors import ArgumentError, check_number, value_text
 from appell.model.joints import unit_quaternion
 from appell.model.system import System
-from appell.motion.curve import Curve
 from appell.motion.record import Record
 from appell.motion.titles import record_names, record_units
 from appell.progress import Bar
@@ -192,12 +191,11 @@ def _record(run: Run) -> Record:
     status = Status.FINISHED if end is None else end.status
     groups, contacts = flow.states.units, run.phase.geometry.contacts
     blocks, contact_names = _contact_columns(contacts, history.contact_forces)
-    events = tuple(history.events)
+    events, curve = tuple(history.events), history.curve()
     if flow.system.flexible and len(t):
         events += flexible_events(flow.dyn, t, q, w)
     if (flow.system.flexible or flow.system.elastic_joints) and len(t):
-        pieces = np.array([piece.stop - piece.start for piece in history.pieces])
-        warn_stiff_steps(flow.dyn, q[-1], run.solver.method, pieces)
+        warn_stiff_steps(flow.dyn, q[-1], run.solver.method, curve.stops - curve.starts)
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()
     return Record.of(
         t,
@@ -218,10 +216,7 @@ def _record(run: Run) -> Record:
         | contacts.about()
         | ({"impact_law": run.impact_law, "impact_order": run.impact_order} if len(contacts) else {}),
         events=tuple(sorted(events, key=lambda event: event.time)),
-        between=Curve.of(
-            [flow.states.public_piece(piece) for piece in history.pieces],
-            tuple((span.start, span.stop) for span in flow.system.quaternions),
-        ),
+        between=curve,
     )
 
 

@@ -58,7 +58,7 @@ class States:
             return {"rate": equations.rate(q, v), "a": equations.acceleration(q, v, tau, wrenches, s)}
 
         doc = "The equations of motion with a given direction of dry friction per drive: -1, 0 or 1."
-        return self.dyn.function("sliding_state_rate", body, doc)
+        return self.dyn.named(("sliding_state_rate",), lambda: self.dyn.function("sliding_state_rate", body, doc))
 
     def velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Return v of states, (..., nv)."""
@@ -179,7 +179,8 @@ class ConstrainedStates(States):
             return sliding(equations, q, w, tau, None, wrenches)
 
         doc = "The equations of motion of a constrained tree in the tree's velocities."
-        return self.dyn.function("tree_state_rate", sliding if slides else free, doc)
+        name, formula = ("sliding_tree_state_rate", sliding) if slides else ("tree_state_rate", free)
+        return self.dyn.named((name,), lambda: self.dyn.function("tree_state_rate", formula, doc))
 
     def velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         if self._independent is not None:

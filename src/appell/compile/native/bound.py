@@ -120,9 +120,14 @@ def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:
     self : passed to the machine code; keeps its items alive
     """
     method = _MethodDef(name.encode(), address, flags, None)
+    return _new_builtin()(ctypes.addressof(method), (*self, method), None)
+
+
+@cache
+def _new_builtin() -> Callable:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.argtypes, new.restype = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p], ctypes.py_object
-    return new(ctypes.addressof(method), (*self, method), None)
+    return new
 
 
 class Bound:

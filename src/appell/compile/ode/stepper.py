@@ -31,7 +31,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLES
-from appell.compile.native.bound import METH_NOARGS, builtin, caller, make_builtin
+from appell.compile.native.bound import METH_NOARGS, builtin, caller
 from appell.compile.native.machine import Code, function_address
 from appell.compile.ode.cells import Cells
 from appell.compile.ode.driver import LAYOUT, Reason, Y, driver, rows
@@ -39,11 +39,16 @@ from appell.compile.ode.tableau import METHODS, Tableau
 from appell.errors import ArgumentError
 
 
+def address(array: np.ndarray) -> int:
+    """Return the address of a writable array, 0 if it is empty; three times as fast as `array.ctypes.data`."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
+
+
 def aligned(*shape: int) -> np.ndarray:
     """Return zeros whose address is aligned for registers."""
     size, spare = prod(shape), DOUBLES.bytes // DOUBLES.itemsize
     memory = np.zeros(size + spare)
-    first = -(memory.ctypes.data // DOUBLES.itemsize) % spare
+    first = -(address(memory) // DOUBLES.itemsize) % spare
     return memory[first : first + size].reshape(shape)
 
 
@@ -94,8 +99,9 @@ class Rate:
         inputs, outputs = ([vector[span] for span in spans] for vector in (rate.y, rate.slope))
         operands = [*inputs, *rate.held.values(), *outputs, *rate.given.values()]
         rate.code, rate.operands = function.kernel(), operands
-        rate.addresses = np.array([array.ctypes.data for array in operands], np.uintp)
-        rate._compute = make_builtin(function.name, operands, rate.code)
+        addresses = np.array([rate.code.address, *map(address, operands)], np.uintp)
+        rate.addresses = addresses[1:]
+        rate._compute = caller(function.name, addresses, *operands, rate.code)
         return rate
 
     def replaced(self, code: Code) -> Rate:
@@ -139,10 +145,10 @@ class Stepper:
         self._cells = cells = Cells(LAYOUT)
         code = driver(method)
         if rate.code is not None:
-            cells.rate, cells.addresses = rate.code.address, rate.addresses.ctypes.data
+            cells.rate, cells.addresses = rate.code.address, address(rate.addresses)
         if rate.callback is not None:
             cells.callback = id(rate.callback)
-        cells.call, cells.keep, cells.release = map(function_address, _PYTHON_FUNCTIONS)
+        cells.call, cells.keep, cells.release = _PYTHON_FUNCTIONS
         arrays = {
             "clock": rate.time,
             "state": rate.states,
@@ -153,7 +159,7 @@ class Stepper:
             "series": self._series,
         }
         for name, array in arrays.items():
-            setattr(cells, name, array.ctypes.data)
+            setattr(cells, name, address(array))
         cells.registers, cells.size = registers, rate.size
         items = (None, cells.array, rate, code, *arrays.values())
         self._run = builtin(method, code.address, METH_NOARGS, items)
@@ -262,4 +268,6 @@ def _norm(x: np.ndarray) -> float:
     return float(np.sqrt(x @ x / len(x)))
 
 
-_PYTHON_FUNCTIONS = (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_IncRef, ctypes.pythonapi.Py_DecRef)
+_PYTHON_FUNCTIONS = [
+    function_address(getattr(ctypes.pythonapi, name)) for name in ("PyObject_CallNoArgs", "Py_IncRef", "Py_DecRef")
+]

@@ -4,16 +4,21 @@ A link with everything outboard of it requires, for accelerations a = (ω̇, s̈
 
     wrench = A a + U δ̈ + p            modal forces = Uᵀ a + D δ̈ + p_m                                              (1)
 
-δ̈ is eliminated first, by the factors of the N x N matrix D, then the joint, as for rigid links. What remains acts on
-the carrier: on the parent through the partials of the node to which the joint is fixed. Accelerations are those of the
-link's origin, so that the drift is what `Configuration.accelerations` adds for zero accelerations.
+δ̈ is eliminated first, one mode after the other from the last, then the joint, as for rigid links. With the last mode N,
+
+    δ̈_N = (m_N - U_Nᵀ a - Σ D_Nj δ̈_j) / D_NN        m = modal forces - p_m                                         (2)
+
+which leaves A - U_N U_Nᵀ / D_NN, p + U_N m_N / D_NN, and likewise smaller U, D and m of the other modes. What remains
+acts on the carrier: on the parent through the partials of the node to which the joint is fixed. Accelerations are those
+of the link's origin, so that the drift is what `Configuration.accelerations` adds for zero accelerations.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from appell.algebra.rotation import Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector
-from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
 from appell.formulate.flexible.dynamics import required_by_body
 from appell.formulate.flexible.kinematics import Configuration, NodeMotion
@@ -54,8 +59,7 @@ def forward_dynamics(
     of_modes, of_joint = {}, {}
     for link in reversed(tree.links):
         name = link.name
-        of_modes[name] = JointResponse((), U[name], LDL.of(D[name]), modal[name])
-        rest, wrench = of_modes[name].passed_inward(A[name], p[name], Twist()) if U[name] else (A[name], p[name])
+        rest, wrench, of_modes[name] = _eliminated(A[name], p[name], U[name], D[name], modal[name])
         of_joint[name] = JointResponse.of(rest, wrench, link.partials, link.rotor, tree.velocity(link, forces))
         if link.parent is not None:
             rest, wrench = of_joint[name].passed_inward(rest, wrench, drift[name])
@@ -77,9 +81,46 @@ def forward_dynamics(
         carried = carried.to_inner(configuration.transform[name].R, configuration.transform[name].s) + drift[name]
         at_joint = of_joint[name].joint_acceleration(carried)
         acceleration[name] = of_joint[name].link_acceleration(carried, at_joint)
-        modal_acceleration[name] = of_modes[name].joint_acceleration(acceleration[name])
+        modal_acceleration[name] = of_modes[name].accelerations(acceleration[name])
         along[name] = [*at_joint, *modal_acceleration[name]]
     return tree.gather(along)
+
+
+@dataclass(frozen=True)
+class ModeResponses:
+    """Terms of (2) for every mode: U and D of the earlier modes and m, divided by the pivot."""
+
+    U: list[Wrench]
+    D: list[list[Scalar]]
+    net: list[Scalar]
+
+    def accelerations(self, link: Twist) -> list[Scalar]:
+        """δ̈ for the acceleration of the link, by (2)."""
+        second: list[Scalar] = []
+        for U, row, net in zip(self.U, self.D, self.net, strict=True):
+            second.append(sum((-x * y for x, y in zip(row, second, strict=True)), start=net - U.power(link)))
+        return second
+
+
+def _eliminated(
+    A: ArticulatedInertia, p: Wrench, U: list[Wrench], D: Matrix, modal: list[Scalar]
+) -> tuple[ArticulatedInertia, Wrench, ModeResponses]:
+    """What remains of (1) after the elimination of all modes, and their responses."""
+    U, D, net = list(U), [list(row) for row in D], list(modal)
+    response = ModeResponses([], [], [])
+    for k in reversed(range(len(U))):
+        inverse = 1.0 / D[k][k]
+        scaled, of_net, ratios = inverse * U[k], inverse * net[k], [inverse * x for x in D[k][:k]]
+        A, p = A.less([scaled], [U[k]]), p + net[k] * scaled
+        for i, ratio in enumerate(ratios):
+            U[i] = U[i] - ratio * U[k]
+            net[i] = net[i] - ratio * net[k]
+            for j in range(i + 1):
+                D[i][j] = D[i][j] - ratio * D[k][j]
+        response.U.insert(0, scaled)
+        response.D.insert(0, ratios)
+        response.net.insert(0, of_net)
+    return A, p, response
 
 
 def _add_to_modes(

@@ -11,6 +11,9 @@ summed over all bodies. Its gradient is gathered inward. With G_b = Σ c_c P_bc 
     F_b = h_b·s̈ + ⟨W, G_b⟩ + 2 ω·Σ_c ċ_c axial(P_bc) + Σ_c c̈_c tr P_bc
     Q_j = Σ_b ∂c_b/∂δ_j F_b + (K δ + D δ̇)_j
 
+Sums over ċ_b, and over the modal part of c̈_b, are sums over δ̇_j and δ̈_j of the slopes L_j = Σ_b ∂c_b/∂δ_j h_b and
+T_j = Σ_b ∂c_b/∂δ_j G_b, which the modal forces contain as well.
+
 and a child on a node adds its wrench (F, N) about the node to f and n + ρ × F, and u_j·F + b_j·N to Q_j. Cost O(n).
 
 For the inertia matrix, a link with everything outboard of it is one body that moves with the link and its modes: the
@@ -23,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.algebra.derivative import gradient
-from appell.algebra.matrix import IDENTITY, Mat3, axial, axial_of_product, skew
+from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, axial, axial_of_product, skew
 from appell.algebra.rotation import Rotation, Twist
 from appell.algebra.scalar import Matrix, Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
@@ -123,25 +126,27 @@ def required_by_deformation(
     body: Deformation, motion: Acceleration, rates: Vector, second_rates: Vector
 ) -> tuple[Wrench, list[Scalar]]:
     """Force, moment and modal forces that the motion of a flexible body requires, by (2)."""
-    c1, c2 = body.rates(rates), body.second_rates(rates, second_rates)
+    count, c1, drifts = 1 + body.body.mode_count, body.rates(rates), body.drifts(rates)
     h, P, omega, acc, W = body.body.first, body.body.second, motion.omega, motion.acc, motion.W
-    H, H_rate = body.first, combine(h, c1)
-    force = body.body.mass * acc + W @ H + 2.0 * omega.cross(H_rate) + combine(h, c2)
-    stretching = sum((x * G for x, G in zip(c1[2:], body.moments[2:], strict=True)), start=c1[1] * body.moments[1])
-    moment = H.cross(acc) + axial_of_product(W, body.second) + 2.0 * axial(skew(omega) @ stretching)
-    moment = moment + combine(body.turning[1:], c2[1:])
+    c2 = [0.0, *body.second_rates(rates, second_rates)[1:]]
+    L, T = body.linear_coupling, body.tangents
+    force = body.body.mass * acc + W @ body.first + 2.0 * omega.cross(combine(L, rates))
+    force = force + combine(L, second_rates) + combine(h[count:], drifts)
+    stretching = sum((x * tangent for x, tangent in zip(rates, T, strict=True)), start=ZEROS)
+    moment = body.first.cross(acc) + axial_of_product(W, body.second) + 2.0 * axial(skew(omega) @ stretching)
+    moment = moment + combine(body.angular_coupling, second_rates)
+    moment = moment + combine((axial(G) for G in body.moments[count:]), drifts)
 
     def along_field(b: int) -> Scalar:
         spinning = combine((axial(P[b][c]) for c in range(1, len(c1))), c1[1:])
-        inner = sum((row.dot(other) for row, other in zip(W.rows, body.moments[b].rows, strict=True)), start=0.0)
         accelerating = sum((x * P[b][c].trace for c, x in enumerate(c2) if c), start=0.0)
-        return h[b].dot(acc) + inner + 2.0 * omega.dot(spinning) + accelerating
+        return 2.0 * omega.dot(spinning) + accelerating
 
     fields = [0.0, *(along_field(b) for b in range(1, len(h)))]
-    modal = [
-        sum((x * fields[b] for b, x in slope.items()), start=elastic)
-        for slope, elastic in zip(body.slopes, body.elastic_forces(rates), strict=True)
-    ]
+    modal = []
+    for coupling, tangent, slope, elastic in zip(L, T, body.slopes, body.elastic_forces(rates), strict=True):
+        inner = sum((row.dot(other) for row, other in zip(W.rows, tangent.rows, strict=True)), start=elastic)
+        modal.append(sum((x * fields[b] for b, x in slope.items()), start=inner + coupling.dot(acc)))
     return (force, moment), modal
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from appell.algebra.matrix import IDENTITY, Mat3, axial, outer, skew
+from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, axial, outer, skew
 from appell.algebra.rotation import Pose, Rotation, Twist
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
@@ -76,10 +76,25 @@ class Deformation:
         linear = self.rates(second)
         return [*linear[: 1 + len(rates)], *(x + y for x, y in zip(linear[1 + len(rates) :], drift, strict=True))]
 
+    def drifts(self, rates: Vector) -> list[Scalar]:
+        """c̈_b of the second-order shapes for modal accelerations of zero."""
+        return self.second_rates(rates, [0.0] * len(rates))[1 + len(rates) :]
+
+    def slopes_of(self, vectors: Sequence[Vec3]) -> list[Vec3]:
+        """∂(Σ c_b x_b)/∂δ_j for vectors x_b."""
+        return [combine((vectors[b] for b in slope), slope.values()) for slope in self.slopes]
+
+    def combined(self, vectors: Sequence[Vec3], slopes: Sequence[Vec3]) -> Vec3:
+        """Σ c_b x_b from its slopes: c_b is homogeneous, of first or second degree, so that the slopes are reused."""
+        count = 1 + self.body.mode_count
+        linear = combine(vectors[:count], self.weights[:count])
+        bent = [slope - vector for slope, vector in zip(slopes, vectors[1:count], strict=True)]
+        return linear + 0.5 * combine(bent, self.modal)
+
     @cached_property
     def first(self) -> Vec3:
         """H = Σ c_b h_b, the first moment."""
-        return combine(self.body.first, self.weights)
+        return self.combined(self.body.first, self.linear_coupling)
 
     @cached_property
     def moments(self) -> list[Mat3]:
@@ -87,14 +102,24 @@ class Deformation:
         return [_combined(row, self.weights) for row in self.body.second]
 
     @cached_property
-    def second(self) -> Mat3:
-        """Σ c_b G_b, the second moment about the link's origin."""
-        return Mat3.symmetric(*_combined(self.moments, self.weights).upper)
+    def tangents(self) -> list[Mat3]:
+        """∫ ∂ρ/∂δ_j ρᵀ dm = Σ_b ∂c_b/∂δ_j G_b for every j."""
+        return [_combined([self.moments[b] for b in slope], list(slope.values())) for slope in self.slopes]
 
     @cached_property
-    def turning(self) -> list[Vec3]:
-        """∫ ρ × f_b dm = axial(G_b) for every b."""
-        return [axial(moment) for moment in self.moments]
+    def second(self) -> Mat3:
+        """Σ c_b G_b, the second moment about the link's origin, from the tangents.
+
+        With G_b = P_b0 + E_b it is the symmetric part of P_00 + Σ δ_j (P_j0 + T_j) - Σ c_b E_b, with the last sum over
+        second-order shapes, for which E_b is zero unless all terms of the foreshortening are kept.
+        """
+        P, count = self.body.second, 1 + self.body.mode_count
+        parts = [P[1 + j][0] + tangent for j, tangent in enumerate(self.tangents)]
+        total = _combined([P[0][0], *parts], [1.0, *self.modal])
+        for b, weight in enumerate(self.weights[count:], start=count):
+            total = total - weight * _combined([ZEROS, *P[b][1:]], self.weights)
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = total.rows
+        return Mat3.symmetric(xx, 0.5 * (xy + yx), 0.5 * (xz + zx), yy, 0.5 * (yz + zy), zz)
 
     @property
     def inertia(self) -> Inertia:
@@ -104,12 +129,12 @@ class Deformation:
     @cached_property
     def linear_coupling(self) -> list[Vec3]:
         """∫ ∂ρ/∂δ_j dm."""
-        return [combine((self.body.first[b] for b in slope), slope.values()) for slope in self.slopes]
+        return self.slopes_of(self.body.first)
 
     @cached_property
     def angular_coupling(self) -> list[Vec3]:
         """∫ ρ × ∂ρ/∂δ_j dm."""
-        return [combine((self.turning[b] for b in slope), slope.values()) for slope in self.slopes]
+        return [axial(tangent) for tangent in self.tangents]
 
     @cached_property
     def modal_mass(self) -> list[list[Scalar]]:
@@ -152,7 +177,12 @@ class NodeMotion:
 
     @cached_property
     def rho(self) -> Vec3:
-        return combine((self.node.position, *self.node.shapes), self.deformation.weights)
+        return self.deformation.combined((self.node.position, *self.node.shapes), self.slopes)
+
+    @cached_property
+    def slopes(self) -> list[Vec3]:
+        """u_j."""
+        return self.deformation.slopes_of((self.node.position, *self.node.shapes))
 
     @cached_property
     def half_angle(self) -> Vec3:
@@ -174,8 +204,8 @@ class NodeMotion:
         """(b_j, u_j) of every mode."""
         half, p = 0.5 * self.kappa, self.half_angle
         return [
-            Twist(half * (turn + p.cross(turn)), combine((self.node.shapes[b - 1] for b in slope), slope.values()))
-            for turn, slope in zip(self.node.rotations, self.deformation.slopes, strict=True)
+            Twist(half * (turn + p.cross(turn)), slope)
+            for turn, slope in zip(self.node.rotations, self.slopes, strict=True)
         ]
 
     @property
@@ -199,7 +229,7 @@ class NodeMotion:
         slowing = self.kappa * self.half_angle.dot(0.5 * combine(turns, rates))
         alpha_e = combine((p.angular for p in self.partials), second) - slowing * omega_e
         rho_rate = combine((p.linear for p in self.partials), rates)
-        rho_second = combine(shapes, c.second_rates(rates, second)[1:])
+        rho_second = combine(self.slopes, second) + combine(shapes[len(rates) :], c.drifts(rates))
         return Acceleration(
             link.omega + omega_e,
             link.alpha + link.omega.cross(omega_e) + alpha_e,

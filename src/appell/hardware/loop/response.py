@@ -42,7 +42,7 @@ class Response:
         *,
         motor_counts: float = 4096.0,
         link_counts: float | None = None,
-        torque_noise: float | None = None,
+        torque_noise: float | np.ndarray | None = None,
         seed: int = 0,
     ) -> Record:
         """Return what the sensors of a plant with elastic joints measure, for `identify.identify_elastic_joints`.
@@ -53,8 +53,9 @@ class Response:
             Counts per revolution of the encoders at the motors.
         link_counts : float, optional
             Counts per revolution (per m) of the encoders at the joints; None: there are none.
-        torque_noise : float, optional
-            Standard deviation of the torque sensors after the gears, N m or N; None: there are none.
+        torque_noise : float or array, optional
+            Standard deviation of the torque sensors after the gears, the same for all or one per elastic joint, N m
+            or N; None: there are none.
         seed : int
             Seed of the noise.
 

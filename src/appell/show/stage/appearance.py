@@ -135,7 +135,9 @@ class Appearance:
                 lambda body: self.color or palette_color(branch.get(body, 0)),
                 self.color,
             )
-            return [*parts, *self._undescribed(tree)], [], notes
+            flexible = {link.name for link in tree.flexible}
+            bent = [s for s in TreeLinks(shape, self.proportions, self.color).struts() if s.name in flexible]
+            return [*parts, *self._undescribed(tree)], bent, notes
         limbs = TreeLinks(shape, self.proportions, self.color)
         return limbs.parts(), limbs.struts(), []
 

@@ -379,7 +379,9 @@ def visual_parts(
     color_of: Callable[[str | None], Color],
     color: Color | None = None,
 ) -> tuple[list[ScenePart], list[str]]:
-    """Return the parts of all visuals, and notes on files that cannot be shown.
+    """Return the parts of all visuals of rigid links, and notes on files that cannot be shown.
+
+    A visual does not bend: flexible links are drawn by the struts of `TreeLinks`.
 
     Parameters
     ----------
@@ -395,10 +397,12 @@ def visual_parts(
         Overrides all colours.
     """
     index = {name: k for k, name in enumerate(robot.link_names)}
-    meshes, flaws = _meshes(robot.visuals)
+    flexible = {link.name for link in robot.flexible}
+    visuals = tuple(visual for visual in robot.visuals if visual.body not in flexible)
+    meshes, flaws = _meshes(visuals)
     parts: list[ScenePart] = []
     boxed: dict[str | None, Visual] = {}
-    for k, visual in enumerate(robot.visuals):
+    for k, visual in enumerate(visuals):
         if visual.shape == "mesh" and not meshes[k]:
             boxed.setdefault(visual.body, visual)
         body = WORLD if visual.body is None else index[visual.body]

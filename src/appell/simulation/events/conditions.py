@@ -96,8 +96,11 @@ class LegRanges:
             sizes = list(system.reach_sizes(q))
             return {"margin": [x for size, shortest, longest in sizes for x in (size - shortest, longest - size)]}
 
-        self.margins = Function.of("margins", {"q": system.nq}, body, owner=system.owner) if legs else None
-        home = [abs(size[0]) for size in system.reach_sizes(system.start.tolist())]
+        def make() -> Function:
+            return Function.of("margins", {"q": system.nq}, body, owner=system.owner)
+
+        self.margins = dyn.named(("reach_margins",), make) if legs else None
+        home = [abs(size[0]) for size in system.reach_sizes(system.start.tolist())] if legs else []
         self.limit = REACH_MARGIN * np.repeat(np.maximum(home, 1e-3), 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -24,6 +24,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -183,7 +185,7 @@ class Run:
         if len(self.events) > solver.max_events:
             detail = f"The run stopped at t = {t:.9g} after {solver.max_events}."
             raise Stop(Status.EVENTS, detail, hint="Increase max_events.")
-        if len(self.history.pieces) >= solver.max_steps:
+        if self.history.steps >= solver.max_steps:
             detail = f"The run stopped at t = {t:.9g} after {solver.max_steps}."
             raise Stop(Status.STEPS, detail, hint="Increase max_steps.")
 
@@ -281,7 +283,7 @@ class Run:
         """Take steps to `until` and store them in the blocks in which machine code computes them."""
         solver = self.solver
         for block in blocks(self.phase, self.t, self.y, until, solver, self.step, solver.max_step, STEPS_PER_BLOCK):
-            left = solver.max_steps - len(self.history.pieces)
+            left = solver.max_steps - self.history.steps
             if len(block) > left:
                 block = Curve(block.starts[:left], block.ends[:left], block.ends[:left], block.series[:left])
             self.check_progress(len(block))
@@ -450,7 +452,8 @@ class History:
     contact_forces: list[dict[int, np.ndarray]] = field(default_factory=list)  # of the rows, if `contacts` is set
     contacts: Callable[[float, np.ndarray], dict[int, np.ndarray]] | None = None  # `Run.contact_forces`
     forces: list[np.ndarray] = field(default_factory=list)
-    pieces: list[Piece] = field(default_factory=list)
+    parts: list[Piece | Curve] = field(default_factory=list)  # single steps, and blocks of them
+    steps: int = 0
     events: list[Event] = field(default_factory=list)
 
     def add_row(self, t: float, y: np.ndarray) -> None:
@@ -468,7 +471,8 @@ class History:
 
     def add_piece(self, piece: Piece) -> None:
         """Store a piece, and rows at the requested times in its valid part, the end excluded."""
-        self.pieces.append(piece)
+        self.parts.append(piece)
+        self.steps += 1
         while self.requested is not None and self.due < len(self.requested) and self.requested[self.due] < piece.stop:
             t = float(self.requested[self.due])
             self.due += 1
@@ -476,7 +480,8 @@ class History:
 
     def add_block(self, block: Curve) -> None:
         """Store the pieces of a block with constant inputs, and rows before its end."""
-        self.pieces.extend(block.pieces())
+        self.parts.append(block)
+        self.steps += len(block)
         if self.requested is None:
             times = block.ends[:-1]
         else:
@@ -487,6 +492,14 @@ class History:
         self.times.extend(times.tolist())
         self.states.extend(block.before(times))
         self.forces.extend(np.repeat(self.flow.inputs.tau[None], len(times), axis=0))
+
+    def curve(self) -> Curve:
+        """Return the motion in (q, v), with unit quaternions."""
+        curves: list[Curve] = []
+        for kind, group in groupby(self.parts, type):
+            parts: list[Any] = list(group)
+            curves += parts if kind is Curve else [Curve.of([*map(self.flow.states.public_piece, parts)])]
+        return Curve.joined(curves, tuple((span.start, span.stop) for span in self.flow.system.quaternions))
 
     def _append(self, t: float, y: np.ndarray) -> None:
         self.times.append(t)
