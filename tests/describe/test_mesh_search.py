@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_in_the_folders_of_ros_and_gazebo(home, monkeypatch):
         create(home / "opt/share/q/a.stl"),
         create(home / "models/m/a.dae"),
     )
-    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{home / 'ros'}")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", os.pathsep.join(["/nowhere", str(home / "ros")]))
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(home / "opt"))
     monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(home / "models"))
     elsewhere = home / "elsewhere"

@@ -69,7 +69,7 @@ class MeshFiles:
             inside, candidates = location, (*self._above, *self.packages)
         spellings = dict.fromkeys((inside, unquote(inside)))  # an address has %20 in place of a space
         paths = (os.path.join(folder, spelling) for folder in candidates for spelling in spellings)
-        return next((path for path in paths if os.path.isfile(path)), name)
+        return next((path.replace("/", os.sep) for path in paths if os.path.isfile(path)), name)
 
     @cached_property
     def _above(self) -> tuple[Path, ...]:
