@@ -89,14 +89,14 @@ def test_a_text_may_be_passed_instead_of_a_path():
         load("<robot")
 
 
-TOO_LONG = "the file cannot be read: File name too long" + "|the file does not exist" * (os.name == "nt")
+LONG_NAME_ERROR = "the file cannot be read: File name too long" + "|the file does not exist" * (os.name == "nt")
 
 
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("x" * 5000 + ".urdf", TOO_LONG),
-        ("d/" * 5000 + "x.toml", TOO_LONG),
+        ("x" * 5000 + ".urdf", LONG_NAME_ERROR),
+        ("d/" * 5000 + "x.toml", LONG_NAME_ERROR),
         ("x" * 5000, "The zoo has no robot|is not a robot description"),
         ("ro\0bot.urdf", "the path contains a character that is not allowed in paths"),
         ("ro\0bot", "not a robot description|no robot"),
