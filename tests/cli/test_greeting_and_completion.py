@@ -97,7 +97,11 @@ def test_completion_does_not_import_slow_packages():
 
 def test_completion_can_be_installed(tmp_path):
     install = [sys.executable, "-m", "appell", "--install-completion", "bash"]
-    variables = os.environ | {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    variables = os.environ | {
+        "HOME": str(tmp_path),
+        "USERPROFILE": str(tmp_path),
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }
     done = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
     assert done.returncode == 0, done.stderr
     assert "bash completion installed" in done.stdout

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from programs import NEEDS_CTRL_C
+
 COMMAND = """
 import sys
 from appell.cli.entry import run
@@ -18,6 +20,7 @@ run()
 """
 
 
+@NEEDS_CTRL_C
 @pytest.mark.parametrize("delay_s", [0.02, 0.2, 0.8])
 def test_an_interrupt_ends_the_command_with_code_130_and_no_traceback(delay_s):
     """The first delays fall into imports of the command line, others into those of the command and its run."""

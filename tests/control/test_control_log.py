@@ -200,13 +200,21 @@ def full(file, where, size):
 def test_a_full_disk_ends_the_log_but_not_the_loop(tmp_path, monkeypatch):
     writer = write(tmp_path / "a.log", 500, close=False)
     monkeypatch.setattr(journal, "_allocate", full)
-    for k in range(500, 2000):
+    count = journal.BLOCK_ROWS + 500
+    for k in range(500, count):
         writer.row[:] = (k, 0.0, 0.0, 0.0)
         writer.commit()
     writer.close()
-    kept = 2000 - writer.lost
+    kept = count - writer.lost
     assert kept == journal.BLOCK_ROWS
     np.testing.assert_array_equal(Record.read(tmp_path / "a.log")["t"], np.arange(kept))
+
+
+def test_a_log_is_the_same_where_disk_space_is_reserved_by_writing(tmp_path, monkeypatch):
+    write(tmp_path / "a.log", journal.BLOCK_ROWS + 10)
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    write(tmp_path / "b.log", journal.BLOCK_ROWS + 10)
+    assert (tmp_path / "a.log").read_bytes() == (tmp_path / "b.log").read_bytes()
 
 
 def test_a_disk_that_is_full_from_the_start_is_reported_and_no_file_remains(tmp_path, monkeypatch):

@@ -37,7 +37,7 @@ def test_a_robot_can_be_renamed_and_get_a_floating_base():
 
 def test_files_are_loaded_by_path_or_string(tmp_path):
     robot = load("pendulum")
-    for name in ("p.urdf", "p.toml", "P.TOML"):
+    for name in ("p.urdf", "p.toml", "Q.TOML"):
         path = tmp_path / name
         (to_urdf if name.endswith("urdf") else to_toml)(robot, path)
         assert load(path) == load(str(path)) == robot

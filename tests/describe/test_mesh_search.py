@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,13 @@ def test_in_the_folder_of_the_robot_and_its_parents(home):
     assert find(f"file://{in_parent}", home) == in_parent
 
 
+def test_a_file_address_has_escaped_characters(home):
+    mesh = create(home / "Zoë Müller/a b.stl")
+    address = Path(mesh).as_uri()
+    assert "%20" in address
+    assert Path(find(address, home)) == Path(mesh)
+
+
 def test_packages_are_parents_or_siblings_of_parents(home):
     in_package, other = create(home / "ws/pkg/meshes/a.stl"), create(home / "ws/other/meshes/a.stl")
     assert find("package://pkg/meshes/a.stl", home / "ws/pkg/urdf/deep") == in_package
@@ -67,7 +75,7 @@ def test_in_the_folders_of_ros_and_gazebo(home, monkeypatch):
         create(home / "opt/share/q/a.stl"),
         create(home / "models/m/a.dae"),
     )
-    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{home / 'ros'}")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", os.pathsep.join(["/nowhere", str(home / "ros")]))
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(home / "opt"))
     monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(home / "models"))
     elsewhere = home / "elsewhere"

@@ -27,7 +27,7 @@ def package(tmp_path, monkeypatch):
         "far_description": "raise RuntimeError('no network')",
     }
     for name, text in modules.items():
-        (folder / f"{name}.py").write_text(text)
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
     for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)

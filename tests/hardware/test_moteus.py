@@ -19,6 +19,7 @@ from appell.hardware.devices.moteus import REVOLUTION, MoteusMotors, open_bus
 from appell.hardware.devices.moteus_frames import UdpBus
 from appell.hardware.devices.moteus_server import MoteusServer
 from appell.motion import Record
+from programs import UNDER_WINE
 from served_robots import drive, in_thread, mujoco_arm
 
 MAX_DURATION_S = 30.0  # of a motion on a busy machine
@@ -189,8 +190,9 @@ def test_bad_settings_are_named():
         MoteusMotors(arm(), clock, bus="udp:here").open()
     with pytest.raises(ArgumentError, match="does not offer impedance mode"):
         MoteusServer(DeviceInfo("arm", ("a",)), UdpBus(serve=True))
-    with pytest.raises(DeviceError, match=r"the bus cannot use 203.0.113.1"):
-        UdpBus("203.0.113.1", 9, serve=True)
+    if not UNDER_WINE:  # which binds a socket to any address
+        with pytest.raises(DeviceError, match=r"the bus cannot use 203.0.113.1"):
+            UdpBus("203.0.113.1", 9, serve=True)
     with pytest.raises(DeviceError, match="is not open"):
         MoteusMotors(arm(), clock).write(JointCommand(2))
 

@@ -7,8 +7,10 @@ entry point is the name of the command, its object a `typer.Typer` of one comman
 
 from __future__ import annotations
 
+import errno
 import inspect
 import io
+import os
 import shlex
 import sys
 from importlib import import_module
@@ -99,6 +101,8 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             raise  # the reader closed the pipe, which is not an error
         except OSError as error:
+            if os.name == "nt" and error.errno == errno.EINVAL and error.filename is None:  # a closed pipe on Windows
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
             file = f"'{error.filename}': " if error.filename else ""
             _print_error("Error", f"{file}{error.strerror or error}.")
         raise typer.Exit(1)
@@ -203,4 +207,16 @@ def main() -> None:
             from appell.cli.characters import SIMILAR
 
             stream.reconfigure(errors=SIMILAR)
-    app()
+    try:
+        app()
+    finally:
+        _flush_output()
+
+
+def _flush_output() -> None:
+    """Write the rest of the output; discard it if the pipe is closed or the disk full, which was handled before."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote
 
 from appell.algebra.mesh import Mesh
 from appell.algebra.rotation import Pose
@@ -56,6 +57,8 @@ class MeshFiles:
     def find(self, name: str) -> str:
         """Return the path of a file, or its name unchanged if the file does not exist."""
         location = name.removeprefix("file://")
+        if os.name == "nt" and location != name:
+            location = location.lstrip("/")  # file:///C:/arm.stl
         scheme = next((start for start in SCHEMES if location.startswith(start)), "")
         if "://" in location.removeprefix(scheme):
             return name
@@ -64,8 +67,9 @@ class MeshFiles:
             candidates: Iterable[Path] = (*self._package(package), *self._above)
         else:
             inside, candidates = location, (*self._above, *self.packages)
-        paths = (os.path.join(folder, inside) for folder in candidates)
-        return next((path for path in paths if os.path.isfile(path)), name)
+        spellings = dict.fromkeys((inside, unquote(inside)))  # an address has %20 in place of a space
+        paths = (os.path.join(folder, spelling) for folder in candidates for spelling in spellings)
+        return next((path.replace("/", os.sep) for path in paths if os.path.isfile(path)), name)
 
     @cached_property
     def _above(self) -> tuple[Path, ...]:

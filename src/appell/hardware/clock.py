@@ -54,6 +54,13 @@ class _TimeSpec(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
 
 
+def monotonic() -> float:
+    """Return the time of the monotonic clock, which all processes share, in s."""
+    if hasattr(time, "clock_gettime"):
+        return time.clock_gettime(time.CLOCK_MONOTONIC)
+    return time.perf_counter()  # Windows: before Python 3.13, time.monotonic advances in steps of 16 ms
+
+
 class MonotonicClock:
     """The monotonic clock of the machine, equal in all processes; sleeps until absolute times where supported."""
 
@@ -63,7 +70,7 @@ class MonotonicClock:
 
     def now(self) -> float:
         """Return the current time."""
-        return time.clock_gettime(time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else time.monotonic()
+        return monotonic()
 
     def wait_until(self, deadline: float) -> float:
         """Sleep until an absolute time and return the time of waking up."""

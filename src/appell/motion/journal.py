@@ -177,8 +177,11 @@ def _allocate(file: int, offset: int, size: int) -> None:
     """Allocate disk space, so that writing to the mapped file cannot fail; raise OSError if there is none."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, offset, size)
-    else:
-        os.pwrite(file, bytes(size), offset)
+        return
+    os.lseek(file, offset, os.SEEK_SET)
+    zeros = memoryview(bytes(size))
+    while zeros:
+        zeros = zeros[os.write(file, zeros) :]
 
 
 def _header(content: bytes, path: FilePath) -> tuple[dict[str, Any], int]:

@@ -238,7 +238,7 @@ class LiveModel:
             settings.append(SceneSlider("friction", "1/s", 0.0, 10.0, 0.0))
             settings.append(SceneSlider("frequency", "rad/s", 0.0, 30.0, 10.0))
             settings.append(SceneSlider("damping ratio", "1", 0.0, 2.0, 1.0))
-        settings.append(SceneSlider("push", "N s", 0.0, mass, 0.25 * mass))
+        settings.append(SceneSlider("push", "N s", 0.0, mass, float(f"{0.25 * mass:.2g}")))
         return SceneSimulation(
             step=wasm_binary(self.scan, simd=False),
             energy=wasm_binary(self._energy(), simd=False),

@@ -39,6 +39,7 @@ from appell.compile.llvm.trigonometry import beyond_mask, reduce, reduce_huge, s
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
+FENCE = 'call void asm sideeffect "", "~{memory}"()'
 FENCE_STEPS = 40  # steps of a long tape between two fences, which keep LLVM to the order of the schedule
 PREFETCH_STEPS = 60  # steps by which the prefetch of a slot precedes its result
 FRAME_MIDDLE = 128  # the slot at which %frame points
@@ -217,7 +218,7 @@ class Writer:
             if is_stored:
                 emit.store(value, "%frame", self.spills.slots[node] - FRAME_MIDDLE)
         if count % FENCE_STEPS == 0:
-            emit.do('call void asm sideeffect "", "~{memory}"()')
+            emit.do(FENCE)
             for node in [node for node in values if self.tape.nodes[node][0] <= Op.INPUT]:
                 del values[node]
 

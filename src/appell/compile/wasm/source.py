@@ -35,6 +35,7 @@ from appell.compile.c.signature import comment
 from appell.compile.c.source import symbol, write_files
 from appell.compile.c.statements import fill
 from appell.compile.function import Function
+from appell.compile.llvm.body import FENCE
 from appell.compile.llvm.kernel import body, loop_function, module, single_function
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
 from appell.compile.llvm.operands import EVERY, ROWS, scan_axes
@@ -241,7 +242,7 @@ def _linked(formula: Formula, form: Form, scan: tuple[int, int] | None, exports:
         functions.append(single_function(formula, form))
     if "@reduce_huge(" in code.text:
         functions.append(_MULTIPLY)
-    text = module(formula, code.text, *functions)
+    text = module(formula, code.text, *functions).replace(FENCE, "")  # engines schedule the instructions again
     target = Target(_TRIPLE, "mvp", features, has_fma=False, reloc="static")
     try:
         with BUILD_LOCK:

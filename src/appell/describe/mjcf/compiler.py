@@ -6,8 +6,10 @@ this is implemented again here. The package mujoco is optional and imported on f
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ INSTALL_HINT = "pip install 'appell[mjcf]'"
 LINE = re.compile(r"[Ll]ine[ =:]+(\d+)")
 CULPRIT = re.compile(r"Element (?:name )?'([^']+)'")
 REQUIRED_ATTRIBUTES = ("nbody", "njnt", "jnt_type", "body_inertia", "qpos0", "opt")
+MAX_PATH = 32_768  # characters of a path on Windows
 
 WARNING_HANDLER_LOCK = threading.RLock()  # MuJoCo has one warning handler per process
 if hasattr(os, "register_at_fork"):  # otherwise a child forked during a compilation would wait for the lock forever
@@ -65,12 +68,25 @@ def compile_model(text: str, path: Path | None, documents: Documents) -> tuple[A
 def _compile(engine: Any, text: str, path: Path | None, documents: Documents) -> Any:
     try:
         if path is not None:
-            return engine.MjModel.from_xml_path(str(path))
+            return engine.MjModel.from_xml_path(_ascii_name(path))
         return engine.MjModel.from_xml_string(text)
     except (ValueError, RuntimeError, engine.FatalError, engine.UnexpectedError) as error:
         message = " ".join(str(error).split()).removeprefix("XML Error: ").removeprefix("Error: ")
         problem = f"MuJoCo rejects the model: {message.rstrip('.')}."
         raise DescriptionError(problem, source=_where(message, documents)) from None
+
+
+def _ascii_name(path: Path) -> str:
+    """Return a name under which MuJoCo can open a file: on Windows a short name if the path has other letters."""
+    name = str(path)
+    if sys.platform != "win32" or name.isascii():
+        return name
+    short = ctypes.create_unicode_buffer(MAX_PATH)
+    ctypes.windll.kernel32.GetShortPathNameW(name, short, MAX_PATH)
+    if not short.value or not short.value.isascii():
+        problem = "MuJoCo on Windows cannot open a file whose path contains letters outside ASCII."
+        raise DescriptionError(problem, source=name, hint="Move it to another folder.")
+    return short.value
 
 
 def _where(message: str, documents: Documents) -> str:

@@ -6,7 +6,9 @@ root is added, because URDF requires one, and marked as hidden.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -85,7 +87,9 @@ def _shapes(robot: Robot, body: str | None) -> Iterator[str]:
         name = {"name": visual.name} if visual.name and visual.name != body else {}
         yield from ("    " + _tag(tag, **name), "      " + _origin(visual.pose), "      <geometry>")
         if visual.shape == "mesh":
-            file = f"file://{visual.file}" if visual.file.startswith("/") else visual.file
+            file = visual.file
+            if os.path.isabs(file):  # file:///arm.stl, file:///C:/arm.stl
+                file = f"file:///{Path(file).as_posix().removeprefix('/')}"
             yield "        " + _tag("mesh", "/", filename=file, scale=_numbers(visual.size))
         elif visual.shape == "box":
             yield "        " + _tag("box", "/", size=_numbers(visual.size))

@@ -12,9 +12,11 @@ updated it for `SERVER_TIMEOUT_S`, is removed and replaced.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import stat
+import sys
 import tempfile
 import time
 import zlib
@@ -25,6 +27,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.signals import SignalConverter, cabinet_info, signal_blocks
 from appell.hardware.cabinet.wiring import Wiring
+from appell.hardware.clock import monotonic
 from appell.hardware.device import JointCommand, JointState
 
 MAGIC = 4.09e5  # first number of a page
@@ -33,7 +36,8 @@ OPEN_TIMEOUT_S = 10.0  # that `open` waits for a cabinet
 SERVER_TIMEOUT_S = 5.0  # without an update, after which a page counts as abandoned
 READ_ATTEMPTS = 8  # to get a reading that the cabinet did not change meanwhile
 NEW_NAME = "Choose another name."
-_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_SYNCHRONIZE, _WAIT_TIMEOUT = 0x100000, 258  # of the Windows interface
+_FLAGS = os.O_RDWR | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
 
 
 def default_path(name: str = "appell-cabinet") -> Path:
@@ -160,17 +164,13 @@ class RemoteCabinet:
         self.disable()
 
 
-def monotonic() -> float:
-    """Return the time of the monotonic clock, which all processes share, in s."""
-    return time.clock_gettime(time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else time.monotonic()
-
-
 def _create(path: Path, size: int) -> int:
     """Create a file of zeros that only its owner can access; return its descriptor."""
     try:
         file = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ArgumentError(f"another cabinet has just been created at {path}.", hint=NEW_NAME) from None
+        problem = f"another process has just created a cabinet at {path}, or still uses its file."
+        raise ArgumentError(problem, hint=NEW_NAME) from None
     os.ftruncate(file, size)
     return file
 
@@ -225,6 +225,12 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _is_alive(pid: int) -> bool:
+    if sys.platform == "win32":  # signal 0 is Ctrl-C there
+        kernel = ctypes.windll.kernel32
+        process = kernel.OpenProcess(_SYNCHRONIZE, False, pid)
+        waited = kernel.WaitForSingleObject(process, 0)
+        kernel.CloseHandle(process)
+        return waited == _WAIT_TIMEOUT
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -235,5 +241,9 @@ def _is_alive(pid: int) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove the file of a page; processes that have mapped it can still use it."""
-    path.unlink(missing_ok=True)
+    """Remove the file of a page; processes that have mapped it can still use it, and on Windows keep it."""
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:
+        if os.name != "nt":
+            raise

@@ -9,7 +9,9 @@ steps into calls of about CALL_DURATION_S, each starting from the carried arrays
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,12 +108,20 @@ class Results:
 
 def check_memory(members: int, rows: int, row_bytes: int) -> None:
     """Raise `ArgumentError` if results with this number of bytes per row exceed the memory of the machine."""
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows
-        return
-    if 0 < memory < members * rows * row_bytes:
+    if 0 < _memory_bytes() < members * rows * row_bytes:
         raise _too_large(members, rows, row_bytes)
+
+
+def _memory_bytes() -> int:
+    """Return the memory of the machine, or 0 if the system does not report it."""
+    if sys.platform == "win32":
+        kilobytes = ctypes.c_uint64(0)
+        ctypes.windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))
+        return 1024 * kilobytes.value
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 0
 
 
 def _too_large(members: int, rows: int, row_bytes: int) -> ArgumentError:
