@@ -63,8 +63,8 @@ class Loops(ABC):
         reads, writes : tables, and the row of each that every iteration reads or writes. For a table of which an
             iteration has no row, the body receives and returns an empty one.
         numbers : constants, one row per iteration; rows of the same kind have the same length
-        when : table and row of a flag, 0 or 1. The loop may be skipped where the flag is 0: what it writes is then
-            unspecified, and the algorithm selects between it and other values.
+        when : table and row of a flag, 0 or 1. The loop may be skipped where the flag is 0: the tables then keep their
+            values or hold what it would write, and the algorithm selects between these and other values.
         """
 
 

@@ -62,7 +62,7 @@ from appell.compile.tape.passes import factor
 from appell.compile.tape.tape import Array, Tape, arrays
 from appell.compile.tape.trace import is_traced, trace
 from appell.compile.tape.traced_array import traced_array
-from appell.errors import ArgumentError, CompileError, unknown_name
+from appell.errors import ArgumentError, CompileError, TraceError, unknown_name
 
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
 Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: an integer is the size of a vector
 Rule = Callable[[tuple[str, ...]], Any]  # names of arguments -> Function of the derivatives by them, or None
 NO_TANGENTS: Mapping[str, Tape] = MappingProxyType({})
+MAX_UNROLLED = 2_000_000  # nodes of a program as one tape; more take minutes and gigabytes
 MIN_CACHED_WORK = 100_000  # nodes times directions; cheaper derivatives are not cached on disk
 T = TypeVar("T")
 _ANY_CALL = signature(lambda *arguments, **options: None)
@@ -244,7 +245,14 @@ class Function:
     @locked_cached_property
     def tape(self) -> Tape:
         """The operations of the function as one tape; loops are unrolled."""
-        return unrolled(self.formula.in_memory if isinstance(self.formula, Stored) else self.formula)
+        formula = self.formula.in_memory if isinstance(self.formula, Stored) else self.formula
+        if isinstance(formula, Program) and len(formula) > MAX_UNROLLED:
+            raise TraceError(
+                f"{self.title} has {len(formula):,} operations without its loops.",
+                expected=f"at most {MAX_UNROLLED:,} in derivatives, exports to Python libraries and other functions",
+                hint="Use a smaller function there; for distances, capsules instead of hulls.",
+            )
+        return unrolled(formula)
 
     def count(self) -> OpCount:
         """Return the number of operations of one evaluation, by kind.

@@ -29,7 +29,7 @@ from appell.describe.meshes.mesh_file import read_mesh
 from appell.errors import DescriptionError, Hint
 from appell.model.collision import Collision
 
-COVERED = ("mesh", "cylinder", "ellipsoid", "arc")
+COVERED = ("mesh", "hull", "cylinder", "ellipsoid", "arc")
 START_DIRECTIONS = 60
 STARTS = 3  # from which the volume is minimised
 MAX_STEPS = 400  # of Nelder-Mead per start
@@ -76,11 +76,14 @@ def cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
         points = half * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     else:
         points = mesh_of(shape).vertices
-    return tuple(_placed(shape, *piece) for piece in _fitted(points, parts, shape))
+    radius = shape.size[0] if shape.shape == "hull" else 0.0
+    return tuple(_placed(shape, *piece) for piece in _fitted(points, parts, shape, radius))
 
 
 def mesh_of(shape: Collision) -> Mesh:
     """Return the triangles of a mesh in axes of the shape, in m."""
+    if shape.shape == "hull" and shape.triangles is not None:
+        return shape.triangles
     if shape.triangles is not None:
         return replace(shape.triangles, vertices=np.asarray(shape.triangles.vertices, float) * np.array(shape.size))
     try:
@@ -98,8 +101,8 @@ def mesh_of(shape: Collision) -> Mesh:
     return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(faces))
 
 
-def _fitted(points: np.ndarray, parts: int, shape: Collision) -> list[tuple[Capsule, float]]:
-    """Return capsules around the parts of a hull, each with its excess."""
+def _fitted(points: np.ndarray, parts: int, shape: Collision, radius: float) -> list[tuple[Capsule, float]]:
+    """Return capsules around the parts of a hull with a radius around it, each with its excess."""
     points = np.unique(points, axis=0)
     extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     if not np.isfinite(points).all() or extent == 0.0:
@@ -112,7 +115,8 @@ def _fitted(points: np.ndarray, parts: int, shape: Collision) -> list[tuple[Caps
     fitted = []
     for piece in pieces:
         corners, volume = _hull(piece)
-        capsule = smallest_capsule(corners)
+        low, high, thin = smallest_capsule(corners)
+        capsule = low, high, thin + radius
         fitted.append((capsule, capsule_volume(capsule) / volume - 1.0 if volume > 0.0 else math.inf))
     return fitted
 

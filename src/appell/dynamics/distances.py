@@ -21,14 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.hull import convex_hull
+from appell.algebra.loops import UNROLLED, Loops
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.object_cache import fetch
 from appell.compile.function import Function
 from appell.describe import covers
+from appell.describe.hulls import HULLED, hull
 from appell.errors import ArgumentError, ModelWarning, check_number, value_text
 from appell.formulate.closed_form import pose_of
-from appell.formulate.distance.closest import PAIRS, Solid, closest, has_closed_form
+from appell.formulate.distance.closest import PAIRS, Solid, closest, has_closed_form, is_hull_pair
 from appell.formulate.distance.distances import Side, SolidPair, distances
+from appell.formulate.distance.hulls import Polytope, edge_numbers
 from appell.formulate.kinematics import world_poses
 from appell.formulate.recursion import link_transforms
 from appell.model.collision import Collision, CollisionPairs, IgnoredPair, Pair, collision_pairs, shapes_named
@@ -78,8 +82,8 @@ def distance_function(
             stacklevel=4,
         )
 
-    def formula(equations: Any, q: Any) -> dict[str, Any]:
-        closest, rows = distances(equations.bodies.tree, sides, q, smooth=smooth, gradients=gradient)
+    def formula(equations: Any, q: Any, *, loops: Loops = UNROLLED) -> dict[str, Any]:
+        closest, rows = distances(equations.bodies.tree, sides, q, smooth=smooth, gradients=gradient, loops=loops)
         results: dict[str, Any] = {"distance": [each.distance for each in closest]}
         if witnesses:
             for key in ("point1", "point2", "normal"):
@@ -90,7 +94,8 @@ def distance_function(
 
     doc = "Signed distances of collision shapes (m), closest points and normals in the world, and gradients."
     subject = content_hash(dyn.system, dyn.choice, name, sides, smooth, witnesses, gradient, single)
-    return dyn.function(name, formula, doc, inertial=False, subject=subject)
+    has_hulls = any(is_hull_pair(a.core, b.core) for one, other in sides for a, b in product(one.solids, other.solids))
+    return dyn.function(name, formula, doc, inertial=False, subject=subject, loops=has_hulls)
 
 
 class PairDistances:
@@ -103,15 +108,22 @@ class PairDistances:
         self.pairs = tuple(pairs)
         numbers: dict[tuple[str | None, Solid], int] = {}
         kinds: dict[tuple[str, str], list[tuple[int, int, int]]] = {}  # numbers of the pair and of both solids
+        self._with_hulls: list[int] = []
         for k, (one, other) in enumerate(solid_pairs(robot_of(dyn), pairs, smooth)):
+            if any(each.polytope is not None for each in (*one.solids, *other.solids)):
+                self._with_hulls.append(k)
+                continue
             for first, second in product(one.solids, other.solids):
                 sides = [(one.body, first), (other.body, second)]
                 if (first.core, second.core) not in PAIRS:
                     sides.reverse()
                 first_index, second_index = (numbers.setdefault(side, len(numbers)) for side in sides)
                 kinds.setdefault((sides[0][1].core, sides[1][1].core), []).append((k, first_index, second_index))
-        self._poses = _solid_poses(dyn, list(numbers))
-        self._rows = max(1, MAX_EVALUATED // max(map(len, kinds.values())))
+        if self._with_hulls:
+            chosen = [self.pairs[k] for k in self._with_hulls]
+            self._hulls = dyn.distances(chosen, witnesses=False, gradient=False)
+        self._poses = _solid_poses(dyn, list(numbers)) if numbers else None
+        self._rows = max(1, MAX_EVALUATED // max(map(len, kinds.values()), default=1))
         sizes = [np.array([*solid.size, solid.radius]) for _, solid in numbers]
         self._kinds = []
         for kind, combinations in kinds.items():
@@ -121,6 +133,10 @@ class PairDistances:
 
     def __call__(self, q: np.ndarray) -> np.ndarray:
         result = np.full((len(q), len(self.pairs)), np.inf)
+        if self._with_hulls:
+            result[:, self._with_hulls] = self._hulls(q)
+        if self._poses is None:
+            return result
         for start in range(0, len(q), self._rows):
             pose = np.asarray(self._poses(q[start : start + self._rows]))
             part = result[start : start + self._rows]
@@ -193,18 +209,40 @@ def checked_pairs(robot: Any, pairs: Iterable[Any] | None) -> tuple[Pair, ...]:
 def solid_pairs(robot: Any, pairs: Iterable[Pair], smooth: float) -> tuple[SolidPair, ...]:
     """Return the solids of both sides of each pair."""
     capsules: dict[int, tuple[Collision, ...]] = {}  # around shapes, by their identity
+    hulls: dict[int, Collision] = {}
+    solids: dict[int, Solid] = {}  # of hulls
 
     def capsules_around(shape: Collision) -> tuple[Collision, ...]:
         if id(shape) not in capsules:
             capsules[id(shape)] = cached_cover(shape)
         return capsules[id(shape)]
 
+    def hull_of(shape: Collision) -> Collision:
+        if id(shape) not in hulls:
+            hulls[id(shape)] = hull(shape)
+        return hulls[id(shape)]
+
+    def solid_of(shape: Collision) -> Solid:
+        if shape.shape != "hull":
+            return solid(shape)
+        if id(shape) not in solids:
+            solids[id(shape)] = solid(shape)
+        return solids[id(shape)]
+
     return tuple(
-        _sides(shapes_named(robot, one), shapes_named(robot, other), smooth, capsules_around) for one, other in pairs
+        _sides(shapes_named(robot, one), shapes_named(robot, other), smooth, capsules_around, hull_of, solid_of)
+        for one, other in pairs
     )
 
 
-def _sides(ones: Sequence[Collision], others: Sequence[Collision], smooth: float, capsules_around: Cover) -> SolidPair:
+def _sides(
+    ones: Sequence[Collision],
+    others: Sequence[Collision],
+    smooth: float,
+    capsules_around: Cover,
+    hull_of: Callable[[Collision], Collision],
+    solid_of: Callable[[Collision], Solid],
+) -> SolidPair:
     if ones[0].body == others[0].body:
         raise ArgumentError(
             f"collision shapes '{ones[0].name}' and '{others[0].name}' are fixed to each other"
@@ -214,24 +252,29 @@ def _sides(ones: Sequence[Collision], others: Sequence[Collision], smooth: float
     kinds = [[shape.shape for shape in side] for side in (ones, others)]
     if "plane" in kinds[0] and "plane" in kinds[1]:
         raise ArgumentError(f"'{ones[0].name}' and '{others[0].name}' are half-spaces, which have no distance.")
-    cores = [[CORES.get(kind, "") for kind in side] for side in kinds]
-    exact = not smooth and all(has_closed_form(one, other) for one in cores[0] for other in cores[1])
-    return _side(ones, exact, smooth, capsules_around), _side(others, exact, smooth, capsules_around)
-
-
-def _side(shapes: Sequence[Collision], exact: bool, smooth: float, capsules_around: Cover) -> Side:
+    if not smooth and "hull" in (*kinds[0], *kinds[1]) and "arc" not in (*kinds[0], *kinds[1]):
+        ones, others = ([hull_of(x) if x.shape in HULLED else x for x in side] for side in (ones, others))
+    cores = [[HULL_CORES.get(shape.shape, "") for shape in side] for side in (ones, others)]
+    exact = not smooth and all(has_closed_form(*both) or is_hull_pair(*both) for both in product(*cores))
     covered = () if exact else (*covers.COVERED, "box") if smooth else covers.COVERED
-    simple = [each for shape in shapes for each in (capsules_around(shape) if shape.shape in covered else (shape,))]
-    return Side(shapes[0].body, tuple(map(solid, simple)))
+
+    def side(shapes: Sequence[Collision]) -> Side:
+        simple = [each for shape in shapes for each in (capsules_around(shape) if shape.shape in covered else (shape,))]
+        return Side(shapes[0].body, tuple(map(solid_of, simple)))
+
+    return side(ones), side(others)
 
 
 SIZES = {"point": 1, "segment": 1, "box": 3, "cylinder": 2, "plane": 0, "arc": 2}  # numbers in `Solid.size`
 CORES = {"sphere": "point", "capsule": "segment", "box": "box", "cylinder": "cylinder", "plane": "plane", "arc": "arc"}
+HULL_CORES = {**CORES, "hull": "hull"}
 
 
 def solid(shape: Collision) -> Solid:
     """Return the core and the radius of a shape, on its body."""
-    core, size = CORES[shape.shape], tuple(float(x) for x in shape.size)
+    core, size = HULL_CORES[shape.shape], tuple(float(x) for x in shape.size)
+    if core == "hull":
+        return Solid(core, (), size[0], shape.pose, _polytope(covers.mesh_of(shape).vertices))
     if core == "point":
         return Solid(core, (0.0,), size[0], shape.pose)
     if core == "segment":
@@ -240,6 +283,15 @@ def solid(shape: Collision) -> Solid:
         return Solid(core, (size[0], 0.5 * size[1]), size[2], shape.pose)
     halves = {"box": tuple(0.5 * x for x in size), "cylinder": (size[0], 0.5 * size[-1]) if size else ()}
     return Solid(core, halves.get(core, ()), 0.0, shape.pose)
+
+
+def _polytope(points: np.ndarray) -> Polytope:
+    """Return the convex hull of points as a polytope."""
+    hulled = convex_hull(points)
+    vertices, normals = hulled.vertices.tolist(), hulled.normals.tolist()
+    faces = tuple((*normal, height) for normal, height in zip(normals, hulled.heights.tolist(), strict=True))
+    edges = tuple(edge_numbers(vertices[k], normals[i], normals[j]) for k, i, j in hulled.edges.tolist())
+    return Polytope(tuple(map(tuple, vertices)), faces, edges)
 
 
 def cached_cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:

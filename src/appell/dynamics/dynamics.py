@@ -659,7 +659,14 @@ class Dynamics:
         return self._named[key]
 
     def function(
-        self, name: str, formula: Body, doc: str = "", *, inertial: bool = True, subject: str | None = None
+        self,
+        name: str,
+        formula: Body,
+        doc: str = "",
+        *,
+        inertial: bool = True,
+        subject: str | None = None,
+        loops: bool = False,
     ) -> Function:
         """Make a Function of your own formula, `formula(equations, *arguments)`, which returns results by name.
 
@@ -677,6 +684,8 @@ class Dynamics:
             Whether the formula depends on inertial parameters.
         subject : str, optional
             Content hash under which a long trace is stored on disk; None: it is not stored.
+        loops : bool
+            Pass `formula` the keyword argument `loops`: `appell.algebra.loops.Loops`, whose loops are not unrolled.
 
         Examples
         --------
@@ -706,19 +715,23 @@ class Dynamics:
             sizes["prescribed"] = 3 * len(self.system.prescribed)
         inputs = [Array(argument, (size,)) for argument, size in sizes.items()]
 
-        def body(values, loops=None):
+        def body(values, run_by=None, **tables):
             given = dict(zip(sizes, values, strict=True))
             equations = self.equations_with(given.get("parameters", ()), given.get("prescribed", ()))
             given["wrenches"] = {frame: given[wrench_name(frame)] for frame in wrench_frames}
             arguments = [given.get(argument, ()) for argument in names]
-            return formula(equations.run_by(loops) if loops else equations, *arguments)
+            return formula(equations.run_by(run_by) if run_by else equations, *arguments, **tables)
 
         def make() -> Tape:
             tape = trace(name, inputs, lambda *values: body(values))
             return simplest(tape) if self._make.collects(name) else tape
 
         made: Formula
-        if name in self.looped:
+        if loops:
+            made = cached_trace(
+                subject, lambda: roll(name, inputs, lambda *values: body(values[:-1], None, loops=values[-1]))
+            )
+        elif name in self.looped:
             made = roll(name, inputs, lambda *values: body(values[:-1], values[-1]))
         else:
             made = cached_trace(subject, make)

@@ -19,6 +19,7 @@ from appell.model.visual import SIZES
 COLLISION_SIZES: dict[str, tuple[str, ...]] = {
     **SIZES,
     "plane": (),  # the half-space z <= 0
+    "hull": ("radius",),  # around the convex hull of `triangles`; 0 is allowed
     "arc": ("radius", "angle", "thickness"),  # a capsule bent about z; half its angle on either side of x, in rad
 }
 Pair = tuple[str, str]  # names of shapes or links
@@ -34,11 +35,13 @@ class Collision:
     body : str or None
         Body of the robot; None for the world.
     shape : str
-        "sphere", "capsule", "cylinder", "box", "plane" (the half-space z ≤ 0), "arc", "ellipsoid" or "mesh".
+        "sphere", "capsule", "cylinder", "box", "plane" (the half-space z ≤ 0), "arc", "ellipsoid", "mesh" or "hull"
+        (see `ap.hull`).
     size : tuple of float
         Dimensions in m: radius of a sphere, radius and length (along z, between the centres of the round ends) of a
         capsule, radius and length of a cylinder, sides of a box, half axes of an ellipsoid, scale factors of a mesh;
-        radius of the axis, angle (rad) and thickness (radius of the section) of an arc. A plane has no size.
+        radius of the axis, angle (rad) and thickness (radius of the section) of an arc; radius around a hull. A plane
+        has no size.
     pose : Pose or array
         Pose of the shape in the axes of the body.
     name : str
@@ -83,7 +86,7 @@ class Collision:
         if not is_list or not all(map(is_finite, self.size)):
             problem = f"the size of {owner}, a {self.shape}, is {value_text(self.size)}."
             raise ArgumentError(problem, expected=f"({', '.join(fields)})")
-        invalid = [x for x in self.size if x == 0.0 or (x < 0.0 and self.shape != "mesh")]
+        invalid = [x for x in self.size if (x == 0.0 and self.shape != "hull") or (x < 0.0 and self.shape != "mesh")]
         if invalid:
             problem = f"the size of {owner}, a {self.shape}, is {self.size!r}."
             raise ArgumentError(problem, expected="positive numbers", hint="Remove shapes without volume.")
@@ -91,6 +94,8 @@ class Collision:
             raise ArgumentError(f"the angle of {owner} is {self.size[1]:g} rad.", expected="less than 2 pi")
         if self.shape == "mesh" and not self.file and self.triangles is None:
             raise ArgumentError(f"{owner} is a mesh with neither a file nor triangles.", expected='file="..."')
+        if self.shape == "hull" and self.triangles is None:
+            raise ArgumentError(f"{owner} is a hull without triangles.", expected="the result of ap.hull(shape)")
 
 
 class IgnoredPair(NamedTuple):

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, abs, cos, exp, log, maximum, minimum, select, sign, sin, sqrt
@@ -56,13 +56,14 @@ class Solid:
 
     `size` holds half lengths of the core: of a segment along z (0 for a point), of the sides of a box, radius and half
     length of a cylinder along z; radius and half angle (rad) of an arc about z, in the x-y plane, with its middle on x.
-    A plane is the half-space z ≤ 0.
+    A plane is the half-space z ≤ 0. Hulls have a `polytope`.
     """
 
     core: str
     size: tuple[float, ...]
     radius: float
     pose: Pose
+    polytope: Any = None  # `hulls.Polytope`
 
     @property
     def axis(self) -> Vec3:
@@ -86,7 +87,11 @@ def closest(one: Solid, other: Solid, smooth: float = 0.0) -> Closest:
     """Distance and closest points of two shapes, by (1)."""
     if (one.core, other.core) not in PAIRS:
         return closest(other, one, smooth).swapped
-    cores = PAIRS[one.core, other.core](one, other, smooth)
+    return with_radii(PAIRS[one.core, other.core](one, other, smooth), one, other)
+
+
+def with_radii(cores: Closest, one: Solid, other: Solid) -> Closest:
+    """The result (1) for two shapes from that for their cores."""
     n = cores.normal
     return Closest(
         cores.distance - (one.radius + other.radius), n, cores.point1 - one.radius * n, cores.point2 + other.radius * n
@@ -96,6 +101,11 @@ def closest(one: Solid, other: Solid, smooth: float = 0.0) -> Closest:
 def has_closed_form(one: str, other: str) -> bool:
     """Return whether two cores have a closed form."""
     return (one, other) in PAIRS or (other, one) in PAIRS
+
+
+def is_hull_pair(one: str, other: str) -> bool:
+    """Return whether two cores are compared as polytopes, by `formulate.distance.hulls`."""
+    return "hull" in (one, other) and {one, other} <= {"hull", "box", "segment", "point"}
 
 
 # ---- scalars and vectors
@@ -115,20 +125,21 @@ def _end(x: Scalar) -> Scalar:
     return select(abs(x) - TIE, sign(x), 0.0)
 
 
-def _choose(condition: Scalar, one: Vec3, other: Vec3) -> Vec3:
+def choose(condition: Scalar, one: Vec3, other: Vec3) -> Vec3:
+    """`one` where the condition is > 0, else `other`."""
     return Vec3.of(select(condition, x, y) for x, y in zip(one, other, strict=True))
 
 
 def _across(u: Vec3) -> Vec3:
     """A vector across a unit vector, not shorter than 0.7."""
-    return _choose(0.5 - u.x * u.x, Vec3(0.0, -u.z, u.y), Vec3(u.z, 0.0, -u.x))
+    return choose(0.5 - u.x * u.x, Vec3(0.0, -u.z, u.y), Vec3(u.z, 0.0, -u.x))
 
 
 def _apart(r: Vec3, instead: Vec3) -> tuple[Scalar, Vec3]:
     """Length and direction of r = a₁ - a₂; the direction of `instead` where r vanishes."""
     square = r.dot(r)
     apart = square - TOUCHING_M**2
-    direction = _choose(apart, r, instead)
+    direction = choose(apart, r, instead)
     inverse = 1.0 / sqrt(select(apart, square, instead.dot(instead)))
     return select(apart, square * inverse, 0.0), inverse * direction
 
@@ -159,7 +170,7 @@ def _segments(one: Solid, other: Solid, smooth: float) -> Closest:
         t = _limit((b * s + f) / (1.0 + more), h2)
         s = _limit((b * t - c) / (1.0 + more), h1)
         r = w + s * u - t * v
-        instead = _choose(sine2 - TIE**2, across, _across(u))
+        instead = choose(sine2 - TIE**2, across, _across(u))
     a1, a2 = x1 + s * u, x2 + t * v
     if smooth:
         rounding = smooth * (one.radius + other.radius)
@@ -206,6 +217,15 @@ def _box_corner(one: Solid, n: Vec3) -> Vec3:
     return Vec3.of(-h * _end(x) for x, h in zip(n, one.size, strict=True))
 
 
+def _hull_vertex(one: Solid, n: Vec3) -> Vec3:
+    first, *rest = (Vec3.of(vertex) for vertex in one.polytope.vertices)
+    lowest, height = first, n.dot(first)
+    for vertex in rest:
+        other = n.dot(vertex)
+        lowest, height = choose(height - other, vertex, lowest), minimum(height, other)
+    return lowest
+
+
 def _cylinder_rim(one: Solid, n: Vec3) -> Vec3:
     level = n.x * n.x + n.y * n.y
     scale = select(level - TIE**2, -one.size[0] / sqrt(maximum(level, TIE**2)), 0.0)
@@ -235,7 +255,7 @@ def _point_to_box(one: Solid, box: Solid, smooth: float) -> Closest:
     depth, normal = -MAX_LENGTH_M, UNITS[2]
     for x, h, unit in zip(y, box.size, UNITS, strict=True):
         deeper = (abs(x) - h) - depth
-        depth, normal = select(deeper, abs(x) - h, depth), _choose(deeper, _side(x) * unit, normal)
+        depth, normal = select(deeper, abs(x) - h, depth), choose(deeper, _side(x) * unit, normal)
     return _in_world(box, *_outside_or(r, depth, normal), y)
 
 
@@ -244,7 +264,7 @@ def _outside_or(r: Vec3, depth: Scalar, normal: Vec3) -> tuple[Scalar, Vec3]:
     square = r.dot(r)
     outside = square - TOUCHING_M**2
     inverse = 1.0 / sqrt(select(outside, square, 1.0))
-    return select(outside, square * inverse, depth), _choose(outside, inverse * r, normal)
+    return select(outside, square * inverse, depth), choose(outside, inverse * r, normal)
 
 
 def _along_segment(c: Vec3, u: Vec3, length: float, half: Sequence[float]) -> Scalar:
@@ -289,7 +309,7 @@ def _segment_to_box(one: Solid, box: Solid, smooth: float) -> Closest:
     inside = deepest.point1(c - (length * _end(n.dot(u))) * u, _corner(n, UNITS, half))
     r = y - _clamped(y, half)
     distance, normal = _outside_or(r, -deepest.size, n)
-    return _in_world(box, distance, normal, _choose(r.dot(r) - TOUCHING_M**2, y, inside))
+    return _in_world(box, distance, normal, choose(r.dot(r) - TOUCHING_M**2, y, inside))
 
 
 class Overlap(NamedTuple):
@@ -307,7 +327,7 @@ class Overlap(NamedTuple):
         smaller = self.size - size
         return self._replace(
             size=select(smaller, size, self.size),
-            normal=_choose(smaller, normal, self.normal),
+            normal=choose(smaller, normal, self.normal),
             is_face1=select(smaller, is_face1, self.is_face1),
         )
 
@@ -319,19 +339,19 @@ class Overlap(NamedTuple):
         smaller = select(square - PARALLEL_EDGES**2, self.size - size - TIE, -1.0)
         return Overlap(
             select(smaller, size, self.size),
-            _choose(smaller, (_side(offset) * inverse) * axis, self.normal),
+            choose(smaller, (_side(offset) * inverse) * axis, self.normal),
             select(smaller, 1.0, self.is_edge),
             self.is_face1,
-            _choose(smaller, edge1, self.edge1),
-            _choose(smaller, edge2, self.edge2),
+            choose(smaller, edge1, self.edge1),
+            choose(smaller, edge2, self.edge2),
         )
 
     def point1(self, corner1: Vec3, corner2: Vec3) -> Vec3:
         """The closest point of body 1, from the corners of both bodies that overlap most along the normal."""
         across = self.edge1.cross(self.edge2)
         along = across.dot(self.edge2.cross(corner1 - corner2)) / maximum(across.dot(across), MIN_DIVISOR)
-        on_face = _choose(self.is_face1, corner2 - self.size * self.normal, corner1)
-        return _choose(self.is_edge, corner1 + along * self.edge1, on_face)
+        on_face = choose(self.is_face1, corner2 - self.size * self.normal, corner1)
+        return choose(self.is_edge, corner1 + along * self.edge1, on_face)
 
 
 def _extent(axis: Vec3, edges: Sequence[Vec3], half: Sequence[float]) -> Scalar:
@@ -357,7 +377,7 @@ def _boxes(one: Solid, other: Solid, smooth: float) -> Closest:
             difference = y - _clamped(y, h2)
             nearer = square - difference.dot(difference)
             square = select(nearer, difference.dot(difference), square)
-            point, r = _choose(nearer, y, point), _choose(nearer, difference, r)
+            point, r = choose(nearer, y, point), choose(nearer, difference, r)
     for signs in product((-1.0, 1.0), repeat=3):
         corner = Vec3.of(sign_of * h for sign_of, h in zip(signs, h2, strict=True))
         y = axes.T @ (corner - c)  # in axes of the first box
@@ -365,7 +385,7 @@ def _boxes(one: Solid, other: Solid, smooth: float) -> Closest:
         difference = clamped - y
         nearer = square - difference.dot(difference)
         square = select(nearer, difference.dot(difference), square)
-        point, r = _choose(nearer, c + axes @ clamped, point), _choose(nearer, axes @ difference, r)
+        point, r = choose(nearer, c + axes @ clamped, point), choose(nearer, axes @ difference, r)
     deepest = Overlap(MAX_LENGTH_M, UNITS[2], 0.0, 0.0, UNITS[2], UNITS[2])
     for i, unit in enumerate(UNITS):
         deepest = deepest.or_face(h2[i] + _extent(unit, edges, h1) - abs(c[i]), _side(c[i]) * unit, 0.0)
@@ -379,8 +399,8 @@ def _boxes(one: Solid, other: Solid, smooth: float) -> Closest:
     inside = deepest.point1(c - _corner(n, edges, h1), _corner(n, UNITS, h2))
     # an edge may be outside although the boxes overlap: then all axes overlap
     apart = -deepest.size + TOUCHING_M
-    distance, normal = _outside_or(_choose(apart, r, Vec3(0.0, 0.0, 0.0)), -deepest.size, n)
-    return _in_world(other, distance, normal, _choose(select(apart, r.dot(r) - TOUCHING_M**2, -1.0), point, inside))
+    distance, normal = _outside_or(choose(apart, r, Vec3(0.0, 0.0, 0.0)), -deepest.size, n)
+    return _in_world(other, distance, normal, choose(select(apart, r.dot(r) - TOUCHING_M**2, -1.0), point, inside))
 
 
 def _to_cylinder(one: Solid, cylinder: Solid, smooth: float) -> Closest:
@@ -392,7 +412,7 @@ def _to_cylinder(one: Solid, cylinder: Solid, smooth: float) -> Closest:
     beyond, above = level - radius, abs(y.z) - half
     r = maximum(beyond, 0.0) * outward + maximum(above, 0.0) * cap
     nearer_wall = beyond - above
-    distance, n = _outside_or(r, select(nearer_wall, beyond, above), _choose(nearer_wall, outward, cap))
+    distance, n = _outside_or(r, select(nearer_wall, beyond, above), choose(nearer_wall, outward, cap))
     return _in_world(cylinder, distance, n, y)
 
 
@@ -408,7 +428,7 @@ def _nearest_on_arc(size: Sequence[float], y: Vec3) -> Vec3:
     scale = radius / maximum(level, MIN_DIVISOR)
     end = Vec3(radius * cos(angle), radius * sin(angle) * _side(y.y), 0.0)
     within = y.x - level * cos(angle)
-    return _choose(select(level - TOUCHING_M, within, -1.0), Vec3(scale * y.x, scale * y.y, 0.0), end)
+    return choose(select(level - TOUCHING_M, within, -1.0), Vec3(scale * y.x, scale * y.y, 0.0), end)
 
 
 Pair = Callable[[Solid, Solid, float], Closest]
@@ -426,6 +446,7 @@ PAIRS: dict[tuple[str, str], Pair] = {
     ("point", "plane"): _on_plane(_segment_end),
     ("segment", "plane"): _on_plane(_segment_end),
     ("box", "plane"): _on_plane(_box_corner),
+    ("hull", "plane"): _on_plane(_hull_vertex),
     ("cylinder", "plane"): _on_plane(_cylinder_rim),
     ("arc", "plane"): _on_plane(_arc_point),
 }

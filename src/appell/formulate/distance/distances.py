@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Matrix, Scalar, Vector, select
 from appell.algebra.vector import Vec3
-from appell.formulate.distance.closest import Closest, Solid, closest
+from appell.formulate.distance.closest import Closest, Solid, closest, is_hull_pair, with_radii
+from appell.formulate.distance.hulls import hull_distances
 from appell.formulate.kinematics import world_poses
 from appell.formulate.recursion import link_transforms
 from appell.formulate.tree import Tree, TreeLink
@@ -47,7 +50,9 @@ class Distances(NamedTuple):
     gradients: Matrix
 
 
-def distances(tree: Tree, pairs: Sequence[SolidPair], q: Vector, *, smooth: float, gradients: bool) -> Distances:
+def distances(
+    tree: Tree, pairs: Sequence[SolidPair], q: Vector, *, smooth: float, gradients: bool, loops: Loops = UNROLLED
+) -> Distances:
     """Distances of pairs at q. Each is the smallest one between the solids of both sides."""
     poses = world_poses(tree, link_transforms(tree, q))
     solids: dict[Side, list[Solid]] = {}
@@ -56,17 +61,27 @@ def distances(tree: Tree, pairs: Sequence[SolidPair], q: Vector, *, smooth: floa
             pose = poses[side.body]
             solids[side] = [replace(solid, pose=pose @ solid.pose) for solid in side.solids]
     lines = joint_lines(tree, poses) if gradients else {}
+    combinations = [list(product(solids[one], solids[other])) for one, other in pairs]
+    hulls = [both for each in combinations for both in each if is_hull_pair(both[0].core, both[1].core)]
+    of_hulls = iter(hull_distances(hulls, loops))
     results, rows = [], []
-    for one, other in pairs:
-        result = _nearest(solids[one], solids[other], smooth)
+    for (one, other), both in zip(pairs, combinations, strict=True):
+        result = _nearest(
+            [
+                with_radii(next(of_hulls), first, second)
+                if is_hull_pair(first.core, second.core)
+                else closest(first, second, smooth)
+                for first, second in both
+            ]
+        )
         results.append(result)
         if gradients:
             rows.append(relative_row(tree, lines, (one.body, other.body), result.normal, result.point1))
     return Distances(results, rows)
 
 
-def _nearest(ones: Sequence[Solid], others: Sequence[Solid], smooth: float) -> Closest:
-    first, *rest = (closest(one, other, smooth) for one in ones for other in others)
+def _nearest(candidates: Sequence[Closest]) -> Closest:
+    first, *rest = candidates
     for candidate in rest:
         nearer = first.distance - candidate.distance
         first = Closest(

@@ -78,6 +78,12 @@ class Servo:
         check_actuators(info, system.actuator_names)
         self.info, self.guard, self.observer, self.mode = info, guard.of(system), observer, mode
         self.design = replace(design, torque_limit=self.guard.torque)
+        if self.guard.margin is not None and any(shape.shape == "hull" for shape in system.tree.collisions):
+            raise ArgumentError(
+                f"{system.owner} has convex hulls, with which a guard takes too long for a control loop.",
+                expected="spheres, capsules, boxes, and shapes that capsules cover",
+                hint="Use the robot as it was before ap.with_hulls.",
+            )
         self.margin = None if self.guard.margin is None else margin_of(system, self.guard.margin)
         self.layout = state_blocks(info)
         n = system.nq

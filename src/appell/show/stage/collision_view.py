@@ -1,13 +1,14 @@
 """Collision shapes in a scene: the shapes, the closest pair with its distance, and marks where shapes touch.
 
-Shapes are drawn as they are compared: meshes and other shapes without a closed form as the capsules around them.
+Shapes are drawn as they are compared: meshes and other shapes without a closed form as the capsules around them, hulls
+without the radius around them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from appell.describe.covers import COVERED
+from appell.describe.covers import COVERED, mesh_of
 from appell.dynamics import Dynamics
 from appell.dynamics.distances import PairDistances, cached_cover
 from appell.dynamics.margins import distance_text
@@ -28,11 +29,13 @@ def collision_parts(robot: Robot, index: dict[str, int]) -> list[ScenePart]:
     if not robot.collisions:
         shapes_named(robot, "")  # raises
     shapes = [
-        each for shape in robot.collisions for each in (cached_cover(shape) if shape.shape in COVERED else [shape])
+        each
+        for shape in robot.collisions
+        for each in (cached_cover(shape) if shape.shape in COVERED and shape.shape != "hull" else [shape])
     ]
     return [
         ScenePart(
-            SOLIDS[shape.shape](*map(float, shape.size)),
+            SOLIDS[shape.shape](*map(float, shape.size)) if shape.shape != "hull" else mesh_of(shape),
             WORLD if shape.body is None else index[shape.body],
             pose_numbers(shape.pose),
             paint(SHAPE_COLOR, SHAPE_OPACITY),
