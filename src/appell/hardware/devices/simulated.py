@@ -97,7 +97,8 @@ class SimulatedArm(DrivenRobot):
     def _stable_step(self, q: np.ndarray) -> float:
         """Return a step with which the integration of viscous friction and of the springs of joints is stable."""
         viscous, dyn = np.array([actuator.friction.viscous for actuator in self.system.actuators]), self._parts.smooth
-        springs = max(spring_mode(dyn, q)[::2]) if self.system.elastic_joints else 0.0  # frequency and decay
+        mode = spring_mode(dyn, q) if self.system.elastic_joints else None
+        springs = max(mode.frequency, mode.decay) if mode else 0.0
         if not viscous.any():
             return STABLE_STEP / springs if springs else np.inf
         J = np.atleast_2d(dyn.actuator_jacobian(q))
