@@ -169,7 +169,8 @@ class Problem:
 
     def _smoothing(self) -> SpringContacts:
         """Return the model of dry friction: near rest it changes a speed by at most FRICTION_CHANGE of it per step."""
-        step = self.dt or self.duration[1] / self.steps  # the longest
+        longest = self.duration[1] / self.steps if self.duration else 0.0
+        step = self.dt or longest
         frequency = FRICTION_CHANGE / (2.0 * step)  # the grip of a drive is 2 ω times its effective mass
         depth = float(f"{STANDARD_GRAVITY / frequency**2:.4g}")  # as a warning shows it
         return SpringContacts(depth=max(depth, SpringContacts().depth))
