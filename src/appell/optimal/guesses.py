@@ -24,6 +24,8 @@ from appell.simulation.states import CLOSURE_TOLERANCE
 if TYPE_CHECKING:
     from appell.optimal.problem import Problem
 
+START_HINT = "Start from another configuration, pass a smaller margin, or exclude the pair (ap.with_srdf)."
+
 
 class Guess(NamedTuple):
     """States (members, steps + 1, n), inputs (members, steps, nu) and free parameters (members, np)."""
@@ -78,7 +80,7 @@ def _check_starts(problem: Problem, q: np.ndarray, v: np.ndarray) -> None:
             )
         problem.limits.check_start(q[k], v[k])
         if problem.margin is not None:
-            problem.margin.check(q[k], "at the start", "Start from another configuration, or pass a smaller margin.")
+            problem.margin.check(q[k], "at the start", START_HINT)
 
 
 def _parameters(problem: Problem, given: Any, members: int) -> np.ndarray:
