@@ -79,7 +79,7 @@ def rollout(
     rng, mean = np.random.default_rng(seed), configuration_if_given(q, system) if q else system.start
     starts = system.integrate(mean, spread * system.step_scales * rng.normal(size=(members, system.nv)))
     if system.elastic_joints:  # motors start where their springs are deflected as in the mean
-        relaxed = [system.with_relaxed_springs(each[..., : system.link_nq]) for each in (starts, mean)]
+        relaxed = [system.with_relaxed_springs(np.asarray(q)[..., : system.link_nq]) for q in (starts, mean)]
         starts = relaxed[0] + (mean - relaxed[1])
     forces = numbers_if_given(torque, "--torque", system.nu)
     start = time.perf_counter()

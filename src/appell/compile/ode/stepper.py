@@ -41,7 +41,7 @@ from appell.errors import ArgumentError
 
 def address(array: np.ndarray) -> int:
     """Return the address of a writable array, 0 if it is empty; three times as fast as `array.ctypes.data`."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
+    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0  # type: ignore[arg-type]
 
 
 def aligned(*shape: int) -> np.ndarray:
