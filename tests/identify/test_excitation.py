@@ -8,6 +8,7 @@ from appell.describe.robot_packages import examples
 from appell.dynamics.margins import margin_of
 from appell.errors import ArgumentError
 from appell.identify import MotionBounds, condition_number, excite, select_parameters
+from appell.identify.excitation import search
 from appell.identify.excitation.bounds import envelope
 from appell.identify.excitation.problem import ExcitationProblem
 from appell_lab.papers.identification import LIMITS, random_spline
@@ -287,3 +288,22 @@ def test_the_motion_of_a_ur3_keeps_the_margin_on_its_meshes_by_coal():
     assert not len(ap.collisions(robot, kept.path, pairs=margin.pairs, margin=margin.least).rows)
     assert not len(ap.collisions(robot, kept.path).rows)
     assert kept.condition < 10.0 * free.condition
+
+
+def test_a_search_that_ends_far_outside_of_the_limits_returns_its_best_iterate_within_them(monkeypatch):
+    ball = ap.Collision("lower", "sphere", (0.05,), name="ball", pose=[0.5, 0.0, 0.0])
+    post = ap.Collision(None, "sphere", (0.2,), name="post", pose=[-0.9, 0.0, 0.0])
+    robot = ap.load("planar-2r").with_collisions(ball, post)
+    options = dict(velocity=3.0, acceleration=12.0, starts=1, iterations=30, checked_samples=160)
+    expected = excite(robot, **options)
+    original = search.minimize
+
+    def diverging(*args, **given):
+        result = original(*args, **given)
+        given["constraints"]["fun"](result.x)
+        given["callback"](result.x)
+        result.x = 1e3 * result.x[::-1]
+        return result
+
+    monkeypatch.setattr(search, "minimize", diverging)
+    assert excite(robot, **options).condition < 1.01 * expected.condition

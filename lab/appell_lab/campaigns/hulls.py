@@ -28,7 +28,7 @@ from appell.formulate.distance.hulls import hull_distances, polytope_of
 from appell_lab.campaigns.distances import MAX_GRADIENT_ERROR, STEP_M, SWITCH, TAGS
 
 KINDS = ("hull", "box", "capsule", "sphere")  # of the second shape
-NEAR_M = 1e-6  # below, the direction of the closest points has few digits: Qhull judges as well
+NEAR_M = 1e-5  # below, the direction of the closest points has few digits: Qhull judges as well
 SHAPES, POSES, JUDGED_BY_COAL = 25, 4_000, 40  # pairs of shapes per kind, poses per pair, of them by coal
 
 

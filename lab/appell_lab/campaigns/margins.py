@@ -125,7 +125,7 @@ def planned(name: str) -> dict[str, Any]:
     }
     print(name, result, flush=True)
     result["time-optimal"], result["lines"] = ({"accepted": 0, "refused": 0, "in collision, m": []} for _ in range(2))
-    options = {"margin": MARGIN_M, "intervals": 100}
+    options: dict[str, Any] = {"margin": MARGIN_M, "intervals": 100}
     for _ in range(PATHS):
         points = [robot.random_configuration(rng) for _ in range(3)]
         points = [points[0], *(points[0] + 0.3 * (x - points[0]) for x in points[1:])]
@@ -136,8 +136,8 @@ def planned(name: str) -> dict[str, Any]:
         second = first + 0.15 * (robot.random_configuration(rng) - first)
         start, end = dyn.pose(frame, np.array([first, second]))
         line = start[:3, 3], end[:3, 3], [start[:3, :3], end[:3, :3]], 2.0, first
-        plan = partial(ap.motion.CartesianLine, robot, frame, *line, margin=MARGIN_M)
-        count(result["lines"], judge, pairs, kept, plan)
+        of_line = partial(ap.motion.CartesianLine, robot, frame, *line, margin=MARGIN_M)
+        count(result["lines"], judge, pairs, kept, of_line)
     return result
 
 

@@ -295,9 +295,7 @@ def _geometry(coal: Any, shape: Collision) -> Any:
         return getattr(coal, shape.shape.capitalize())(*map(float, shape.size))
     mesh, model = mesh_of(shape), coal.BVHModelOBBRSS()
     model.beginModel(len(mesh.faces), len(mesh.vertices))
-    vertices, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    vertices.extend(list(mesh.vertices))
-    triangles.extend([coal.Triangle(*map(int, face)) for face in mesh.faces])
-    model.addSubModel(vertices, triangles)
+    model.addVertices(np.ascontiguousarray(mesh.vertices, float))
+    model.addTriangles(np.ascontiguousarray(mesh.faces, np.int64))
     model.endModel()
     return model

@@ -49,7 +49,7 @@ INFEASIBLE_LOAD = 1e3  # load of a torque or speed that is not finite
 CHECKED_LOAD = 0.999  # in the final check: dry friction jumps between its instants
 DISTANCE_SCALE_M = 0.1  # by which distances beyond their margin are divided
 CENTRES = 200  # random ones, of which those that keep the largest distances are tried
-FEW = 8  # every eighth instant is checked first
+COARSE_STRIDE = 8  # every eighth instant is checked first
 BISECTION_STEPS = 30  # for the largest feasible amplitude
 Pullback = Callable[[np.ndarray], tuple]
 Load = tuple[str, np.ndarray, Pullback]  # name, values of shape (instants, n), pullback to q, v and a
@@ -189,7 +189,7 @@ class ExcitationProblem:
     def _holds(self, X: np.ndarray) -> bool:
         """Return whether all loads hold, first at a few instants; distances, which take longest, come last."""
         motion = self.motion(X.ravel())
-        few: Any = tuple(part[::FEW] for part in motion)
+        few: Any = tuple(part[::COARSE_STRIDE] for part in motion)
         return all(load.max() <= self.most for part in (few, motion) for _, load, _ in self.loads(part))
 
     def _worst(self, X: np.ndarray) -> tuple[float, str]:

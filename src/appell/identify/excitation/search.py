@@ -7,6 +7,7 @@ less than `MIN_IMPROVEMENT`. At the end, the amplitudes are reduced until the li
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from appell.motion.collision_check import collisions
 from appell.motion.path import Path
 
 CRITERIA = ("condition", "logdet")
+NEARLY_FEASIBLE = 0.05  # of a limit, by which an iterate may exceed it to be kept
 STALL_ITERATIONS = 25
 MIN_IMPROVEMENT = 0.005  # of the objective, the logarithm of a condition number or volume
 
@@ -137,12 +139,20 @@ def excite(
     def improved(x: np.ndarray, stage: str) -> np.ndarray:
         """Return the result of a stage, and report every iteration."""
         values: list[float] = []
-        latest = x
+        latest, nearly = x, (math.inf, x)  # the best iterate that nearly keeps the limits, with its objective
+        limits = x, np.full(1, -np.inf)  # the last point at which they were evaluated, and their slack
+
+        def slack(x: np.ndarray) -> np.ndarray:
+            nonlocal limits
+            limits = x.copy(), problem.slack(x)
+            return limits[1]
 
         def report(x: np.ndarray) -> None:
-            nonlocal count, latest
+            nonlocal count, latest, nearly
             count, latest = count + 1, x.copy()
             values.append(problem.objective(x, stage)[0])
+            if np.array_equal(limits[0], x) and limits[1].min() > -NEARLY_FEASIBLE and values[-1] < nearly[0]:
+                nearly = values[-1], latest
             if progress is not None:
                 progress(count, total, problem.condition(x))
             stalled = len(values) > STALL_ITERATIONS and values[-1 - STALL_ITERATIONS] - min(values) < MIN_IMPROVEMENT
@@ -152,7 +162,7 @@ def excite(
         try:
             latest = minimize(
                 problem.objective, x, args=(stage,), jac=True, method="SLSQP", callback=report,
-                constraints={"type": "ineq", "fun": problem.slack, "jac": problem.slack_gradient},
+                constraints={"type": "ineq", "fun": slack, "jac": problem.slack_gradient},
                 options={"maxiter": iterations, "ftol": 1e-6},
             ).x  # fmt: skip
         except _StageEndError:
@@ -162,7 +172,11 @@ def excite(
                 raise
             candidates.append(problem.feasible(latest))
             raise
-        return problem.feasible(latest)
+        result = problem.feasible(latest)
+        if bounds.margin is None or nearly[1] is latest:
+            return result
+        other = problem.feasible(nearly[1])  # near obstacles, SLSQP may end far outside of the limits
+        return min(result, other, key=lambda x: problem.objective(x, stage)[0])
 
     try:
         for _ in range(starts):
