@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from appell.compile.llvm.emitter import Emitter, Index, Value
 from appell.compile.llvm.lanes import Lanes
 from appell.compile.llvm.operands import DenseSamples, LaneSamples, OperandLayout
-from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes, square_to_rows
+from appell.compile.llvm.transpose import groups, has_squares, lanes_to_rows, rows_to_lanes, square_to_rows
 from appell.compile.llvm.tuning import Tuning
 from appell.compile.tape.tape import Array, Tape
 
@@ -182,10 +182,11 @@ def scatter(
         return emit.value(f"load <{lanes.width // 2} x {lanes.scalar}>, ptr {at}, align {lanes.bytes // 2}")
 
     stream, long = bool(layout.along), fills_lines(operand.array, lanes)
+    squares = tuning.squares and has_squares(lanes)
 
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
-        if tuning.squares and width == lanes.width:
+        if squares and width == lanes.width:
             written = square_to_rows(emit, lambda k, side: get_half(start, k, side))
         else:
             written = lanes_to_rows(emit, [get(start, k) for k in range(width)])
@@ -208,7 +209,7 @@ def scatter(
             number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
             emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
 
-    _choose(emit, layout, samples, packed, column, scattered, squares=tuning.squares)
+    _choose(emit, layout, samples, packed, column, scattered, squares=squares)
 
 
 def _choose(

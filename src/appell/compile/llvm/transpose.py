@@ -49,6 +49,11 @@ def groups(size: int, lanes: Lanes, squares: bool = False) -> list[tuple[int, in
     return parts
 
 
+def has_squares(lanes: Lanes) -> bool:
+    """Return whether `square_to_rows` applies: half of a register is at least a block of cheap shuffles."""
+    return lanes.bytes >= 2 * _CHEAP_SHUFFLE_BYTES
+
+
 def rows_to_lanes(emit: Emitter, rows: list[Value], elements: int) -> list[Value]:
     """Convert one row per sample to one register per element."""
     return _transpose(emit, [_side_by_side(emit, rows[k::elements], elements) for k in range(elements)])
