@@ -28,7 +28,7 @@ import appell as ap
 from appell.compile.c.source import CSource
 from appell_lab.bench.clock import TimedStatement, one_core, time_in_turns
 from appell_lab.bench.machine import machine, versions
-from appell_lab.bench.peers.builds import OPTIMISED, SOURCES, BuildFolder
+from appell_lab.bench.peers.builds import SOURCES, BuildFolder, optimised
 from appell_lab.bench.peers.casadi_c import CasadiC
 from appell_lab.bench.peers.library import bound
 from appell_lab.bench.results import save_results
@@ -279,7 +279,7 @@ def generated(folder: Path, function: ap.Function) -> ctypes.CDLL:
     generator = casadi.CodeGenerator("theirs.c", {"with_header": False})
     generator.add(casadi.Function("kernel", *_ends(function.to_casadi())))
     generator.generate(f"{target}/")
-    return compiled(target, (SOURCES / CasadiC.source).read_text(encoding="utf-8"), "theirs", *OPTIMISED)
+    return compiled(target, (SOURCES / CasadiC.source).read_text(encoding="utf-8"), "theirs", *optimised())
 
 
 def _ends(function) -> tuple[list, list]:

@@ -7,6 +7,8 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from appell.compile.native.machine import without_avx512
+
 PACKAGES = ("appell", "numpy", "llvmlite", "pin")
 
 
@@ -16,7 +18,7 @@ def machine() -> dict[str, object]:
 
     return {
         "cpu": _processor(),
-        "kind": llvm.get_host_cpu_name(),
+        "kind": llvm.get_host_cpu_name() + (", AVX2 instructions" if without_avx512() else ""),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),

@@ -73,6 +73,7 @@ Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: 
 Rule = Callable[[tuple[str, ...]], Any]  # names of arguments -> Function of the derivatives by them, or None
 NO_TANGENTS: Mapping[str, Tape] = MappingProxyType({})
 MAX_UNROLLED = 2_000_000  # nodes of a program as one tape; more take minutes and gigabytes
+_FLOAT32 = np.dtype(np.float32)
 MIN_CACHED_WORK = 100_000  # nodes times directions; cheaper derivatives are not cached on disk
 T = TypeVar("T")
 _ANY_CALL = signature(lambda *arguments, **options: None)
@@ -298,23 +299,44 @@ class Function:
     @locked_cached_property
     def _any_call(self) -> Callable[..., Any]:
         """A call of samples and batches; the loop for float64 is loaded."""
+        caller, this = self._caller, weakref.ref(self)
+
+        def otherwise(*arguments, **options):
+            if arguments and getattr(arguments[0], "dtype", None) is _FLOAT32 and (function := this()) is not None:
+                function.__call__ = function._any_call_of(function._single_precision_call(caller))
+            return caller(*arguments, **options)
+
+        return self._any_call_of(otherwise)
+
+    def _any_call_of(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call of float64 samples and batches that passes all other calls on."""
         kernel = self._memo.get(("kernel", np.dtype(np.float64))) if has_sample_kernel(self.fused) else None
-        return direct_call(self.fused, self._caller.ufunc, self._caller, kernel) or self._caller
+        return direct_call(self.fused, self._caller.ufunc, otherwise, kernel) or self._caller
+
+    def _single_precision_call(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call of float32 samples and batches that passes all other calls on."""
+        self._loops.load(np.float32)
+        return direct_call(self.fused, self._caller.ufunc, otherwise, dtype=np.float32) or otherwise
 
     @locked_cached_property
     def _sample_call(self) -> Callable[..., Any] | None:
         """A call of one sample that does not compile the ufunc's loop, or None where it would use that loop."""
         if not has_sample_kernel(self.fused):
             return None
-        caller, this = self._caller, weakref.ref(self)
         with contextlib.suppress(CompileError):  # the loop may compile all the same
-
-            def otherwise(*arguments, **options):
-                function = this()
-                return (caller if function is None else function._first_call)(*arguments, **options)
-
-            return direct_call(self.fused, None, otherwise, self.kernel())
+            return direct_call(self.fused, None, self._first_call_again, self.kernel())
         return None
+
+    @locked_cached_property
+    def _first_call_again(self) -> Callable[..., Any]:
+        """`_first_call` without a reference to this function, which holds what calls it."""
+        caller, this = self._caller, weakref.ref(self)
+
+        def call(*arguments, **options):
+            function = this()
+            return (caller if function is None else function._first_call)(*arguments, **options)
+
+        return call
 
     def _first_call(self, *arguments, **options):
         """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled.
@@ -325,7 +347,9 @@ class Function:
         if any(map(is_traced, (*arguments, *options.values()))):
             return self._composed(arguments, options)
         kinds = {getattr(x, "dtype", None) for x in arguments}
-        if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
+        if kinds == {_FLOAT32} and set(options) <= {"out", "threads"}:
+            if self.__call__ == self._first_call:
+                self.__call__ = self._single_precision_call(self._first_call_again)
             self._loops.load(np.float32)
             return self._caller(*arguments, **options)
         if not options and is_plain_sample(arguments, self.formula) and self._sample_call is not None:

@@ -337,7 +337,7 @@ def test_a_changed_coefficient_of_the_sine_changes_the_key(folder, tmp_path, mon
     text.write_text(changed, encoding="utf-8")
     # r³ times the change of the coefficient is 1e-15, ten units of the last place
     assert sine(tmp_path) != sine(package.parent)
-    assert len(entries(folder)) == 3
+    assert len(entries(folder)) == 4  # other sources of the emitter: both are compiled again
 
 
 @pytest.mark.parametrize("module", ["llvm.lanes", "llvm.schedule", "llvm.operands", "native.machine", "tape.ops"])

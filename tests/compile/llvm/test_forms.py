@@ -11,19 +11,32 @@ import appell as ap
 from appell.compile.llvm.kernel import loop_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form, Lanes
 from appell.compile.llvm.transpose import groups
+from appell.compile.llvm.tuning import Tuning, tunings
 from appell.compile.native.bound import bind
 from appell.compile.native.kernels import load_kernel
-from appell.compile.native.machine import describe
+from appell.compile.native.machine import allowed_features, describe
 from appell.compile.tape.evaluate import evaluate
+from appell.errors import ArgumentError
 from compile.llvm.tapes import arm_like, random_tape
 from compile.ufuncs import make_ufunc
 
 LARGE_CACHE_BYTES = 1 << 30  # of an L1 cache in which results of every size are prefetched
+TUNINGS = st.builds(
+    Tuning,
+    register=st.sampled_from([16, 32, 64]),
+    chunk=st.just(300),
+    undivided=st.integers(1, 4),
+    held=st.sampled_from([5, 14, 27]),
+    squares=st.booleans(),
+    unrolled=st.sampled_from([0, 5, 150]),
+    angles=st.sampled_from([1, 4, 45]),
+)
 FORMS = st.builds(
     Form,
     register=st.sampled_from([16, 32, 64]),
     chunk=st.sampled_from([30, 200, 100_000]),
     cache=st.sampled_from([0, LARGE_CACHE_BYTES]),
+    tuning=TUNINGS,
 )
 LAYOUTS = st.sampled_from(["rows", "columns", "every second", "backwards"])
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
@@ -76,7 +89,8 @@ def test_the_functions_of_a_robot_have_the_same_bits_in_every_form(name, kind):
     for function in (dyn.inverse_dynamics, dyn.mass_matrix, dyn.forward_dynamics):
         given = arguments[: len(function.inputs)]
         want = make_ufunc(function.fused, form=Form(chunk=100_000))(*given)
-        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, LARGE_CACHE_BYTES)):
+        forms = (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, LARGE_CACHE_BYTES))
+        for form in (*forms, *(Form(row.register, row.chunk, tuning=row) for row in tunings().values())):
             np.testing.assert_array_equal(make_ufunc(function.fused, form=form)(*given), want)
 
 
@@ -164,8 +178,28 @@ def test_wide_registers_are_used_where_the_machine_has_them():
     plain = describe("x86_64-linux", "haswell", Features(fma=True, avx512f=False), arm=False)
     wide = describe("x86_64-linux", "skylake-avx512", Features(fma=True, avx512f=True), arm=False)
     neon = describe("aarch64-linux", "neoverse-n1", Features(neon=True), arm=True)
+    assert (plain.kind, wide.kind, neon.kind) == ("avx2", "avx512", "neon")
     assert (plain.register, wide.register, neon.register) == (32, 64, 32)
     assert "-prefer-256-bit" in wide.features
     assert "-prefer-256-bit" not in plain.features + neon.features
     assert plain.has_fma
     assert neon.has_fma
+
+
+def test_a_register_of_samples_that_the_machine_splits_holds_fewer_values():
+    row = tunings()["avx2"]
+    assert [row.registers(size) for size in (8, 32, 64)] == [row.held, row.held, row.held // 2]
+
+
+def test_instructions_can_be_limited_to_avx2(monkeypatch):
+    features = Features({"fma": True, "avx2": True, "avx512f": True, "avx512vl": True, "avx10.1": False})
+    assert allowed_features(features) is features
+    monkeypatch.setenv("APPELL_INSTRUCTIONS", "avx2")
+    limited = allowed_features(features)
+    assert [name for name, has in limited.items() if has] == ["fma", "avx2"]
+    target = describe("x86_64-linux", "znver5", limited, arm=False)
+    assert (target.kind, target.register) == ("avx2", 32)
+    assert "-avx512f" in target.features.split(",")
+    monkeypatch.setenv("APPELL_INSTRUCTIONS", "sse")
+    with pytest.raises(ArgumentError, match=r"APPELL_INSTRUCTIONS is 'sse'.*\n.*'avx2'"):
+        allowed_features(features)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from appell.compile.llvm.lanes import DOUBLE, DOUBLES, Lanes
+from appell.compile.llvm.lanes import DOUBLE, DOUBLES, Form, Lanes
 from appell.compile.llvm.schedule import (
     _GROUP_ANGLES,
-    REGISTERS,
     Group,
     _depth_first,
     allocate,
@@ -15,9 +14,11 @@ from appell.compile.llvm.schedule import (
     step_defines,
     step_uses,
 )
+from appell.compile.llvm.tuning import tunings
 from appell.compile.tape.ops import Op
 from compile.llvm.tapes import random_tape, tape
 
+REGISTERS = 14
 ORDERS = {
     "of the tape": schedule,
     "from the first": lambda of: _depth_first(of, of.results),
@@ -67,7 +68,7 @@ def test_an_evicted_value_is_found_in_its_slot_or_among_the_results(seed):
     """Simulate the schedule with registers and slots that hold the names of values."""
     of = random_tape(seed, length=600)
     pieces = chunks(schedule(of), 40)
-    where = plan_spills(of, pieces, DOUBLES)
+    where = plan_spills(of, pieces, REGISTERS)
     slots: dict[int, int] = {}
     written: set[int] = set()
     for piece, evicted in zip(pieces, where.evicted, strict=True):
@@ -99,7 +100,7 @@ def test_a_value_is_written_once_and_the_one_needed_last_is_evicted_first():
         total = len(nodes) - 1
     of = tape({"x": ()}, {"y": ()}, nodes, [total])
     *most, last = schedule(of)
-    where = plan_spills(of, [most, [last]], DOUBLES)
+    where = plan_spills(of, [most, [last]], REGISTERS)
     written = [node for entries in where.evicted for entry in entries for node, fresh in entry if fresh]
     assert len(written) == len(set(written))
     within = [node for entry in where.evicted[0][:-1] for node, _ in entry]
@@ -109,9 +110,9 @@ def test_a_value_is_written_once_and_the_one_needed_last_is_evicted_first():
 
 def test_registers_of_a_short_schedule_are_left_to_llvm():
     of = random_tape(0, length=60)
-    pieces = chunks(schedule(of))
+    pieces = chunks(schedule(of), 300)
     assert len(pieces) == 1
-    assert plan_spills(of, pieces, DOUBLES).size == 0
+    assert plan_spills(of, pieces, REGISTERS).size == 0
 
 
 def test_angles_that_are_inputs_share_groups_with_other_angles():
@@ -142,6 +143,8 @@ def test_limbs_are_computed_one_after_the_other():
             nodes.append((Op.ADD, back[limb], out[limb, link]))
             back[limb] = len(nodes) - 1
     of = tape({"x": (limbs,)}, {"y": (limbs,)}, nodes, back)
-    assert plan_spills(of, chunks(schedule(of), 50), Lanes(DOUBLE, 64)).size > limbs * links * 0.9
-    assert allocate(of, Lanes(DOUBLE, 64), 50)[1].size <= links
-    assert allocate(of, DOUBLES, 50)[0] == chunks(schedule(of), 50), "narrow registers keep the order of the tape"
+    assert plan_spills(of, chunks(schedule(of), 50), 27).size > limbs * links * 0.9
+    wide = Form(64, 50, tuning=tunings()["avx512"])
+    assert allocate(of, Lanes(DOUBLE, 64), wide)[1].size <= links
+    in_order = chunks(schedule(of), 50)
+    assert allocate(of, DOUBLES, Form(chunk=50))[0] == in_order, "narrow registers keep the order of the tape"

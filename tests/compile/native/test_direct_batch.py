@@ -218,3 +218,47 @@ def test_a_long_batch_releases_the_gil():
         done.set()
         other.join()
     assert spied.passed_on == 0
+
+
+def toy() -> Function:
+    def body(q, m):
+        return {"r": [q[0] * m[0][1], q[2].sin()], "s": q[1] / m[1][1]}
+
+    return Function.of("toy", {"q": 3, "m": (2, 2)}, body)
+
+
+def singles(count: int) -> tuple[np.ndarray, ...]:
+    return tuple(each.astype(np.float32) for each in batch(count))
+
+
+@pytest.mark.parametrize("first", [np.float32, np.float64])
+def test_float32_is_called_directly_whatever_type_comes_first(first, monkeypatch):
+    made, want = toy(), toy().ufunc
+    made(*(each.astype(first) for each in batch(20)))
+    made(*singles(20))  # from now on directly
+    monkeypatch.setattr(type(made._caller), "__call__", lambda *arguments: pytest.fail("passed to the ufunc"))
+    for count in (1, 7, 16, 33):
+        out = tuple(np.empty((count, *shape), np.float32) for shape in ((2,), ()))
+        for results in (made(*singles(count)), made(*singles(count), out=out)):
+            for mine, theirs in zip(results, want(*singles(count)), strict=True):
+                assert mine.dtype == np.float32
+                np.testing.assert_array_equal(mine, theirs)
+    sample = made(*(each[3] for each in singles(20)))
+    assert sample.s.dtype == np.float32
+    for mine, theirs in zip(sample, want(*(each[3] for each in singles(20))), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_other_types_are_promoted_after_float32():
+    made, want = toy(), toy().ufunc
+    made(*singles(20))
+    q, m = batch(20)
+    for given in ((q, m), (q.astype(np.float32), m), (q[0], m), (q[0].astype(np.float32), m.astype(np.float32))):
+        for mine, theirs in zip(made(*given), want(*given), strict=True):
+            assert mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+    made(*singles(5))
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        made(singles(5)[0], np.zeros((5, 2, 2), np.float32))
+    with pytest.raises(ap.ArgumentError, match="q"):
+        made(np.zeros((5, 4), np.float32), singles(5)[1])

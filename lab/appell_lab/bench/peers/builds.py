@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from appell.compile.native.machine import without_avx512
 from appell_lab.bench.peers.peer import PeerUnavailableError
 
 SOURCES = Path(__file__).parent / "sources"
-OPTIMISED = ("-O3", "-march=native", "-DNDEBUG")
 PINOCCHIO_FLAGS = (  # definitions that the package of Pinocchio requires
     "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
     "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30",
@@ -116,6 +116,11 @@ def default_folder() -> Path:
     named = os.environ.get("APPELL_PEERS")
     cache_home = os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(cache_home) if cache_home else Path.home() / ".cache") / "appell-peers"
+
+
+def optimised() -> tuple[str, ...]:
+    """Return the compiler flags for this processor, without AVX-512 if appell does not use it either."""
+    return ("-O3", "-march=native", *(("-mno-avx512f",) if without_avx512() else ()), "-DNDEBUG")
 
 
 @cache

@@ -19,12 +19,12 @@ import numpy as np
 
 from appell_lab.bench.arrange import arranged
 from appell_lab.bench.peers.builds import (
-    OPTIMISED,
     SOURCES,
     TARGET,
     BuildFolder,
     compiler,
     compiler_version,
+    optimised,
     package_version,
 )
 from appell_lab.bench.peers.library import bound, library
@@ -48,7 +48,7 @@ class CasadiC(Peer):
         return package_version("casadi")
 
     def flags(self) -> str:
-        return f"{compiler_version(self.language)}, {' '.join(OPTIMISED)}"
+        return f"{compiler_version(self.language)}, {' '.join(optimised())}"
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         compiled = self._library(subject, quantity)
@@ -72,7 +72,7 @@ class CasadiC(Peer):
     def _library(self, subject: Subject, quantity: str) -> ctypes.CDLL:
         kernel = self._kernel(subject, quantity)
         source = SOURCES / self.source
-        command = [compiler(self.language), *OPTIMISED, "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
+        command = [compiler(self.language), *optimised(), "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
         command += [str(source), *self.libraries, "-o", TARGET]
         title = f"{self.name}, {quantity} of {subject.name}"
         return library(self.builds.make("kernel.so", command, [source, kernel], title))

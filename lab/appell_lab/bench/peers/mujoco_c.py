@@ -11,12 +11,12 @@ import numpy as np
 
 from appell.model.robot import Robot
 from appell_lab.bench.peers.builds import (
-    OPTIMISED,
     SOURCES,
     TARGET,
     BuildFolder,
     compiler,
     compiler_version,
+    optimised,
     package_folder,
     package_version,
 )
@@ -42,7 +42,7 @@ class MujocoC(Peer):
         return package_version("mujoco")
 
     def flags(self) -> str:
-        return f"library of the wheel; {compiler_version('gcc')}, {' '.join(OPTIMISED)}"
+        return f"library of the wheel; {compiler_version('gcc')}, {' '.join(optimised())}"
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         if quantity not in SUPPORTED:
@@ -63,7 +63,7 @@ class MujocoC(Peer):
         if not shared:
             raise PeerUnavailableError("the package mujoco contains no library to link with.")
         source = SOURCES / "mujoco_batch.c"
-        command = [compiler("gcc"), *OPTIMISED, "-fPIC", "-shared", "-w", f"-I{folder / 'include'}"]
+        command = [compiler("gcc"), *optimised(), "-fPIC", "-shared", "-w", f"-I{folder / 'include'}"]
         command += [str(source), str(shared[-1]), f"-Wl,-rpath,{folder}", "-o", TARGET]
         return library(self.builds.make("mujoco.so", command, [source], "MuJoCo's driver"))
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from appell_lab.bench.arrange import arranged
 from appell_lab.bench.peers.builds import (
-    OPTIMISED,
     SOURCES,
     TARGET,
     BuildFolder,
     compiler,
     compiler_version,
     includes,
+    optimised,
     package_version,
 )
 from appell_lab.bench.peers.library import RobotHandles, bound, library
@@ -37,7 +37,7 @@ class PinocchioCpp(Peer):
         return package_version("pin")
 
     def flags(self) -> str:
-        return f"{compiler_version('g++')}, {' '.join(OPTIMISED)}"
+        return f"{compiler_version('g++')}, {' '.join(optimised())}"
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         twin, compiled = subject.twin, self._library()
@@ -56,6 +56,6 @@ class PinocchioCpp(Peer):
 
     def _library(self) -> ctypes.CDLL:
         sources = [SOURCES / "pinocchio_batch.cpp", SOURCES / "pinocchio_model.hpp"]
-        command = [compiler("g++"), "-std=c++17", *OPTIMISED, "-fPIC", "-shared", "-w", *includes()]
+        command = [compiler("g++"), "-std=c++17", *optimised(), "-fPIC", "-shared", "-w", *includes()]
         command += [str(sources[0]), "-o", TARGET]
         return library(self.builds.make("pinocchio.so", command, sources, "Pinocchio's templates"))

@@ -76,16 +76,17 @@ class PeerRow:
 
 
 ROWS = (
-    PeerRow("puma", "inverse_dynamics", 2000, 10, 10, peak=0.60),
-    PeerRow("puma", "forward_dynamics", 2000, 12, 10),
-    PeerRow("puma", "mass_matrix", 2000, 10, 8),
+    PeerRow("puma", "inverse_dynamics", 2000, 13, 12, peak=0.60),
+    PeerRow("puma", "forward_dynamics", 2000, 13, 12),
+    PeerRow("puma", "mass_matrix", 2000, 13, 11),
     PeerRow("puma", "inverse_dynamics_derivatives", 2000, 15, 15),
-    PeerRow("puma", "forward_dynamics_derivatives", 2000, 15, 15),
-    PeerRow("talos", "inverse_dynamics", 256, 10, 6, peak=0.50),
-    PeerRow("talos", "forward_dynamics", 256, 8, 5),
-    PeerRow("talos", "inverse_dynamics_derivatives", 256, 6, 6),
-    PeerRow("talos", "forward_dynamics_derivatives", 256, 6, 6),
-    PeerRow("talos", "forward_dynamics_derivatives", 64, 2, 2, one_call=True),
-    PeerRow("puma", "regressor", 2000, 8, 8),
-    PeerRow("talos", "regressor", 256, 5, 5),
+    PeerRow("puma", "forward_dynamics_derivatives", 2000, 20, 13),
+    PeerRow("talos", "inverse_dynamics", 256, 11, 10, peak=0.50),
+    PeerRow("talos", "forward_dynamics", 256, 11, 9),
+    PeerRow("talos", "mass_matrix", 256, 6, 6),
+    PeerRow("talos", "inverse_dynamics_derivatives", 256, 11, 13),
+    PeerRow("talos", "forward_dynamics_derivatives", 256, 8, 8),
+    PeerRow("talos", "forward_dynamics_derivatives", 64, 3, 3, one_call=True),
+    PeerRow("puma", "regressor", 2000, 8, 6),
+    PeerRow("talos", "regressor", 256, 5, 4),
 )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from appell_lab.bench.peers.builds import OPTIMISED, SOURCES, TARGET, BuildFolder, compiler
+from appell_lab.bench.peers.builds import SOURCES, TARGET, BuildFolder, compiler, optimised
 from appell_lab.bench.peers.casadi_c import CasadiC
 from appell_lab.bench.peers.library import bound, library
 from appell_lab.bench.peers.mujoco_text import mjcf
@@ -71,7 +71,7 @@ class CasadiRollouts(CasadiC):
         _check_joints(subject)
         quantity, flags = BUILDS[self.build]
         kernel, source = self._kernel(subject, quantity), SOURCES / "casadi_rollout.c"
-        command = [compiler("gcc"), *OPTIMISED, *flags, "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
+        command = [compiler("gcc"), *optimised(), *flags, "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
         command += [f"-DNV={subject.robot.nv}", str(source), "-lm", "-o", TARGET]
         compiled = library(self.builds.make("rollout.so", command, [source, kernel], f"{self.name}, {subject.name}"))
         sizes, results, order = np.array([given.steps, given.every, STEP]), given.output_arrays(), subject.twin.order

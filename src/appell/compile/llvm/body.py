@@ -80,7 +80,7 @@ def tape_body(tape: Tape, form: Form, prefetch: bool = False) -> BodyCode:
     results are written to.
     """
     lanes, fused = form.lanes, form.fused
-    (pieces, spills), outputs = allocate(tape, lanes, form.chunk), slots(tape)
+    (pieces, spills), outputs = allocate(tape, lanes, form), slots(tape)
     steps = sum(map(len, pieces))
     data = (2 * (tape.input_size + len(outputs)) + spills.size) * lanes.bytes  # with rows of the user's arrays
     lines = prefetched_lines(tape, lanes) if prefetch and data <= _CACHE_SHARE * form.cache else []

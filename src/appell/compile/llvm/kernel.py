@@ -107,12 +107,13 @@ def loop_function(formula: Formula, form: Form, code: BodyCode) -> str:
         emit.do(f"call void @body(ptr {input_block}, ptr {output_block}, ptr {destinations})")
         block = samples()  # computed again: nothing is kept in registers across the call
         for target in targets:
-            scatter(emit, target, block, output_block, prefetched=code.prefetches)
+            scatter(emit, target, block, output_block, form.tuning, prefetched=code.prefetches)
 
-    done = over_dense_samples(emit, [*sources, *targets], not code.long, count, iteration)
+    unroll = 0 if code.long else form.tuning.unrolled
+    done = over_dense_samples(emit, [*sources, *targets], unroll, count, iteration)
     emit.branch(emit.value(f"icmp eq i64 {done}, {count}"), "end", "rest")
     emit.enter("rest")
-    over_samples(emit, 1, not code.long, count, lambda _, samples: iteration(lambda: samples(0)), done)
+    over_samples(emit, 1, unroll, count, lambda _, samples: iteration(lambda: samples(0)), done)
     emit.jump("end")
     emit.enter("end")
     memory.release()

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from appell.compile.llvm.tuning import Tuning, tunings
+
 
 @dataclass(frozen=True)
 class Format:
@@ -29,7 +31,6 @@ DOUBLE = Format("double", "i64", itemsize=8, fraction=52, underflow_guard=2.0**-
 FLOAT = Format("float", "i32", itemsize=4, fraction=23, underflow_guard=2.0**-120)
 
 NARROW_BYTES = 32  # size of the registers of machines without AVX-512, and of steppers on every machine
-CHUNK_STEPS = 300  # steps of one function of a long tape
 MAX_STACK_BYTES = 64 << 10  # the stacks of threads have 128 KiB and more
 
 
@@ -98,11 +99,12 @@ class Form:
     """
 
     register: int = NARROW_BYTES  # bytes of a register of samples
-    chunk: int = CHUNK_STEPS  # steps per function; a tape longer than three of them is divided
+    chunk: int = tunings()["avx2"].chunk  # steps of one function of a long tape
     cache: int = 0  # bytes of the L1 data cache; 0 for kernels of single samples
     format: Format = DOUBLE
     fused: bool = True  # whether the machine has fused multiply-adds
     max_stack: int = MAX_STACK_BYTES  # bytes of a block of registers on the stack; larger ones are allocated
+    tuning: Tuning = tunings()["avx2"]  # its other choices
 
     @property
     def lanes(self) -> Lanes:

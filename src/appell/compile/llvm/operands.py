@@ -200,7 +200,7 @@ class LaneSamples:
     numbers: list[Value]  # the sample in each lane
     first: Value  # bytes from the start of the array to the first sample, in the layout `columns`
     complete: Value  # whether every lane has its own sample
-    unroll: bool  # whether transfers may be unrolled, which is faster if their code stays in the L1 cache
+    unroll: int  # numbers of the longest transfer that is not a loop; 0 if such code would leave the L1 cache
     table: Value = ""  # where `store_starts` has stored the starts of samples, if it has
 
     def rows(self, emit: Emitter, layout: OperandLayout) -> list[Value]:
@@ -228,7 +228,7 @@ class DenseSamples:
     """One register of samples of contiguous operands, every lane with its own sample."""
 
     first: Value  # number of the first sample
-    unroll: bool  # as in `LaneSamples`
+    unroll: int  # as in `LaneSamples`
 
     def rows(self, emit: Emitter, layout: OperandLayout) -> list[Value]:
         """Return pointers to the sample of each lane."""
@@ -244,7 +244,7 @@ Iteration = Callable[[Index, Samples], None]
 def over_dense_samples(
     emit: Emitter,
     layouts: list[OperandLayout],
-    unroll: bool,
+    unroll: int,
     count: Value,
     block: Callable[[Callable[[], DenseSamples]], None],
 ) -> Value:
@@ -254,7 +254,7 @@ def over_dense_samples(
     ----------
     emit : emitter of the function
     layouts : memory layouts of all operands
-    unroll : whether transfers may be unrolled
+    unroll : numbers of the longest transfer that is not a loop
     count : number of samples
     block : called once with a function that returns the samples of a block
     """
@@ -277,7 +277,7 @@ def over_dense_samples(
 
 
 def over_samples(
-    emit: Emitter, max_blocks: int, unroll: bool, count: Value, iteration: Iteration, begin: Value = "0"
+    emit: Emitter, max_blocks: int, unroll: int, count: Value, iteration: Iteration, begin: Value = "0"
 ) -> None:
     """Emit the loop over the samples of a batch, of which there is at least one.
 
@@ -285,7 +285,7 @@ def over_samples(
     ----------
     emit : emitter of the function
     max_blocks : blocks of samples per iteration, at most
-    unroll : whether transfers may be unrolled
+    unroll : numbers of the longest transfer that is not a loop
     count : number of samples
     iteration : called once as `iteration(blocks, samples)`: the number of blocks of an iteration, and a function that
         returns the samples of a block

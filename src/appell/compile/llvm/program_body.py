@@ -47,7 +47,6 @@ from appell.compile.llvm.body import (
 from appell.compile.llvm.emitter import Constants, Emitter, Index, Value
 from appell.compile.llvm.lanes import Form, Lanes
 from appell.compile.llvm.schedule import allocate, chunks, plan_spills, schedule
-from appell.compile.llvm.transfer import MAX_UNROLLED_ELEMENTS
 from appell.compile.llvm.transpose import groups, lanes_to_rows, rows_to_lanes
 from appell.compile.llvm.trigonometry import reduce_huge, sincos_careful
 from appell.compile.program.program import FrameStep, Program, Stage, Window, window_slots
@@ -111,7 +110,7 @@ def iteration_table(stage: Stage, shapes: list[RowShape], lanes: Lanes) -> bytes
 
 
 def stage_functions(
-    name: str, stage: Stage, emitter: Callable[[], Emitter], chunk: int, large: bool = False
+    name: str, stage: Stage, emitter: Callable[[], Emitter], form: Form, large: bool = False
 ) -> list[str]:
     """Return the function @name(frame) that runs all iterations of a stage, and the functions and tables it uses.
 
@@ -122,7 +121,7 @@ def stage_functions(
     name : name of the function
     stage : loop of a program
     emitter : returns the emitter of a new function
-    chunk : steps per function
+    form : form of the kernel
     large : whether the frame exceeds the L1 cache
     """
     emit = emitter()
@@ -133,7 +132,7 @@ def stage_functions(
 
     def iteration(kind: int) -> None:
         code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
-        functions.extend(code.write(emit, emitter, chunk, large))
+        functions.extend(code.write(emit, emitter, form, large))
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -185,11 +184,11 @@ class _StepCode:
     step: FrameStep
     shape: RowShape
 
-    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool) -> list[str]:
+    def write(self, emit: Emitter, emitter: Callable[[], Emitter], form: Form, large: bool) -> list[str]:
         """Write the iteration and return the functions that it calls."""
         tape = self.step.tape
-        pieces = chunks(schedule(tape), chunk)
-        spills = plan_spills(tape, pieces, emit.lanes)
+        pieces = chunks(schedule(tape, form.tuning.angles), form.chunk, form.tuning.undivided)
+        spills = plan_spills(tape, pieces, form.tuning.registers(emit.lanes.bytes))
         early = overwritten_inputs(self.step)
         operands = _StepOperands(self.step, self.shape)
         prefetch = operands.prefetch if large else None
@@ -320,7 +319,7 @@ class _VectorCode:
         self.name, self.step, self.emit, self.form = name, step, emit, form
         self.shape = row_shape(step, several=False, lanes=form.lanes)
         self._inputs, self._outputs = emit.stack(step.tape.input_size), emit.stack(len(slots(step.tape)))
-        self._pieces, self._spills = allocate(step.tape, emit.lanes, form.chunk)
+        self._pieces, self._spills = allocate(step.tape, emit.lanes, form)
         self._held: dict[int, Value] = {}  # inputs of a short tape that move, in registers
         self._fixed: dict[int, int] = {}  # slots of inputs that are the same for all iterations
         first = 0
@@ -328,7 +327,7 @@ class _VectorCode:
             if anchor.entry is None:
                 self._fixed |= {first + k: anchor.slot + k * window.stride for k in range(window.width)}
             first += window.width
-        self._is_short = len(self._pieces) == 1 and step.tape.input_size - len(self._fixed) <= MAX_UNROLLED_ELEMENTS
+        self._is_short = len(self._pieces) == 1 and step.tape.input_size - len(self._fixed) <= form.tuning.unrolled
 
     def write(self, constants: Constants) -> list[str]:
         """Write the iterations and return the functions and the table that they use."""
@@ -457,7 +456,7 @@ class _VectorCode:
 
     def _transfer(self, width: int, stride: int, group, single, loop: bool = True) -> None:
         """Transfer the elements of a window in groups, if they are adjacent in memory, else one by one."""
-        emit, unroll = self.emit, not loop or width <= MAX_UNROLLED_ELEMENTS
+        emit, unroll = self.emit, not loop or width <= self.form.tuning.unrolled
         parts = groups(width, emit.lanes) if stride == 1 else []
         if not parts:
             emit.repeat(width, single, unroll)
@@ -472,7 +471,7 @@ class _VectorCode:
 def program_body(program: Program, form: Form) -> str:
     """Return all functions and constants of the body of a fused program."""
     lanes, fused = form.lanes, form.fused
-    chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
+    large = 0 < form.cache < program.size * lanes.bytes
     functions = []
     constants, wide_constants = (Constants(each, program.constants) for each in (lanes, _wide(lanes)))
     emit = Emitter(lanes, fused, constants)
@@ -489,7 +488,7 @@ def program_body(program: Program, form: Form) -> str:
         if name == new_name and vectorised[number]:
             functions += vectorised_functions(name, stage, form, wide_constants)
         elif name == new_name:
-            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
+            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), form, large)
         call = f"call void @{name}(ptr %inputs)"
         if stage.flag is None:
             emit.do(call)

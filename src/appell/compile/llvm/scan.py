@@ -45,6 +45,7 @@ from appell.compile.llvm.operands import (
 from appell.compile.llvm.program_body import VECTOR_BYTES
 from appell.compile.llvm.schedule import schedule, weight
 from appell.compile.llvm.transfer import gather, scatter
+from appell.compile.llvm.tuning import Tuning
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Tape
 
@@ -76,7 +77,8 @@ def scan_function(formula: Formula, form: Form, code: BodyCode, carried: int, he
     """Return the function @scan, which calls the body `code`; the other parameters are those of `scan_kernel`."""
     emit, shape, fixed = Emitter(form.lanes, form.fused), layout(formula), carried + held
     axes, memory = scan_axes(formula, fixed), Memory(emit, form.max_stack)
-    max_blocks, unroll = 1 if code.long else interleaved_blocks(formula), not code.long
+    max_blocks = 1 if code.long else interleaved_blocks(formula)
+    unroll = 0 if code.long else form.tuning.unrolled
     inputs, outputs = operands(formula, shape.result_slots, axes)
     size = sum(operand.array.size for operand in inputs[:carried])
     state = _State.reserve(emit, memory, shape, max_blocks, size)
@@ -86,7 +88,7 @@ def scan_function(formula: Formula, form: Form, code: BodyCode, carried: int, he
         for k in (0, axes.dimension(ROWS), axes.dimension(EVERY))
     )
     sources, targets = ([operand_layout(emit, operand) for operand in each] for each in (inputs, outputs))
-    blocks_code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets)
+    blocks_code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets, form.tuning)
     steps = emit.value(f"mul i64 {emit.value(f'mul i64 {count}, {rows}')}, {every}")
     emit.branch(emit.value(f"icmp eq i64 {steps}, 0"), "end", "begin")
     emit.enter("begin")
@@ -184,6 +186,7 @@ class _ScanCode:
     fixed: list[OperandLayout]
     driven: list[OperandLayout]
     targets: list[OperandLayout]
+    tuning: Tuning
 
     def begin(self, block: Index, samples: LaneSamples) -> None:
         samples.store_starts(self.emit, [*self.driven, *self.targets], self._table(block))
@@ -196,7 +199,7 @@ class _ScanCode:
 
         def write() -> None:
             for target in self.targets:
-                scatter(emit, target.at(emit, row), samples, self.state.outputs(block))
+                scatter(emit, target.at(emit, row), samples, self.state.outputs(block), self.tuning)
 
         for source in self.driven:
             gather(emit, source.at(emit, row, k), samples, self.state.inputs(block))

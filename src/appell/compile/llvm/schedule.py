@@ -34,11 +34,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from appell.compile.llvm.lanes import CHUNK_STEPS, NARROW_BYTES, Lanes
+from appell.compile.llvm.lanes import NARROW_BYTES, Form, Lanes
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import INPUT, Tape
 
-_UNDIVIDED_CHUNKS = 3  # a schedule up to this long is not divided
+MAX_ANGLES = 45  # of a group of sines: as many as fit into a function
 _SEARCHED_NODES = 10_000  # in longer tapes, derivatives of large robots, no other order was ever better
 _GROUP_ANGLES = 8  # of a group of sines in depth-first order
 _LOAD_COST = 0.25  # of reading an evicted value again, in stores
@@ -84,8 +84,14 @@ def operands(tape: Tape, node: int) -> tuple[int, ...]:
     return () if content[0] in _LEAVES else content[1:]
 
 
-def schedule(tape: Tape) -> list[Step]:
-    """Return all nodes that results depend on, except constants and inputs, in the order of computation."""
+def schedule(tape: Tape, max_angles: int = MAX_ANGLES) -> list[Step]:
+    """Return all nodes that results depend on, except constants and inputs, in the order of computation.
+
+    Parameters
+    ----------
+    tape : fused tape
+    max_angles : angles of one group, at most
+    """
     live = _ancestors(tape, tape.results)
     level = _levels(tape)
     angle_nodes = [tape.nodes[k][1] for k in range(len(tape)) if live[k] and tape.nodes[k][0] in _TRIG]
@@ -106,7 +112,6 @@ def schedule(tape: Tape) -> list[Step]:
     for nodes, group in zip(before, groups, strict=True):
         steps += nodes
         angles = [_sine_and_cosine_of(tape, angle, trig_nodes) for angle, trig_nodes in group.items()]
-        max_angles = _UNDIVIDED_CHUNKS * CHUNK_STEPS // _TRIG_WEIGHT
         steps += [Group(tuple(angles[k : k + max_angles])) for k in range(0, len(angles), max_angles)]
     return steps
 
@@ -116,10 +121,17 @@ def weight(step: Step) -> int:
     return len(step.angles) * _TRIG_WEIGHT if isinstance(step, Group) else 1
 
 
-def chunks(steps: list[Step], size: int = CHUNK_STEPS) -> list[list[Step]]:
-    """Return the schedule in pieces of about equal weight, at most `size` each, or in one piece if it is short."""
+def chunks(steps: list[Step], size: int, undivided: int = 3) -> list[list[Step]]:
+    """Return the schedule in pieces of about equal weight, at most `size` each, or in one piece if it is short.
+
+    Parameters
+    ----------
+    steps : the schedule
+    size : maximum weight of a piece
+    undivided : maximum weight of a schedule in one piece, in pieces
+    """
     weights = [weight(step) for step in steps]
-    if sum(weights) <= _UNDIVIDED_CHUNKS * size:
+    if sum(weights) <= undivided * size:
         return [steps]
     count = -(-sum(weights) // size)
     pieces: list[list[Step]] = [[]]
@@ -158,10 +170,6 @@ def _levels(tape: Tape) -> list[int]:
     return level
 
 
-REGISTERS = 14  # values kept in registers; of 16, two are left for temporaries of a step
-WIDE_REGISTERS = 27  # the same for wide registers, of which there are 32
-
-
 @dataclass
 class SpillPlan:
     """The slot of every evicted value, and the values evicted before each step of each chunk."""
@@ -187,7 +195,7 @@ def step_uses(tape: Tape, step: Step) -> list[int] | tuple[int, ...]:
     return step.uses if isinstance(step, Group) else operands(tape, step)
 
 
-def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan:
+def plan_spills(tape: Tape, chunks: list[list[Step]], registers: int) -> SpillPlan:
     """Simulate the registers along the schedule; every chunk has one entry more than steps, for evictions at its end.
 
     A schedule that is not divided is left to LLVM.
@@ -196,12 +204,11 @@ def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan
     ----------
     tape : fused tape
     chunks : its schedule, divided into functions
-    lanes : registers of samples
+    registers : number of values that registers hold
     """
     spills = SpillPlan()
     if len(chunks) == 1:
         return spills
-    registers = REGISTERS if lanes.bytes <= NARROW_BYTES else WIDE_REGISTERS
     uses, results = _uses(tape, chunks), frozenset(tape.results)
     held: dict[int, int] = {}  # values in registers, and when they are needed next
     free: list[int] = []
@@ -258,21 +265,21 @@ def _uses(tape: Tape, chunks: list[list[Step]]) -> dict[int, list[int]]:
     return uses
 
 
-def allocate(tape: Tape, lanes: Lanes, chunk: int) -> tuple[list[list[Step]], SpillPlan]:
+def allocate(tape: Tape, lanes: Lanes, form: Form) -> tuple[list[list[Step]], SpillPlan]:
     """Return the chunks of a tape and their spills, in the cheapest order.
 
     Parameters
     ----------
     tape : fused tape
     lanes : registers of samples
-    chunk : steps per function
+    form : form of the kernel
     """
 
     def plan(steps: list[Step]) -> tuple[list[list[Step]], SpillPlan]:
-        pieces = chunks(steps, chunk)
-        return pieces, plan_spills(tape, pieces, lanes)
+        pieces = chunks(steps, form.chunk, form.tuning.undivided)
+        return pieces, plan_spills(tape, pieces, form.tuning.registers(lanes.bytes))
 
-    in_order = plan(schedule(tape))
+    in_order = plan(schedule(tape, form.tuning.angles))
     if len(in_order[0]) == 1 or len(tape) > _SEARCHED_NODES or lanes.bytes <= NARROW_BYTES:
         return in_order
     best = min(

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from appell.compile.llvm.emitter import Emitter, Index, Value
 from appell.compile.llvm.lanes import Lanes
 from appell.compile.llvm.operands import DenseSamples, LaneSamples, OperandLayout
-from appell.compile.llvm.transpose import groups, is_square, lanes_to_rows, rows_to_lanes, square_to_rows
+from appell.compile.llvm.transpose import groups, has_squares, lanes_to_rows, rows_to_lanes, square_to_rows
+from appell.compile.llvm.tuning import Tuning
 from appell.compile.tape.tape import Array, Tape
 
 LINE = 64  # bytes of a cache line
@@ -99,7 +100,7 @@ class LinePrefetch:
 
 PREFETCH_BYTES = 2 * LINE  # by which the prefetch of a row precedes its writing
 SCAN_PREFETCH_BYTES = 4 * LINE  # the same in a scan, where the next steps are prefetched
-MAX_UNROLLED_ELEMENTS = 40  # longer transfers are loops, so that the code of a large matrix stays short
+MAX_UNROLLED_BROADCASTS = 40  # of inputs that are the same for all samples
 
 
 def gather(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Value) -> None:
@@ -143,7 +144,7 @@ def gather(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Val
     same, different, done = (emit.label(name) for name in ("same", "own", "brought"))
     emit.branch(layout.same, same, different)
     emit.enter(same)
-    emit.repeat(layout.operand.array.size, broadcast, unroll=layout.operand.array.size <= MAX_UNROLLED_ELEMENTS)
+    emit.repeat(layout.operand.array.size, broadcast, unroll=layout.operand.array.size <= MAX_UNROLLED_BROADCASTS)
     emit.jump(done)
     emit.enter(different)
     _choose(emit, layout, samples, packed, column, scattered, squares=False)
@@ -151,7 +152,14 @@ def gather(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Val
     emit.enter(done)
 
 
-def scatter(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Value, prefetched: bool = False) -> None:
+def scatter(
+    emit: Emitter,
+    layout: OperandLayout,
+    samples: AnySamples,
+    block: Value,
+    tuning: Tuning,
+    prefetched: bool = False,
+) -> None:
     """Write the samples of one output from the block; `prefetched` says that its lines are in the L1 cache.
 
     Parameters
@@ -160,6 +168,7 @@ def scatter(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Va
     layout : memory layout of the output
     samples : samples of the block
     block : address of the output block
+    tuning : choices for the processor
     prefetched : whether the lines of the output are in the L1 cache
     """
     lanes, operand = emit.lanes, layout.operand
@@ -173,10 +182,11 @@ def scatter(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Va
         return emit.value(f"load <{lanes.width // 2} x {lanes.scalar}>, ptr {at}, align {lanes.bytes // 2}")
 
     stream, long = bool(layout.along), fills_lines(operand.array, lanes)
+    squares = tuning.squares and has_squares(lanes)
 
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
-        if is_square(width, lanes):
+        if squares and width == lanes.width:
             written = square_to_rows(emit, lambda k, side: get_half(start, k, side))
         else:
             written = lanes_to_rows(emit, [get(start, k) for k in range(width)])
@@ -199,7 +209,7 @@ def scatter(emit: Emitter, layout: OperandLayout, samples: AnySamples, block: Va
             number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
             emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
 
-    _choose(emit, layout, samples, packed, column, scattered, squares=True)
+    _choose(emit, layout, samples, packed, column, scattered, squares=squares)
 
 
 def _choose(
@@ -207,7 +217,7 @@ def _choose(
 ) -> None:
     """Branch on the layout and run the matching transfer."""
     size = layout.operand.array.size
-    unroll = samples.unroll and size <= MAX_UNROLLED_ELEMENTS
+    unroll = size <= samples.unroll
     parts = groups(size, emit.lanes, squares and not unroll)
 
     def move(rows: list[Value]) -> None:

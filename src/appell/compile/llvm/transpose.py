@@ -13,7 +13,7 @@ is a square of such small ones: they are transposed one by one and then exchange
 diagonal. A transposition is its own inverse, so both directions share it.
 
 Wide registers write groups of as many elements as there are lanes (*squares*), which makes the base regressor of a
-PUMA 9 % faster; in narrow registers such groups are up to 10 % slower and are not used.
+PUMA 9 % faster; in narrow registers such groups are up to 10 % slower. The table of `tuning` says where they are used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from appell.compile.llvm.emitter import Emitter, Value
-from appell.compile.llvm.lanes import NARROW_BYTES, Lanes
+from appell.compile.llvm.lanes import Lanes
 
 _CHEAP_SHUFFLE_BYTES = 16  # shuffles within 16 bytes are cheap
 _MAX_GROUP_BYTES = 32  # of a row that are moved at once
@@ -30,14 +30,14 @@ _MAX_GROUP_BYTES = 32  # of a row that are moved at once
 def groups(size: int, lanes: Lanes, squares: bool = False) -> list[tuple[int, int]]:
     """Return first element and number of elements of the groups that cover a row; the last two may overlap.
 
-    The list is empty if the row is too short to be worth a transposition. With `squares`, the first groups of a wide
-    register have as many elements as there are lanes.
+    The list is empty if the row is too short to be worth a transposition. With `squares`, the first groups have as many
+    elements as there are lanes.
     """
     small, large = _CHEAP_SHUFFLE_BYTES // lanes.itemsize, min(_MAX_GROUP_BYTES, lanes.bytes) // lanes.itemsize
     if size < small or lanes.width == 1:
         return []
     parts: list[tuple[int, int]] = []
-    if squares and is_square(lanes.width, lanes):
+    if squares:
         parts = [(start, lanes.width) for start in range(0, size - lanes.width + 1, lanes.width)]
     done = len(parts) * lanes.width
     parts += [(start, large) for start in range(done, size - large + 1, large)]
@@ -49,9 +49,9 @@ def groups(size: int, lanes: Lanes, squares: bool = False) -> list[tuple[int, in
     return parts
 
 
-def is_square(elements: int, lanes: Lanes) -> bool:
-    """Return whether a group of this size is transposed by `square_to_rows`."""
-    return elements == lanes.width and lanes.bytes > NARROW_BYTES
+def has_squares(lanes: Lanes) -> bool:
+    """Return whether `square_to_rows` applies: half of a register is at least a block of cheap shuffles."""
+    return lanes.bytes >= 2 * _CHEAP_SHUFFLE_BYTES
 
 
 def rows_to_lanes(emit: Emitter, rows: list[Value], elements: int) -> list[Value]:

@@ -2,7 +2,7 @@
 
 **One sample.** A generalised ufunc inspects its arguments for about a microsecond, whatever the kernel costs. Most
 single calls pass plain float64 vectors of the right shape, which a few comparisons can detect. So a call first enters
-machine code (`_CALL`) that
+machine code (`_CALL`; one for float64, which passes other calls to one for float32 after the first such call) that
 
     compares type, element type, layout and shape of every argument,
     allocates the result arrays and, if there are several, their named tuple, runs a kernel on one sample, and
@@ -20,7 +20,7 @@ same bits. A function whose first call is one sample needs no loop: without a uf
 **Batches.** The ufunc and the Python code around it take up to three microseconds, as long as a humanoid needs for
 twenty samples. The second function (`_BATCH`) handles
 
-    float64 arrays in C order with one batch axis, the same for all arguments, or all without one,
+    arrays of one type in C order with one batch axis, the same for all arguments, or all without one,
     no keyword but `out`, with such arrays that are writable and overlap no other operand,
     and one thread, the default,
 
@@ -40,11 +40,12 @@ from functools import cache
 from math import prod
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from appell.compile.llvm.lanes import NARROW_BYTES
 from appell.compile.native.bound import builtin
 from appell.compile.native.build_lock import BUILD_LOCK
-from appell.compile.native.gufunc import Loop, array_function, loop_address
+from appell.compile.native.gufunc import KINDS, Loop, array_function, loop_address
 from appell.compile.native.kernels import load_kernel, load_text, with_fields
 from appell.compile.native.machine import Code, function_address, host
 from appell.compile.native.threads import THREAD_COUNT
@@ -74,8 +75,8 @@ def is_plain_sample(arguments: Sequence[object], formula: Formula) -> bool:
 class SingleLoop:
     """Placeholder of the single-sample kernel in a plan; the first call compiles the kernel and replaces the entry."""
 
-    def __init__(self, formula: Formula, wide: int):
-        self._formula, self._wide = formula, wide
+    def __init__(self, formula: Formula, wide: int, dtype: DTypeLike):
+        self._formula, self._wide, self._dtype = formula, wide, dtype
         self._code: Code | None = None
         self._first_call = Loop(self._make)
         self._plan: np.ndarray | None = None
@@ -97,7 +98,7 @@ class SingleLoop:
             address = self._wide
             if self._code is None:
                 with contextlib.suppress(CompileError):
-                    self._code = load_kernel(self._formula, np.float64, "single")
+                    self._code = load_kernel(self._formula, self._dtype, "single")
             if self._code is not None:
                 address = self._code.address
             if self._plan is not None:
@@ -119,7 +120,7 @@ _MAX_OPERANDS = 32
 _MAX_AXES = 65  # NumPy allows 64, and a batch has one more
 
 # The plan: addresses and counts that the machine code reads, in this order, followed by one shape per operand.
-_OBJECTS = ("ndarray", "float64", "tuple", "results", "out_name", "empty", "incref", "decref", "allocate", "vectorcall")
+_OBJECTS = ("ndarray", "format", "tuple", "results", "out_name", "empty", "incref", "decref", "allocate", "vectorcall")
 _PLAN = (*_OBJECTS, "unwrap", "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
 
 # Fragments of both functions, expanded by `with_fields`.
@@ -130,7 +131,7 @@ _CHECK_ARRAY = """\
   br i1 %is.array, label %look, label %{rejected}
 look:
   %descr = field ptr, {object}, {descr}
-  %is.float64 = icmp eq ptr %descr, %float64
+  %is.format = icmp eq ptr %descr, %format
   %flags = field i32, {object}, {flags}
   %layout = and i32 %flags, {required}
   %is.plain = icmp eq i32 %layout, {required}
@@ -138,7 +139,7 @@ look:
   %axes = zext i32 %nd to i64
 {depth}
   %is.deep = icmp eq i64 %axes, %depth
-  %like = and i1 %is.float64, %is.plain
+  %like = and i1 %is.format, %is.plain
   %fits = and i1 %like, %is.deep
   br i1 %fits, label %measure, label %{rejected}
 measure:
@@ -190,7 +191,7 @@ _BATCH = """
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 
-define internal i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %required) noinline nounwind {{
+define internal i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %format, i32 %required) noinline nounwind {{
 entry:
 {check_samples}
 axis:
@@ -260,7 +261,7 @@ begin:
   %targets = phi ptr [ null, %words ], [ %listed.first, %listed ], [ %value.at, %lone ]
   %first = load ptr, ptr %args, align 8
   %first.shape = load ptr, ptr %shapes, align 8
-  %count = call i64 @samples(ptr %first, ptr %first.shape, ptr %ndarray, ptr %float64, i32 {plain})
+  %count = call i64 @samples(ptr %first, ptr %first.shape, ptr %ndarray, ptr %format, i32 {plain})
   %is.sample = icmp eq i64 %count, {one_sample}
   %amount = select i1 %is.sample, i64 1, i64 %count
   %new = icmp eq ptr %targets, null
@@ -280,7 +281,7 @@ operand:
   %object = load ptr, ptr %object.at, align 8
   %required = select i1 %is.input, i32 {plain}, i32 {writable}
   %shape = element ptr, %shapes, %i
-  %samples = call i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %required)
+  %samples = call i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %format, i32 %required)
   %is.same = icmp eq i64 %samples, %count
   br i1 %is.same, label %accepted, label %other
 accepted:
@@ -352,8 +353,8 @@ copy:
   br label %length
 measured:
   %result.nd = trunc i64 %a.next to i32
-  call void %incref(ptr %float64)
-  %result = call ptr %empty(i32 %result.nd, ptr %lengths, ptr %float64, i32 0)
+  call void %incref(ptr %format)
+  %result = call ptr %empty(i32 %result.nd, ptr %lengths, ptr %format, i32 0)
 {end_result}
 {release_results}
 
@@ -447,8 +448,8 @@ prepare:
   %result.axes = load i64, ptr %result.shape, align 8
   %result.nd = trunc i64 %result.axes to i32
   %result.sizes = getelementptr i64, ptr %result.shape, i64 1
-  call void %incref(ptr %float64)
-  %result = call ptr %empty(i32 %result.nd, ptr %result.sizes, ptr %float64, i32 0)
+  call void %incref(ptr %format)
+  %result = call ptr %empty(i32 %result.nd, ptr %result.sizes, ptr %format, i32 0)
 {end_result}
 
 run:
@@ -497,7 +498,11 @@ _DEPTH_OF_SAMPLE = """\
 
 
 def direct_call(
-    formula: Formula, ufunc: np.ufunc | None, otherwise: Callable, kernel: Code | None = None
+    formula: Formula,
+    ufunc: np.ufunc | None,
+    otherwise: Callable,
+    kernel: Code | None = None,
+    dtype: DTypeLike = np.float64,
 ) -> Callable | None:
     """Return a built-in function that computes plain samples and batches and passes all other calls to `otherwise`.
 
@@ -506,24 +511,26 @@ def direct_call(
     Parameters
     ----------
     formula : fused formula
-    ufunc : its ufunc, with the loop for float64 loaded; without it, batches are passed to `otherwise`
+    ufunc : its ufunc, with the loop for `dtype` loaded; without it, batches are passed to `otherwise`
     otherwise : called for all other calls
     kernel : code for one sample; required without a ufunc, otherwise compiled by the first call with one sample
+    dtype : float64 or float32, the type of all arrays
     """
     arrays = (*formula.inputs, *formula.outputs)
     if len(arrays) > _MAX_OPERANDS or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     shapes = [np.array([len(array.shape), *array.shape], dtype=np.intp) for array in arrays]
     dims = np.array([1, *(size for array in arrays for size in array.shape)], dtype=np.intp)
-    strides = [8 * prod(array.shape[axis + 1 :]) for array in arrays for axis in range(len(array.shape))]
-    steps = np.array([*(8 * array.size for array in arrays), *strides], dtype=np.intp)
+    kind = np.dtype(dtype)
+    strides = [kind.itemsize * prod(array.shape[axis + 1 :]) for array in arrays for axis in range(len(array.shape))]
+    steps = np.array([*(kind.itemsize * array.size for array in arrays), *strides], dtype=np.intp)
     python = ctypes.pythonapi
-    wide = 0 if ufunc is None else loop_address(ufunc, 0)
-    loop, results = kernel or SingleLoop(formula, wide), results_type(formula.name, formula.outputs) or tuple
+    wide = 0 if ufunc is None else loop_address(ufunc, KINDS.index(kind))
+    loop, results = kernel or SingleLoop(formula, wide, kind), results_type(formula.name, formula.outputs) or tuple
     thread_count = _NO_THREADS if ufunc is None else THREAD_COUNT.cell
     entries = {
         "ndarray": id(np.ndarray),
-        "float64": id(np.dtype(np.float64)),
+        "format": id(kind),
         "tuple": id(tuple),
         "results": id(results),
         "out_name": id(sys.intern("out")),

@@ -106,7 +106,7 @@ def loop_address(ufunc: np.ufunc, number: int) -> int:
     return ctypes.cast(_UFuncObject.from_address(id(ufunc)).functions, _POINTERS)[number]
 
 
-_KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loops
+KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loops
 _MAX_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
@@ -132,11 +132,11 @@ class UfuncLoops:
         self._axes = formula_axes(formula) if scan is None else scan_axes(formula, sum(scan))
         self._settings = {} if scan is None else {"carried": scan[0], "held": scan[1]}
         self._codes: dict[np.dtype, Code] = {}
-        self._first_calls = [Loop(partial(self._first_call, kind)) for kind in _KINDS]
+        self._first_calls = [Loop(partial(self._first_call, kind)) for kind in KINDS]
         addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in self._first_calls]
-        self._functions = (ctypes.c_void_p * len(_KINDS))(*addresses)
-        self._data = (ctypes.c_void_p * len(_KINDS))()
-        self._types = ctypes.create_string_buffer(bytes(kind.num for kind in _KINDS for _ in range(operands)))
+        self._functions = (ctypes.c_void_p * len(KINDS))(*addresses)
+        self._data = (ctypes.c_void_p * len(KINDS))()
+        self._types = ctypes.create_string_buffer(bytes(kind.num for kind in KINDS for _ in range(operands)))
         self._name = ctypes.create_string_buffer(formula.name.encode())
         self._doc = ctypes.create_string_buffer(doc.encode())
 
@@ -149,7 +149,7 @@ class UfuncLoops:
                 self._codes[kind] = load_kernel(
                     self._formula, kind, function, self._form, self._owner, **self._settings
                 )
-                self._functions[_KINDS.index(kind)] = self._codes[kind].address
+                self._functions[KINDS.index(kind)] = self._codes[kind].address
         return self._codes[kind]
 
     def ufunc(self) -> np.ufunc:

@@ -33,6 +33,7 @@ from appell.compile.llvm.emitter import with_numbers
 from appell.compile.llvm.kernel import loop_kernel, single_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
 from appell.compile.llvm.scan import scan_kernel
+from appell.compile.llvm.tuning import tunings
 from appell.compile.native.build_lock import LOG
 from appell.compile.native.machine import Code, assemble, host
 from appell.compile.program.program import Program
@@ -66,7 +67,10 @@ def load_kernel(
             f"'{formula.name}' cannot be compiled for {np.dtype(dtype)}.", expected="float64 or float32"
         )
     target = host()
-    form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
+    if form is None:
+        register, cache = (SINGLE_REGISTER_BYTES, 0) if function == "single" else (target.register, target.cache)
+        tuning = tunings()[target.kind]
+        form = Form(register, tuning.chunk, cache, tuning=tuning)
     form = replace(form, format=FORMATS[code], fused=target.has_fma)
     parts = [
         formula.structure,
@@ -118,7 +122,7 @@ def with_fields(text: str) -> str:
     return _FIELD.sub(loaded, text)
 
 
-def load_text(text: str, function: str, name: str, *further: str) -> Code:
+def load_text(text: str, function: str, name: str) -> Code:
     """Load a function of an LLVM module from the object cache, or compile it.
 
     Parameters
@@ -126,9 +130,8 @@ def load_text(text: str, function: str, name: str, *further: str) -> Code:
     text : LLVM module
     function : name of the function in the module
     name : name of the module in error messages
-    *further : parts of the cache key besides the text and the processor
     """
-    key = hashlib.sha256("\n".join([text, host().identity, *further]).encode()).hexdigest()
+    key = hashlib.sha256("\n".join([text, host().identity, emitter_digest()]).encode()).hexdigest()
     return Code(disk.fetch(key, lambda: assemble(text, host(), name)), function)
 
 

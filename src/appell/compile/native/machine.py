@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import platform
 import re
 import struct
@@ -43,12 +44,14 @@ from llvmlite.binding import ffi
 
 from appell.compile.llvm.emitter import HEAP
 from appell.compile.llvm.lanes import NARROW_BYTES
+from appell.compile.llvm.tuning import tunings
 from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.coff import LoadedImage
+from appell.compile.native.contiguous import make_contiguous
 from appell.compile.native.threads import cores, requested_threads
-from appell.errors import CompileError
+from appell.errors import ArgumentError, CompileError
 
-_WIDE_BYTES = 64  # of a register
+_INSTRUCTIONS_VARIABLE = "APPELL_INSTRUCTIONS"  # "avx2": code without AVX-512, on any processor
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ class Target:
     cpu: str
     features: str  # present and absent features: "+fma,-avx512f,…"
     has_fma: bool  # whether x y + z rounds once in hardware
-    register: int = NARROW_BYTES  # bytes of the widest SIMD register
+    kind: str = "avx2"  # row of the table of `tuning`
+    register: int = NARROW_BYTES  # bytes of a register of samples
     cache: int = 32 << 10  # bytes of the L1 data cache
     reloc: str = "pic"  # relocation model
 
@@ -77,7 +81,23 @@ def host() -> Target:
     llvm.initialize_native_asmparser()  # of `stack_probe`
     arm = platform.machine().lower() in ("aarch64", "arm64")
     names = llvm.get_process_triple(), llvm.get_host_cpu_name()
-    return describe(*names, llvm.get_host_cpu_features(), arm, _l1_cache_bytes())
+    return describe(*names, allowed_features(llvm.get_host_cpu_features()), arm, _l1_cache_bytes())
+
+
+def without_avx512() -> bool:
+    """Return whether `$APPELL_INSTRUCTIONS` excludes AVX-512; raise ArgumentError if it has another value."""
+    limit = os.environ.get(_INSTRUCTIONS_VARIABLE, "")
+    if limit not in ("", "avx2"):
+        raise ArgumentError(f"the environment variable {_INSTRUCTIONS_VARIABLE} is {limit!r}.", expected="'avx2'")
+    return bool(limit)
+
+
+def allowed_features(features: llvm.FeatureMap) -> llvm.FeatureMap:
+    """Return the features of a processor without those that `$APPELL_INSTRUCTIONS` excludes."""
+    if not without_avx512():
+        return features
+    excluded = {name: False for name in features if name.startswith(("avx512", "avx10"))}
+    return llvm.FeatureMap({**features, **excluded})
 
 
 def _l1_cache_bytes() -> int:
@@ -103,12 +123,14 @@ def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool, cache:
     On some processors LLVM splits 64-byte registers unless their feature `prefer-256-bit` is disabled.
     """
     wide = bool(features.get("avx512f"))
+    kind = "neon" if arm else "avx512" if wide else "avx2"
     return Target(
         triple=triple,
         cpu=cpu,
         features=features.flatten() + (",-prefer-256-bit" if wide else ""),
         has_fma=arm or bool(features.get("fma")),
-        register=_WIDE_BYTES if wide else NARROW_BYTES,
+        kind=kind,
+        register=tunings()[kind].register,
         cache=cache,
     )
 
@@ -197,6 +219,7 @@ def _grouped(functions: Sequence[_Function], count: int) -> list[list[_Function]
     return list(groups.values())
 
 
+PART = "part"  # followed by a number: the first function of every part
 _PARTS_PER_THREAD = 2  # several, so that a thread that finishes early takes another part
 _LONG_MODULE_CHARACTERS = 1_000_000  # about six thousand steps
 
@@ -233,7 +256,7 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
         try:
             while waiting and not problems:
                 number, part = waiting.popleft()
-                objects[number] = compile_object(part, target, level)
+                objects[number] = compile_object(_first_function(number) + part, target, level)
         except IndexError:  # another thread took the last part
             pass
         except BaseException as problem:
@@ -250,6 +273,11 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
     if problems:
         raise problems[0]
     return [objects[number] for number in range(len(parts))]
+
+
+def _first_function(number: int) -> str:
+    """Return the definition of the function at the start of a part, whose address is that of its code."""
+    return f"define void @{PART}{number}() nounwind {{\n  ret void\n}}\n"
 
 
 _PROBE_INSTRUCTIONS = """
@@ -345,9 +373,11 @@ class Code:
 
     def __init__(self, image: bytes, function: str):
         parts, allocates = unpack_image(image)
+        starts = [f"{PART}{number}" for number in range(len(parts))]
         with BUILD_LOCK:
-            self._tracker = _loaded(parts, [HEAP, function] if allocates else [function])
+            self._tracker = _loaded(parts, [HEAP, function, *starts] if allocates else [function, *starts])
             self.address: int = self._tracker[function]
+            make_contiguous(parts, [self._tracker[name] for name in starts])
             if allocates:
                 _set_allocators(self._tracker[HEAP])
 

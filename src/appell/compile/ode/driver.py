@@ -38,7 +38,7 @@ from functools import cache
 from appell.compile.llvm.emitter import Index, Value
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.bound import LOAD_SELF
-from appell.compile.native.kernels import emitter_digest, load_text
+from appell.compile.native.kernels import load_text
 from appell.compile.native.machine import Code, host
 from appell.compile.ode.cells import CellEmitter, CellLayout
 from appell.compile.ode.tableau import METHODS, Row, Tableau, chebyshev_factors
@@ -265,7 +265,7 @@ class Reason(IntEnum):
 @cache
 def driver(method: str) -> Code:
     """Return the machine code of a method, loaded from the object cache or compiled."""
-    return load_text(driver_text(METHODS[method](), host().has_fma), "enter", method, emitter_digest())
+    return load_text(driver_text(METHODS[method](), host().has_fma), "enter", method)
 
 
 def driver_text(tableau: Tableau, fused: bool) -> str:

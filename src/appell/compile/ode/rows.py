@@ -28,7 +28,7 @@ import numpy as np
 
 from appell.compile.llvm.emitter import Index, Value
 from appell.compile.llvm.lanes import DOUBLES
-from appell.compile.native.kernels import emitter_digest, load_text
+from appell.compile.native.kernels import load_text
 from appell.compile.native.machine import Code, host
 from appell.compile.ode.cells import CellEmitter, CellLayout, Cells
 
@@ -109,7 +109,7 @@ class RowSystem:
 @cache
 def solver() -> Code:
     """Return the machine code, whose only argument is the cells, loaded from the object cache or compiled."""
-    return load_text(_text(host().has_fma), "solve", "rows", emitter_digest())
+    return load_text(_text(host().has_fma), "solve", "rows")
 
 
 def _text(fused: bool) -> str:
