@@ -172,7 +172,8 @@ def test_the_cover_of_a_robot_has_capsules_in_place_of_its_meshes_and_ellipsoids
         ap.simulate(robot, until=0.01, contacts=foot)
     assert ap.simulate(covered, until=0.01, contacts=foot).finished
     loop = ap.load("four-bar")
-    assert ap.cover(loop.with_collisions(ap.Collision(loop.link_names[0], "ellipsoid", (1, 1, 2)))).collisions[0].size
+    egg = ap.Collision(loop.tree.links[0].name, "ellipsoid", (1.0, 1.0, 2.0))
+    assert [shape.shape for shape in ap.cover(loop.with_collisions(egg)).collisions] == ["capsule"]
 
 
 def test_named_shapes_can_be_left_out():
