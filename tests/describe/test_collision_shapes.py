@@ -173,7 +173,7 @@ def test_the_cover_of_a_robot_has_capsules_in_place_of_its_meshes_and_ellipsoids
     assert ap.simulate(covered, until=0.01, contacts=foot).finished
     loop = ap.load("four-bar")
     egg = ap.Collision(loop.tree.links[0].name, "ellipsoid", (1.0, 1.0, 2.0))
-    assert [shape.shape for shape in ap.cover(loop.with_collisions(egg)).collisions] == ["capsule"]
+    assert [shape.shape for shape in ap.cover(loop.with_collisions(egg)).tree.collisions] == ["capsule"]
 
 
 def test_named_shapes_can_be_left_out():
