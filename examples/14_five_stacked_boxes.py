@@ -27,6 +27,6 @@ hit = scene.build()
 v0 = np.zeros(hit.nv)
 v0[-6:-3] = 4.0, 0.0, 0.5  # of the ball, m/s
 contacts = [ap.BodyContact("all", friction=0.5), ap.BodyContact([("ball", "floor")], restitution=0.6)]
-fall = ap.simulate(hit, v0=v0, until=0.4, contacts=contacts)
+fall = ap.simulate(hit, v0=v0, until=0.1, contacts=contacts)
 print(*fall.events[1:4], sep="\n")
 print(f"{len(fall.events)} events; energy {fall.energy[0]:.2f} J, then {fall.energy[-1]:.2f} J")

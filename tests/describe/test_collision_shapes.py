@@ -9,6 +9,7 @@ import appell as ap
 from appell.algebra.mesh import Mesh
 from appell.describe.covers import capsule_volume, mesh_of, smallest_capsule
 from appell.errors import ArgumentError, DescriptionError, ModelError, ModelWarning
+from robots import example_urdfs
 
 TOML = """
 name = "arm"
@@ -156,6 +157,33 @@ def test_capsules_contain_what_they_cover_and_state_their_excess():
         assert capsule.excess > 0.0
     flat = ap.Collision("a", "mesh", triangles=Mesh(corners * [1, 1, 0], np.array([[0, 1, 2]])))
     assert ap.cover(flat)[0].excess == np.inf
+
+
+def test_the_cover_of_a_robot_has_capsules_in_place_of_its_meshes_and_ellipsoids():
+    robot = ap.load(next(path for path in example_urdfs() if path.name == "bolt.urdf"), base="floating")
+    egg, ball = ap.Collision("base_link", "ellipsoid", (0.1, 0.1, 0.2)), ap.Collision("base_link", "sphere", (0.1,))
+    robot = robot.with_collisions(egg, ball)
+    covered = ap.cover(robot)
+    expected = [shape for mesh in robot.collisions if mesh.shape != "sphere" for shape in ap.cover(mesh)]
+    assert [shape.shape for shape in covered.collisions] == ["sphere"] + ["capsule"] * len(expected)
+    assert [(x.body, x.size) for x in covered.collisions[1:]] == [(x.body, x.size) for x in expected]
+    foot = ap.BodyContact([("FL_FOOT", ap.Plane(offset=-5.0))])
+    with pytest.raises(ArgumentError, match=r"'FL_FOOT' is a mesh(.|\n)*ap\.cover\(robot\)"):
+        ap.simulate(robot, until=0.01, contacts=foot)
+    assert ap.simulate(covered, until=0.01, contacts=foot).finished
+    loop = ap.load("four-bar")
+    egg = ap.Collision(loop.tree.links[0].name, "ellipsoid", (1.0, 1.0, 2.0))
+    assert [shape.shape for shape in ap.cover(loop.with_collisions(egg)).tree.collisions] == ["capsule"]
+
+
+def test_named_shapes_can_be_left_out():
+    robot = ap.load("planar-2r").with_collisions(
+        ap.Collision("link1", "sphere", (0.1,), name="a"), ap.Collision("link1", "sphere", (0.2,), name="b")
+    )
+    assert [shape.name for shape in robot.with_collisions(without=["a"]).collisions] == ["b"]
+    assert robot.with_collisions(without=["link1"]).collisions == ()
+    with pytest.raises(ArgumentError, match="no collision shape or link 'c'"):
+        robot.with_collisions(without=["c"])
 
 
 def test_the_pieces_of_an_arc_contain_it():

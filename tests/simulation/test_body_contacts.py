@@ -240,6 +240,16 @@ def test_a_link_of_a_four_bar_bounces_off_a_wall_without_loss():
     np.testing.assert_allclose(jacobian @ event.v_after, -jacobian @ event.v_before, atol=1e-8)
 
 
+def test_moving_a_corner_onto_the_floor_pushes_no_other_corner_into_it():
+    robot, contacts, _ = body_drops.scene(19)
+    rng = np.random.default_rng([body_drops.SEED, 19, 1])
+    q, v = [body_drops.start(robot, rng) for _ in range(6)][-1]
+    record = ap.simulate(robot, q, v, until=0.8, contacts=contacts)
+    assert np.diff(record.energy).max() <= 1e-9 * abs(record.energy[0])
+    distances = ap.Dynamics(robot).distances(witnesses=False, gradient=False)
+    assert distances(record.q).min() > -1e-8
+
+
 def test_a_drop_with_crossing_edges_gains_no_energy():
     """Normal speeds of resting contacts that are moved onto their walls are removed there: it gained 1.6e-8."""
     robot, contacts, _ = body_drops.scene(5)

@@ -100,7 +100,6 @@ def run_scene(index: int, starts: int = STARTS) -> dict[str, Any]:
     rng = np.random.default_rng([SEED, index, 1])
     drops = [drop(robot, contacts, distances, rng) for _ in range(starts)]
     return {
-        "commit": commit(),
         "shapes": kinds,
         "restitution": contacts.restitution,
         "friction": contacts.friction,
@@ -123,7 +122,7 @@ def main() -> None:
     count = int(sys.argv[2]) if len(sys.argv) > 2 else SCENES - first
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"scenes": {}}
     for index in range(first, first + count):
-        results["scenes"][str(index)] = run_scene(index)
+        results["scenes"][str(index)] = {"commit": commit()} | run_scene(index)
         scenes = list(results["scenes"].values())
         totals = {key: sum(each[key] for each in scenes) for key in ("drops", "finished", "overlapping", "rising")}
         totals |= {key: max(each[key] for each in scenes) for key in ("overlap_max_m", "rise_max", "time_max_s")}

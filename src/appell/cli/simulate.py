@@ -60,6 +60,9 @@ def simulate(
             "--touch",
         ),
     ] = None,
+    cover: Annotated[
+        bool, option("Replace collision meshes and ellipsoids by capsules around them.", WALLS, "--cover")
+    ] = False,
     points: Annotated[str, option("Frames that can touch the walls, comma-separated.", WALLS)] = "all",
     restitution: Annotated[
         float, option("Coefficient of restitution of all contacts: 0 (no bounce) to 1 (no loss).", WALLS)
@@ -107,6 +110,7 @@ def simulate(
     for path, endings in ((output, RECORDS), (plot, PICTURES), (movie, MOVIES)):
         check_target(path, force, endings)
     system = read_system(robot, base, physical)
+    system = ap.cover(system) if cover else system
     names = "all" if points == "all" else points.split(",")
     with warnings_printed():
         motion = ap.simulate(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import io
 import math
 from dataclasses import replace
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from appell.algebra.vector import Vec3
 from appell.describe.meshes.mesh_file import read_mesh
 from appell.errors import DescriptionError, Hint
 from appell.model.collision import Collision
+from appell.model.system import System
 
 COVERED = ("mesh", "hull", "cylinder", "ellipsoid", "arc")
 START_DIRECTIONS = 60
@@ -35,20 +37,29 @@ STARTS = 3  # from which the volume is minimised
 MAX_STEPS = 400  # of Nelder-Mead per start
 MAX_ARC_PIECE = 0.35  # rad
 FORMAT = "capsules 1"  # change this if the same shapes give different capsules
+Shaped = TypeVar("Shaped", bound=System)
 Capsule = tuple[np.ndarray, np.ndarray, float]  # both ends of the axis and the radius
 
 
-def cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
-    """Return capsules and spheres that contain a shape.
+@overload
+def cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]: ...
+
+
+@overload
+def cover(shape: Shaped, parts: int = 1) -> Shaped: ...
+
+
+def cover(shape: Any, parts: int = 1) -> Any:
+    """Return capsules and spheres that contain a shape, or a robot with capsules in place of meshes and ellipsoids.
 
     Parameters
     ----------
-    shape : shape of any kind except a plane
+    shape : shape of any kind except a plane, or a robot or mechanism
     parts : number of pieces into which the hull of a mesh is cut
 
     Returns
     -------
-    tuple of Collision
+    tuple of Collision, or the copy of a robot
         Capsules with the name of the shape, on its body; a sphere or capsule is returned unchanged.
 
     Raises
@@ -63,6 +74,11 @@ def cover(shape: Collision, parts: int = 1) -> tuple[Collision, ...]:
     >>> capsule.shape, [round(x, 4) for x in capsule.size], round(capsule.excess, 3)
     ('capsule', [0.0502, 0.4909], 0.125)
     """
+    if isinstance(shape, System):
+        robot: Any = shape
+        replaced = [each for each in robot.tree.collisions if each.shape in ("mesh", "ellipsoid")]
+        capsules = (capsule for each in replaced for capsule in cover(each, parts))
+        return robot.with_collisions(*capsules, without=[each.name for each in replaced])
     if shape.shape in ("sphere", "capsule"):
         return (shape,)
     if shape.shape == "arc":

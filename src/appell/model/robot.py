@@ -28,7 +28,14 @@ from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, is_finite, value_text
 from appell.model.actuator import IDEAL, Actuator, ActuatorChanges, changed_actuators, is_elastic
 from appell.model.body import Body
-from appell.model.collision import Collision, CollisionPairs, IgnoredPair, collision_pairs, uniquely_named
+from appell.model.collision import (
+    Collision,
+    CollisionPairs,
+    IgnoredPair,
+    collision_pairs,
+    shapes_named,
+    uniquely_named,
+)
 from appell.model.constraint import Constraint, check_constraints
 from appell.model.flexible import FlexibleBody
 from appell.model.frame import IDENTITY_POSE, Frame
@@ -456,8 +463,8 @@ class Robot(System):
 
     # ---- variations
 
-    def with_collisions(self, *shapes: Collision) -> Self:
-        """Return a copy with additional collision shapes on its links or in the world.
+    def with_collisions(self, *shapes: Collision, without: Iterable[str] = ()) -> Self:
+        """Return a copy with additional collision shapes on its links or in the world, and without the named ones.
 
         >>> import appell as ap
         >>> floor = ap.Collision(None, "plane", name="floor")
@@ -468,7 +475,9 @@ class Robot(System):
         for shape in shapes:
             if shape.body is not None:
                 self.link(shape.body)
-        return replace(self, collisions=(*self.collisions, *shapes))
+        left_out = {shape.name for name in without for shape in shapes_named(self, name)}
+        kept = (shape for shape in self.collisions if shape.name not in left_out)
+        return replace(self, collisions=(*kept, *shapes))
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
         """Return a smaller robot in which some joints are locked.
@@ -874,9 +883,9 @@ class ConstrainedRobot(System):
     def with_gravity(self, gravity: Iterable[float]) -> Self:
         return self._with_tree(self.tree.with_gravity(gravity))
 
-    def with_collisions(self, *shapes: Collision) -> Self:
-        """Return a copy with additional collision shapes on its links or in the world."""
-        return self._with_tree(self.tree.with_collisions(*shapes))
+    def with_collisions(self, *shapes: Collision, without: Iterable[str] = ()) -> Self:
+        """Return a copy with additional collision shapes on its links or in the world, and without the named ones."""
+        return self._with_tree(self.tree.with_collisions(*shapes, without=without))
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         return self._with_tree(self.tree.with_bodies(bodies))

@@ -163,3 +163,14 @@ def test_states_of_any_size(method, size):
     np.testing.assert_allclose(stepper.y, np.exp(-1.0) * start, rtol=1e-5)
     theirs = integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), start, method, rtol=1e-7, atol=1e-9)
     assert len(ends) == len(theirs.t) - 1
+
+
+@methods
+def test_a_trial_step_to_infinity_leaves_no_trace(method):
+    """The size of the state is not a multiple of a register's, whose padding no rate writes."""
+    rate = oscillator()
+    stepper = Stepper(method, rate)
+    stepper.start(0.0, [1.0, 0.0], 1e308, rtol=1e-8, atol=1e-10, first=1e307)
+    assert stepper.advance(64) is Reason.FULL
+    assert not np.isnan(rate.slopes).any()
+    np.testing.assert_allclose(np.hypot(*stepper.series.sum(axis=1)[-1][:2]), 1.0, atol=1e-5)

@@ -64,7 +64,7 @@ def shape_of(given: Collision | Surface) -> ContactShape:
             raise ArgumentError(
                 f"collision shape '{given.name}' is a {given.shape}, for which simulate has no contacts.",
                 expected="sphere, capsule, box, cylinder, arc or plane",
-                hint="Replace it with the capsules of ap.cover(shape).",
+                hint="Use ap.cover(robot), or --cover on the command line: meshes and ellipsoids become capsules.",
             )
         return ContactShape(given.name, given.body, solid(given))
     if not isinstance(given, Plane | Sphere | Circle | Cylinder):
@@ -115,7 +115,7 @@ class ShapePairs:
                     f"{other.solid.core} have no pairs of features.",
                     expected="spheres, capsules and boxes against each other; cylinders and arcs against spheres and "
                     "planes; walls around spheres, capsules, boxes and arcs",
-                    hint="Leave the pair out, or replace a shape with the capsules of ap.cover(shape).",
+                    hint="Leave the pair out, or replace a shape by the capsules of ap.cover(shape).",
                 )
             for feature in feature_pairs(one.solid, other.solid):
                 features[feature.kind].append((k, feature))

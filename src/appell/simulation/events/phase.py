@@ -261,7 +261,7 @@ class Phase:
         """Return the state at the end of a step, projected onto the constraints if there are any."""
         return self.flow.projected(t, y)
 
-    def on_walls(self, t: float, y: np.ndarray, closed: Sequence[int] = ()) -> np.ndarray:
+    def on_walls(self, t: float, y: np.ndarray, closed: Sequence[int] | np.ndarray = ()) -> np.ndarray:
         """Return the state with the resting points on their walls: the nearest one in the metric of M.
 
         Other closed contacts are not pushed into their walls by this. The rows change with the configuration, so their
