@@ -83,7 +83,7 @@ def measure_hulls(name: str, vertices: int, count: int, turns: int) -> dict[str,
     pin = pinocchio()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        robot = ap.with_hulls(ap.load(examples()[name], mimic=False), vertices)
+        robot = ap.hull(ap.load(examples()[name], mimic=False), vertices)
     dyn, pairs, rng = ap.Dynamics(robot), robot.collision_pairs.pairs, np.random.default_rng(1)
     q = np.array([robot.random_configuration(rng) for _ in range(count)])
     model, geometry = peer(robot, pairs)

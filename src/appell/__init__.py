@@ -55,7 +55,6 @@ if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and
     from appell.describe.dh import DH as DH
     from appell.describe.dh import from_dh as from_dh
     from appell.describe.hulls import hull as hull
-    from appell.describe.hulls import with_hulls as with_hulls
     from appell.describe.load import load as load
     from appell.describe.load import load_text as load_text
     from appell.describe.load import load_tree as load_tree
@@ -176,7 +175,7 @@ _NAMES = {  # module -> the public names that it defines
     "appell.compile.tape.trace": "trace",
     "appell.describe.build": "Builder",
     "appell.describe.covers": "cover",
-    "appell.describe.hulls": "hull with_hulls",
+    "appell.describe.hulls": "hull",
     "appell.describe.dh": "DH from_dh",
     "appell.describe.load": "load load_text load_tree tree_names zoo_names",
     "appell.describe.mjcf.read": "from_mujoco",

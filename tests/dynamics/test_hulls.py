@@ -104,7 +104,7 @@ def test_hulls_of_meshes_lie_between_the_meshes_and_the_capsules():
         warnings.simplefilter("ignore")
         robot = ap.load(examples()["ur5_robot"])
     pairs = [("upper_arm_link", "wrist_2_link"), ("base_link", "wrist_3_link")]
-    hulled = ap.with_hulls(robot, vertices=24)
+    hulled = ap.hull(robot, vertices=24)
     q = np.random.default_rng(5).uniform(-2.0, 2.0, (20, 6))
     options = {"witnesses": False, "gradient": False}
     of_hulls = ap.Dynamics(hulled).distances(pairs, **options)(q)

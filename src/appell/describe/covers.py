@@ -76,7 +76,7 @@ def cover(shape: Any, parts: int = 1) -> Any:
     """
     if isinstance(shape, System):
         robot: Any = shape
-        replaced = [each for each in robot.tree.collisions if each.shape in ("mesh", "ellipsoid")]
+        replaced = [each for each in robot.tree.collisions if each.shape in ("mesh", "hull", "ellipsoid")]
         capsules = (capsule for each in replaced for capsule in cover(each, parts))
         return robot.with_collisions(*capsules, without=[each.name for each in replaced])
     if shape.shape in ("sphere", "capsule"):

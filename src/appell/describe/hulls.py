@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any, overload
 
 import numpy as np
 
 from appell.algebra.hull import Hull, convex_hull, reduced_hull
 from appell.algebra.mesh import Mesh
 from appell.algebra.scalar import is_number
-from appell.describe.covers import mesh_of
+from appell.describe.covers import Shaped, mesh_of
 from appell.errors import ArgumentError, DescriptionError, value_text
 from appell.model.collision import Collision
-
-if TYPE_CHECKING:
-    from appell.model.robot import Robot
+from appell.model.system import System
 
 HULL_VERTICES = 32
 MIN_VERTICES, MAX_VERTICES = 8, 256  # pairs of edges are compared: 4 times as many for twice as many vertices
@@ -29,17 +27,28 @@ HULLED = ("mesh", "cylinder", "ellipsoid")
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 
 
-def hull(shape: Collision, vertices: int = HULL_VERTICES) -> Collision:
-    """Return the convex hull of a shape.
+@overload
+def hull(shape: Collision, vertices: int = HULL_VERTICES) -> Collision: ...
+
+
+@overload
+def hull(shape: Shaped, vertices: int = HULL_VERTICES) -> Shaped: ...
+
+
+def hull(shape: Any, vertices: int = HULL_VERTICES) -> Any:
+    """Return the convex hull of a shape, or a robot with hulls in place of its meshes, cylinders and ellipsoids.
+
+    Distances, collisions and margins of the robot are then those of the hulls. Optimisation (`smooth` distances) and
+    control loops still use capsules.
 
     Parameters
     ----------
-    shape : mesh, cylinder or ellipsoid; other shapes are returned unchanged
-    vertices : largest number of vertices of the hull, from 8 to 256
+    shape : shape, or a robot or mechanism; shapes other than meshes, cylinders and ellipsoids are returned unchanged
+    vertices : largest number of vertices of each hull, from 8 to 256
 
     Returns
     -------
-    Collision
+    Collision, or the copy of a robot
         A "hull" with the name of the shape, on its body. `size` holds the radius in m around the hull that covers the
         shape, `triangles` the hull; `excess` is the volume beyond that of the shape, relative to it.
 
@@ -56,12 +65,20 @@ def hull(shape: Collision, vertices: int = HULL_VERTICES) -> Collision:
     >>> prism = ap.hull(ap.Collision("arm", "cylinder", (0.05, 0.5)))
     >>> prism.shape, len(prism.triangles.vertices), round(prism.excess, 4)
     ('hull', 32, 0.0131)
+    >>> robot = ap.load("planar-2r").with_collisions(ap.Collision("lower", "cylinder", (0.1, 0.5)))
+    >>> [each.shape for each in ap.hull(robot).collisions]
+    ['hull']
     """
     if not is_number(vertices) or vertices != int(vertices) or not MIN_VERTICES <= vertices <= MAX_VERTICES:
         raise ArgumentError(
             f"a hull of {value_text(vertices)} vertices was requested.",
             expected=f"an integer from {MIN_VERTICES} to {MAX_VERTICES}",
         )
+    if isinstance(shape, System):
+        robot: Any = shape
+        replaced = [each for each in robot.tree.collisions if each.shape in HULLED]
+        hulls = (hull(each, vertices) for each in replaced)
+        return robot.with_collisions(*hulls, without=[each.name for each in replaced])
     if shape.shape not in HULLED:
         return shape
     if shape.shape == "mesh":
@@ -75,22 +92,6 @@ def hull(shape: Collision, vertices: int = HULL_VERTICES) -> Collision:
     excess = (reduced.volume + area * radius) / volume - 1.0 if volume else math.inf if radius else 0.0
     mesh = Mesh(reduced.vertices, reduced.triangles)
     return replace(shape, shape="hull", size=(radius,), file="", triangles=mesh, excess=max(float(excess), 0.0))
-
-
-def with_hulls(robot: Robot, vertices: int = HULL_VERTICES) -> Robot:
-    """Return the robot with convex hulls instead of its meshes, cylinders and ellipsoids; see `hull`.
-
-    Distances, collisions and margins of the robot are then those of the hulls. Optimisation (`smooth` distances) and
-    control loops still use capsules.
-
-    Examples
-    --------
-    >>> import appell as ap
-    >>> robot = ap.load("planar-2r").with_collisions(ap.Collision("lower", "cylinder", (0.1, 0.5)))
-    >>> [shape.shape for shape in ap.with_hulls(robot).collisions]
-    ['hull']
-    """
-    return replace(robot, collisions=tuple(hull(shape, vertices) for shape in robot.collisions))
 
 
 def _mesh_hull(shape: Collision, vertices: int) -> tuple[Hull, float, float]:

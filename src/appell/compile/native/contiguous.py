@@ -120,5 +120,6 @@ def make_contiguous(parts: Sequence[bytes], starts: Sequence[int]) -> None:
         ctypes.memmove(pages, start, size)
         if system.mprotect(pages, size, _READ | _EXECUTE):
             return
-        system.mremap(pages, size, size, _MOVE_TO, start)
+        if system.mremap(pages, size, size, _MOVE_TO, start) != start:  # the code stays where the linker has put it
+            return
         pages += size

@@ -82,7 +82,7 @@ class Servo:
             raise ArgumentError(
                 f"{system.owner} has convex hulls, with which a guard takes too long for a control loop.",
                 expected="spheres, capsules, boxes, and shapes that capsules cover",
-                hint="Use the robot as it was before ap.with_hulls.",
+                hint="Use the robot as it was before ap.hull.",
             )
         self.margin = None if self.guard.margin is None else margin_of(system, self.guard.margin)
         self.layout = state_blocks(info)
