@@ -50,8 +50,11 @@ ADDED = ("cffi", "colorama", "tzdata")  # required on Windows only, which pip do
 CUSTOMIZE = """\
 import _winapi, os, platform
 
-platform._wmi = None
-del _winapi.CopyFile2
+def _wmi_query(*keys):
+    raise OSError("wine has no WMI")
+
+platform._wmi_query = _wmi_query
+vars(_winapi).pop("CopyFile2", None)
 os.environ |= dict.fromkeys(("TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"), os.environ["USER_FOLDER"])
 """
 RANDOM = {"ProcessPrng": "ADVAPI32.SystemFunction036"}
