@@ -55,7 +55,9 @@ def _wmi_query(*keys):
 
 platform._wmi_query = _wmi_query
 vars(_winapi).pop("CopyFile2", None)
-os.environ |= dict.fromkeys(("TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"), os.environ["USER_FOLDER"])
+if os.environ["USERPROFILE"].startswith("C:"):  # set by wine
+    names = "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"
+    os.environ |= dict.fromkeys(names, os.environ["USER_FOLDER"])
 """
 RANDOM = {"ProcessPrng": "ADVAPI32.SystemFunction036"}
 FOLDERS = tuple(foreign.parts_of(CLONE / "tests"))
