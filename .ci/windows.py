@@ -50,9 +50,14 @@ ADDED = ("cffi", "colorama", "tzdata")  # required on Windows only, which pip do
 CUSTOMIZE = """\
 import _winapi, os, platform
 
-platform._wmi = None
-del _winapi.CopyFile2
-os.environ |= dict.fromkeys(("TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"), os.environ["USER_FOLDER"])
+def _wmi_query(*keys):
+    raise OSError("wine has no WMI")
+
+platform._wmi_query = _wmi_query
+vars(_winapi).pop("CopyFile2", None)
+if os.environ["USERPROFILE"].startswith("C:"):  # set by wine
+    names = "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE"
+    os.environ |= dict.fromkeys(names, os.environ["USER_FOLDER"])
 """
 RANDOM = {"ProcessPrng": "ADVAPI32.SystemFunction036"}
 FOLDERS = tuple(foreign.parts_of(CLONE / "tests"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import typer
 
@@ -15,12 +16,16 @@ COMMAND = (sys.executable, "-m", "appell")
 
 @cache
 def all_commands() -> dict[str, Any]:
-    """Import every command and return it by its name; groups of commands count as one."""
+    """Import every command and return it by its name; groups of commands count as one.
+
+    Their help has panels and markup, as for a terminal that is wide enough.
+    """
     from appell.cli.main import app
 
     group = typer.main.get_command(app)
     context = typer.Context(group)
-    return {name: group.get_command(context, name) for name in group.list_commands(context)}
+    with mock.patch.dict(os.environ, COLUMNS="100"):
+        return {name: group.get_command(context, name) for name in group.list_commands(context)}
 
 
 def environment(**settings: str) -> dict[str, str]:

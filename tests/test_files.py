@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
 import appell as ap
-from appell.files import check_target, replacing, write_text
+from appell.files import check_target, is_closed_pipe, replacing, write_text
 from appell.motion.record import Record
 
 RECORD = Record.of([0.0, 0.02], {"q": np.zeros((2, 1))}, ["hinge"], units={"q_hinge": "rad"})
@@ -77,3 +80,12 @@ def test_writers_do_not_overwrite_files_by_default(name, write, tmp_path):
     write(path, overwrite=True)
     assert path.read_bytes() != b"kept"
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_windows_reports_a_closed_pipe_as_an_invalid_argument(monkeypatch):
+    invalid, of_a_file = OSError(errno.EINVAL, "invalid"), OSError(errno.EINVAL, "invalid", "a.csv")
+    for system, expected in (("posix", False), ("nt", True)):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "name", system)
+            results = [is_closed_pipe(error) for error in (invalid, of_a_file, OSError(errno.EPIPE, "closed"))]
+        assert results == [expected, False, True]

@@ -101,6 +101,12 @@ def replacing(path: Path, what: str = "the file") -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def is_closed_pipe(error: OSError) -> bool:
+    """Return whether the reader of a pipe has closed it; Windows reports an invalid argument."""
+    invalid = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+    return invalid or isinstance(error, BrokenPipeError)
+
+
 def write_text(path: Path, text: str, what: str = "the file") -> None:
     """Write a text file in UTF-8 without translating line ends; the file appears only when it is complete."""
     with replacing(path, what) as part:

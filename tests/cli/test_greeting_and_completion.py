@@ -41,7 +41,7 @@ def test_the_commands_of_the_introduction_exist():
 
 
 def test_the_help_is_grouped_in_panels():
-    shown = run("--help").stdout
+    shown = run("--help", columns=100).stdout
     positions = [shown.index(f"─ {panel} ─") for panel in PANELS]
     assert positions == sorted(positions)
     assert {command.rich_help_panel for command in all_commands().values()} == set(PANELS)

@@ -50,9 +50,9 @@ def examples(command) -> list[str]:
 def files() -> None:
     """Write the files that the examples read: a URDF, a motion, a log, way-points and a study."""
     for name in ("my_robot.urdf", "arm.urdf"):
-        Path(name).write_text(ap.to_urdf(ap.load("planar-2r")))
+        Path(name).write_text(ap.to_urdf(ap.load("planar-2r")), encoding="utf-8")
     for name, text in {"identified.toml": ap.to_toml(ap.load("puma")), "study.py": STUDY, "hand.xml": TENDON}.items():
-        Path(name).write_text(text)
+        Path(name).write_text(text, encoding="utf-8")
     puma = ap.load("puma")
     path = ap.motion.Ramp(puma.start, puma.start + 0.3, 1.0, 2.0, names=puma.coordinate_names)
     path.record(101).write("motion.csv")

@@ -71,6 +71,8 @@ TESTS |= {test.name: test for test in formula_examples()}
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TESTS)
 def test_an_example_prints_what_it_shows(name, tmp_path, monkeypatch):
+    if name == "from_pinocchio":
+        pytest.importorskip("pinocchio")
     monkeypatch.chdir(tmp_path)
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)

@@ -21,6 +21,7 @@ from appell.errors import ArgumentError
 from appell.show.scene.scene import AT_ORIGIN, Actor, Handle, Scene, SceneSlider
 from appell.show.server.live import Reply
 from appell.show.server.server import MAX_BODY_BYTES, serve
+from programs import NEEDS_CTRL_C
 
 SLIDERS = (SceneSlider("x", "m", -1.0, 1.0, 0.25), SceneSlider("y", "m", -1.0, 1.0, 0.5))
 DRUM = Actor("drum", ("skin",), np.array([AT_ORIGIN]), sliders=SLIDERS, handles=(Handle("rim", 0),))
@@ -368,6 +369,7 @@ print("done", flush=True)
 """
 
 
+@NEEDS_CTRL_C
 def test_ctrl_c_ends_waiting_without_a_traceback():
     run = subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ

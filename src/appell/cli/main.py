@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperGroup
 
 from appell.errors import AppellError, Hint
+from appell.files import is_closed_pipe
 from appell.version import VERSION
 
 COMMANDS = (  # in the order of the panels under which the help lists them; `appell.cli.NAME` defines each one
@@ -98,10 +99,8 @@ class Commands(TyperGroup):
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             options = option_names(command) if command else set()
             _print_error(type(error).__name__, error_message(error, options))
-        except BrokenPipeError:
-            raise  # the reader closed the pipe, which is not an error
         except OSError as error:
-            if os.name == "nt" and error.errno == errno.EINVAL and error.filename is None:  # a closed pipe on Windows
+            if is_closed_pipe(error):  # not an error
                 raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
             file = f"'{error.filename}': " if error.filename else ""
             _print_error("Error", f"{file}{error.strerror or error}.")

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, check_number, needed_package
+from appell.files import is_closed_pipe
 
 FRAMES_PER_SECOND = 25
 MIN_DURATION_S, MAX_DURATION_S = 2.0, 20.0  # of a movie without a given speed
@@ -137,11 +138,10 @@ def write_mp4(frames: Iterable[np.ndarray], size: tuple[int, int], path: Path) -
             for frame in frames:
                 process.stdin.write(np.ascontiguousarray(frame).data)
             process.stdin.close()
-        except BrokenPipeError:
-            pass  # ffmpeg has failed; its message is read below
-        except BaseException:
-            process.kill()
-            raise
+        except BaseException as error:
+            if not (isinstance(error, OSError) and is_closed_pipe(error)):  # else ffmpeg has failed; see its message
+                process.kill()
+                raise
         finally:
             process.wait()
         if process.returncode:
