@@ -178,10 +178,10 @@ def test_the_cover_of_a_robot_has_capsules_in_place_of_its_meshes_and_ellipsoids
 
 def test_named_shapes_can_be_left_out():
     robot = ap.load("planar-2r").with_collisions(
-        ap.Collision("link1", "sphere", (0.1,), name="a"), ap.Collision("link1", "sphere", (0.2,), name="b")
+        ap.Collision("upper", "sphere", (0.1,), name="a"), ap.Collision("upper", "sphere", (0.2,), name="b")
     )
     assert [shape.name for shape in robot.with_collisions(without=["a"]).collisions] == ["b"]
-    assert robot.with_collisions(without=["link1"]).collisions == ()
+    assert robot.with_collisions(without=["upper"]).collisions == ()
     with pytest.raises(ArgumentError, match="no collision shape or link 'c'"):
         robot.with_collisions(without=["c"])
 
