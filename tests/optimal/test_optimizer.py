@@ -223,9 +223,9 @@ def test_an_infeasible_problem_names_the_row_that_is_violated_most_and_ends_as_n
     )
     assert not record.solved
     assert record.reason.startswith("Infeasible: upright at knot 20 is violated by")
-    farthest = ap.rollout(pendulum, [0.0], [0.0], [limit], steps=20, dt=0.02).q[0, -1, 0]
+    torques = limit * np.where(np.arange(20) < np.arange(20)[:, None], -1.0, 1.0)[..., None]  # at most one switch
+    farthest = ap.rollout(pendulum, [0.0], [0.0], torques, steps=20, dt=0.02, method="euler").q[:, -1, 0].max()
     assert record.q[-1, 0] == pytest.approx(farthest, rel=1e-4)
-    assert np.isfinite(record.cost)
     assert record.residuals["primal"] == pytest.approx(np.pi - farthest, rel=1e-4)
 
 
@@ -242,23 +242,6 @@ def test_a_limit_of_iterations_is_not_reported_as_infeasible():
     record = plan([0.0])
     assert not record.solved
     assert record.reason.startswith("The limit of 3 iterations was reached")
-
-
-def test_a_problem_that_is_lost_from_its_guess_is_solved_from_the_motion_with_the_least_violations():
-    plan = ap.Optimizer(
-        ap.load("planar-2r"),
-        20,
-        0.05,
-        limits={"torque": 40.0, "speed": 3.0},
-        cost=lambda t, q, v, tau: 1e-3 * ap.square(tau),
-        meet=lambda q, v: {"goal": [q[0] - 1.0, q[1] + 0.5], "rest": v},
-    )
-    known = plan([0.0, 0.0])
-    assert known.solved, known.reason
-    wild = {"q": np.linspace([0.0, 0.0], [40.0, -60.0], 21), "v": np.full((21, 2), 90.0)}
-    record = plan([0.0, 0.0], guess=wild)
-    assert record.solved, record.reason
-    assert record.cost == pytest.approx(known.cost, rel=1e-6)
 
 
 def test_multipliers_are_the_change_of_the_cost_with_the_bounds():

@@ -56,7 +56,9 @@ class Ipopt:
         g = ca.vertcat(ca.vec(rows[:-1, :]), *([end[: m_end + me_end]] if m_end + me_end else []))
         nlp = {"x": ca.vertcat(ca.vec(X), ca.vec(U)), "p": data, "f": cost, "g": g}
         limits = {"print_level": 0, "max_iter": iterations, "max_cpu_time": seconds, "tol": 1e-8, "sb": "yes"}
-        self._solver = ca.nlpsol("ipopt", "ipopt", nlp, {"ipopt": limits, "print_time": False})
+        self._solver = ca.nlpsol(
+            "ipopt", "ipopt", nlp, {"ipopt": limits, "print_time": False, "show_eval_warnings": False}
+        )
         masks = np.array([it.mask(k) for k in range(N)]).reshape(N, m + me)
         low = np.tile(np.r_[np.full(m, -np.inf), np.zeros(me + nx)], (N, 1))
         high = np.zeros((N, m + me + nx))

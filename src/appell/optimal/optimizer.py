@@ -218,7 +218,7 @@ class Optimizer:
         state["w"][..., : it.nu] = first.u
         state["end"][:, : it.np] = first.p
         g, _, _, g_end, _, _ = self._rows(state["x"], first.u, first.p, held, driven)
-        masks = np.array([it.mask(k)[: it.m] for k in range(it.N)]).reshape(it.N, it.m)
+        masks = self._masks[:, : it.m]
         slack = np.where(masks > 0.0, _first_slack(g), 1.0)
         state["w"][..., it.nu : it.nu + it.m] = slack
         state["w"][..., it.nu + it.m : it.nu + 2 * it.m] = np.where(masks > 0.0, barrier / slack, 0.0)
@@ -469,11 +469,15 @@ class Optimizer:
         given.append(("the cost of the last knot", rows.cost[-1]))
         return next((f"{name} is {x}" for name, x in given if not np.isfinite(x)), "derivatives are infinite or NaN")
 
+    @cached_property
+    def _masks(self) -> np.ndarray:
+        """Which rows of the knots count, (steps, inequalities and equalities)."""
+        it = self.iteration
+        return np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
+
     def _violations(self, rows: KnotRows) -> tuple[np.ndarray, np.ndarray]:
         """Return the violations of the rows of all knots, (members, steps * n), and of the last, (members, n)."""
-        it = self.iteration
-        masks = np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
-        at_knots = np.concatenate([rows.g, np.abs(rows.e)], axis=2) * masks
+        at_knots = np.concatenate([rows.g, np.abs(rows.e)], axis=2) * self._masks
         at_end = np.concatenate([rows.g_end, np.abs(rows.e_end)], axis=1)
         return np.nan_to_num(at_knots.reshape(len(at_knots), -1)), np.nan_to_num(at_end)
 
