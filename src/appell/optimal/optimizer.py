@@ -66,7 +66,7 @@ class Optimizer:
     tolerance : float
         KKT residual, scaled as by IPOPT, and relative duality gap of a solution.
     iterations : int
-        Largest number of iterations.
+        Largest number of iterations of each attempt; see `optimize`.
 
     Examples
     --------
@@ -592,7 +592,8 @@ def optimize(
         "gauss-newton"; "exact": with second derivatives of the dynamics; or "auto": exact for problems that do not
         converge with Gauss-Newton Hessians in 40 iterations. Then a second kernel is compiled.
     tolerance, iterations : float, int
-        KKT residual of a solution, and the largest number of iterations.
+        KKT residual of a solution, and the largest number of iterations. A problem that does not converge is solved
+        again with relaxed rows and from the motion with the least violations, with as many iterations each.
     threads, progress
         As in `rollout`.
     **options
