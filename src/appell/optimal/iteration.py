@@ -141,19 +141,19 @@ class Softness(NamedTuple):
         return 0.5 * weight * total(squares) if squares else 0.0
 
 
-def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask, soft, weight):
+def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask, soft=None, weight=None):
     """Return the gradient and the lower half of the Hessian with the terms of rows, eliminated by (2) or (3)."""
     g, e, g_z, e_z = rows
     weights, pulls, jacobian = [], [], []
     for k, row in enumerate(g_z):
-        inverse = mask[k] / (slack[k] + z[k] / weight if soft.g[k] else slack[k])
+        inverse = mask[k] / (slack[k] + z[k] / weight if soft and soft.g[k] else slack[k])
         weights.append(z[k] * inverse)
         pulls.append(inverse * (mu + z[k] * (g[k] + slack[k])))
         jacobian.append(row)
     for k, row in enumerate(e_z):
         counted = mask[len(mask) - len(y) + k]
-        weights.append(counted * (weight if soft.e[k] else 1.0 / PROXIMAL))
-        pulls.append(counted * (weight * e[k] if soft.e[k] else y[k] + e[k] * (1.0 / PROXIMAL)))
+        weights.append(counted * (weight if soft and soft.e[k] else 1.0 / PROXIMAL))
+        pulls.append(counted * (weight * e[k] if soft and soft.e[k] else y[k] + e[k] * (1.0 / PROXIMAL)))
         jacobian.append(row)
     size = len(gradient)
     columns = [[row[i] for row in jacobian] for i in range(size)]
