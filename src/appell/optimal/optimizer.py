@@ -43,7 +43,7 @@ FIRST_SLACK = 1e-2  # smallest first slack, relative to the value of its row if 
 FEASIBLE = 1e-6  # violation below which an iterate that is not optimal counts as feasible
 VIOLATION_WEIGHTS = (1.0, 1e2, 1e4)  # W of problems with relaxed rows, one after the other
 RELAXED_BARRIER, RELAXED_TOLERANCE = 10.0, 1e-6  # first μ, and KKT residual of these problems
-LEAST_SHARE = 0.1  # of the violation that a problem keeps with the larger W if it is infeasible
+LEAST_SHARE = 0.5  # of the violation that a problem keeps with the larger W if it is infeasible
 INFEASIBLE = 4.0  # value of the entry `status` that the driver adds to those of the iteration
 
 
@@ -250,7 +250,7 @@ class Optimizer:
     def _relax(self, first: Guess, state, given, data, threads: int | None, progress: bool | None) -> None:
         """Solve problems that are not solved with relaxed rows, and again from that motion, in place.
 
-        A problem that is not solved then either is infeasible if a larger weight of the violations does not reduce
+        A problem that is not solved then either is infeasible if the largest weight of the violations does not halve
         them: its iterate is the motion with the least violations.
         """
         it, end = self.iteration, state["end"]
@@ -262,7 +262,7 @@ class Optimizer:
         held, driven = (x[failed] for x in data)
         given = {name: array[failed] for name, array in given.items()}
         motion, total = Guess(*(x[failed] for x in first)), end[failed, count]
-        least, infeasible = np.full(len(failed), np.nan), np.zeros(len(failed), bool)
+        least = np.full(len(failed), np.nan)
         with Bar("relax", len(failed), "problems", enabled=progress) as bar:
             for weight in VIOLATION_WEIGHTS:
                 relaxed = self.first_iterate(motion, held, driven, RELAXED_BARRIER)
@@ -272,7 +272,7 @@ class Optimizer:
                 minimal = relaxed["end"][:, status] == SOLVED
                 rows = np.concatenate(self._violations(self._rows(x, u, p, held, driven)), axis=1)
                 violation = rows.max(axis=1, initial=0.0)
-                infeasible[minimal] = (violation > np.maximum(LEAST_SHARE * least, FEASIBLE))[minimal]
+                infeasible = minimal & (violation > np.maximum(LEAST_SHARE * least, FEASIBLE))
                 least[minimal] = violation[minimal]
                 for before, after in zip(motion, (x[..., : it.nq], x[..., it.nq :], u, p), strict=True):
                     before[minimal] = after[minimal]
