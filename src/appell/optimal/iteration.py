@@ -514,7 +514,7 @@ class IterationTrace:
                 nested = part.nested(2, rows[2])
                 both = [a + b for a, b in zip(gradient, mapped, strict=True)]
                 entries = self.residual(both, now, nested, slack, z, y, numbers[1:], soft, data[-1])
-                cost = cost + soft.penalty(*nested[:2], slack, numbers[1:], data[-1])
+                cost = cost + soft.penalty(nested[0], nested[1], slack, numbers[1:], data[-1])
                 dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
                 primal, violation = maximum(primal, largest(gap)), violation + total([magnitude(g) for g in gap])
                 mults = mults + total([magnitude(v) for v in now])
