@@ -55,6 +55,7 @@ BATCH, SPREAD, WALKERS = 256, 0.05, 16
 TIMED_RUNS = 5
 HELD_BARRIER = 1e-6  # of timed iterations, which then never end
 SWEEPS = ((12, 6), (14, 7), (36, 12))
+MORE_SWEEPS = 5  # of a step, whose time less that of one sweep is without copies
 
 
 def main() -> None:
@@ -232,8 +233,9 @@ def sweep(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
     drivers = libraries(builds)
     for nx, nu in SWEEPS:
         matrices = lq_matrices(100, nx, nu)
-        ours, solution = appell_sweep(matrices)
-        theirs = {}
+        ours, copying, solution = appell_sweep(matrices)
+        theirs: dict[str, float] = {}
+        theirs_copying: dict[str, float] = {}
         for title, path in drivers.items():
             solver = Sweep(path, matrices)
             _, u = solver.solution()
@@ -241,21 +243,29 @@ def sweep(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
             if difference > 1e-8:
                 raise PeerUnavailableError(f"HPIPM, {title}: the solution differs by {difference:.1g}.")
             theirs[title] = min(solver.seconds() for _ in range(20))
+            theirs_copying[title] = min(solver.seconds(copies=True) for _ in range(20))
         rows[f"{nx} states, {nu} inputs"] = {
             "HPIPM, µs": {title: micro(x) for title, x in theirs.items()},
             "appell, µs": {f"{members} problems, per problem": micro(x) for members, x in ours.items()},
+            "with copies of the matrices, µs": {
+                **{f"HPIPM, {title}": micro(x) for title, x in theirs_copying.items()},
+                **{f"appell, {members} problems, per problem": micro(x) for members, x in copying.items()},
+            },
             "times faster than the best HPIPM, one problem": rounded(min(theirs.values()) / ours[1]),
+            "times faster, 16 problems": rounded(min(theirs.values()) / ours[16]),
+            "times faster with copies, one problem": rounded(min(theirs_copying.values()) / copying[1]),
+            "times faster with copies, 16 problems": rounded(min(theirs_copying.values()) / copying[16]),
             "difference of the solutions": float(f"{difference:.1g}"),
         }
     return rows
 
 
-def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.ndarray]:
+def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], dict[int, float], np.ndarray]:
     """Return the seconds of one sweep per problem, for one problem and sixteen, and the inputs of the solution.
 
     The steps of the iteration (`sweep.stage`) are repeated on tables with the numbers of an iteration, without their
-    derivatives; the time is that of many sweeps less that of few in one call. Every sweep copies its matrices,
-    so the time is an upper bound.
+    derivatives. A step of the scan copies the matrices into its tables, sweeps once or several times, and stores the
+    solution. The first result is the time of further sweeps in a step, without copies; the second that of a step.
     """
     N, nx, nu = matrices["B"].shape
     n, size, h, lower = nx // 2, nx + nu, 0.01, np.tril_indices(nx + nu)
@@ -288,24 +298,27 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.
         moved = [*(a + h * c for a, c in zip(x[:n], y, strict=True)), *y]
         return [[a + c for a, c in zip(moved, b, strict=True)], u]
 
-    def body(start, S, H, linear, b, end, tick, loops):
+    def body(start, S, H, linear, b, end, tick, loops, sweeps=1):
         S, H, linear, b = (loops.given([list(row) for row in table]) for table in (S, H, linear, b))
         V, K, k = loops.table(N + 1, half + nx), loops.table(N, nu * nx), loops.table(N, nu)
         X, U = loops.table(N + 1, nx), loops.table(N, nu)
         loops.each([lambda row: [row]], [0], [Rows(loops.given([list(end)]), [0])], [Rows(V, [N])])
         loops.each([lambda row: [row]], [0], [Rows(loops.given([list(start)]), [0])], [Rows(X, [0])])
         back, knots = list(range(N - 1, -1, -1)), list(range(N))
-        given = [Rows(table, back) for table in (S, H, linear, b)]
-        loops.each([backward], [0] * N, [Rows(V, [i + 1 for i in back]), *given], [Rows(t, back) for t in (V, K, k)])
+        before = [Rows(V, [i + 1 for i in back]), *(Rows(table, back) for table in (S, H, linear, b))]
         given = [Rows(table, knots) for table in (X, K, k, S, b)]
-        loops.each([forward], [0] * N, given, [Rows(X, [i + 1 for i in knots]), Rows(U, knots)])
+        for _ in range(sweeps):
+            loops.each([backward], [0] * N, before, [Rows(t, back) for t in (V, K, k)])
+            loops.each([forward], [0] * N, given, [Rows(X, [i + 1 for i in knots]), Rows(U, knots)])
         return {"start": [x * 1.0 for x in start], "u": loops.values(U)}
 
     shapes = {"S": S.shape, "H": H.shape, "linear": linear.shape, "b": matrices["b"].shape, "end": end.shape}
-    scan = Scan.of("sweep", {"start": (nx,)}, shapes, {"tick": ()}, body, loops=True)
-    start, seconds = np.zeros(nx), {}
+    start = np.zeros(nx)
     arrays = (start, S, H, linear, matrices["b"], end)
-    for members in (1, 16):
+
+    def step_seconds(sweeps: int, members: int) -> tuple[float, np.ndarray]:
+        steps = partial(body, sweeps=sweeps)
+        scan = Scan.of(f"sweep_{sweeps}", {"start": (nx,)}, shapes, {"tick": ()}, steps, loops=True)
         given = arrays if members == 1 else [np.tile(x, (members, *[1] * x.ndim)) for x in arrays]
         times = {}
         for count in (10, 40) if members == 1 else (3, 9):
@@ -314,8 +327,13 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], np.
             result = run()
             times[count] = best(run, 2 * TIMED_RUNS)
         (few, short), (many, long) = times.items()
-        seconds[members] = (long - short) / (many - few) / members
-    return seconds, np.asarray(result.u)[0, -1].reshape(N, nu)
+        return (long - short) / (many - few) / members, np.asarray(result.u).reshape(-1, N, nu)[-1]
+
+    alone, copying = {}, {}
+    for members in (1, 16):
+        copying[members], solution = step_seconds(1, members)
+        alone[members] = (step_seconds(MORE_SWEEPS, members)[0] - copying[members]) / (MORE_SWEEPS - 1)
+    return alone, copying, solution
 
 
 def lq_matrices(N: int, nx: int, nu: int) -> dict[str, np.ndarray]:

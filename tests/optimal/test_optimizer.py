@@ -211,20 +211,39 @@ def test_a_free_duration_does_not_depend_on_bounds_that_are_not_active(lifts, bo
     assert record.parameters["duration"] == pytest.approx(0.8384878, abs=1e-6)
 
 
-def test_an_infeasible_problem_names_the_row_that_is_violated_most():
+def test_an_infeasible_problem_names_the_row_that_is_violated_most_and_ends_as_near_as_the_limits_allow():
+    pendulum, limit = ap.load("pendulum"), 0.5
     record = ap.optimize(
-        ap.load("pendulum"),
+        pendulum,
         [0.0],
         steps=20,
         dt=0.02,
-        limits={"torque": 0.5},
+        limits={"torque": limit},
         iterations=60,
         cost=lambda t, q, v, tau: ap.square(tau),
         meet=lambda q, v: {"upright": (np.pi, q[0], np.pi)},
     )
     assert not record.solved
-    assert record.iterations <= 60
     assert record.reason.startswith("Infeasible: upright at knot 20 is violated by")
+    torques = limit * np.where(np.arange(20) < np.arange(20)[:, None], -1.0, 1.0)[..., None]  # at most one switch
+    farthest = ap.rollout(pendulum, [0.0], [0.0], torques, steps=20, dt=0.02, method="euler").q[:, -1, 0].max()
+    assert record.q[-1, 0] == pytest.approx(farthest, rel=1e-4)
+    assert record.residuals["primal"] == pytest.approx(np.pi - farthest, rel=1e-4)
+
+
+def test_a_limit_of_iterations_is_not_reported_as_infeasible():
+    plan = ap.Optimizer(
+        ap.load("pendulum"),
+        20,
+        0.05,
+        iterations=3,
+        limits=False,
+        cost=lambda t, q, v, tau: ap.square(tau),
+        meet=lambda q, v: {"angle": q[0] - 2.0, "rest": v},
+    )
+    record = plan([0.0])
+    assert not record.solved
+    assert record.reason.startswith("The limit of 3 iterations was reached")
 
 
 def test_multipliers_are_the_change_of_the_cost_with_the_bounds():

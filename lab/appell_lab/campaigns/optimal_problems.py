@@ -5,8 +5,9 @@
 A family is a robot with a step, limits and final conditions; its problems have random starts, goals and weights. They
 are solved in one batch, some of them with NaN in their goal. Of every converged problem, limits and the steps of
 `rollout` are checked; its optimality by Pinocchio's derivatives (`optimality`) if the robot has a fixed base and
-semi-implicit steps, else by the gradient of a rollout if torques alone are limited. Of every family, problems that are
-solved without their NaN neighbours must have the same bits.
+semi-implicit steps, else by the gradient of a rollout if torques alone are limited. IPOPT must not solve problems that
+are reported as infeasible, of which some per family are checked. Of every family, problems that are solved without
+their NaN neighbours must have the same bits.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import appell as ap
 from appell.optimal.optimizer import Optimizer
 from appell.simulation import Rollout
 from appell_lab.campaigns.control_robots import robot_files
+from appell_lab.references.ipopt import Ipopt
 from appell_lab.references.optimality import optimality
 from appell_lab.references.reaching import Reaching
 
@@ -46,6 +48,7 @@ OUTCOMES = {
     "No step was accepted": "no step accepted",
 }
 NAN_SHARE = 0.03
+INFEASIBLE_CHECKS, IPOPT_SECONDS = 2, 10.0  # problems per family that are reported as infeasible, and time for each
 STEP_DEFECT = 1e-6  # largest difference of a step from that of `rollout`, in units of q and v
 LIMIT_VIOLATION = 1e-6
 STATIONARITY = 1e-6  # relative to the largest gradient; the solver's tolerance of 1e-8 is scaled by multipliers
@@ -252,6 +255,9 @@ def _examine(problems: Problems, finding: Finding) -> None:
         _judge_by_pinocchio(problems, records, np.flatnonzero(solved), finding)
     elif family.limits in LIMITS[:2] and not family.exact:
         _judge_by_rollout(problems, records, np.flatnonzero(solved), finding)
+    if not problems.system.quaternions:
+        claimed = [k for k in everyone if str(records.reason[k]).startswith("Infeasible")]
+        _judge_infeasible(problems, claimed[:INFEASIBLE_CHECKS], finding)
     if problems.lost.any():
         alone = np.flatnonzero(~problems.lost)
         again = problems.solve(alone)
@@ -308,6 +314,21 @@ def _judge_by_pinocchio(problems: Problems, records: Any, members: np.ndarray, f
         _limit(finding, "violation", result.violation, LIMIT_VIOLATION, f"problem {k}")
         _limit(finding, "stationarity", result.relative, STATIONARITY, f"problem {k}")
         finding.judged["Pinocchio"] += 1
+
+
+def _judge_infeasible(problems: Problems, members: list[Any], finding: Finding) -> None:
+    """IPOPT must not solve a problem that is reported as infeasible."""
+    if not members:
+        return
+    solver = Ipopt(problems.plan, seconds=IPOPT_SECONDS)
+    for k in members:
+        arguments = {"goal": problems.goal[k], "weights": problems.weights[k]}
+        answer = solver(problems.q0[k], problems.v0[k], arguments)
+        finding.judged[f"infeasible, IPOPT: {answer.status}"] += 1
+        if answer.status == "Solve_Succeeded":
+            finding.problems.append(
+                f"problem {k} is reported as infeasible, and IPOPT finds the cost {answer.cost:.6g}"
+            )
 
 
 def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, finding: Finding) -> None:

@@ -15,6 +15,14 @@ sweep (`sweep`). The proximal term δ changes the path of the iteration, not its
               costate (N+1, nx)
               end    p; slacks, z and y of the last knot and of p; then the numbers of `INFO`
 
+With `relaxed`, rows that depend on the state may be violated, at a cost of ½ W times the squares of the violations:
+
+    g + w = z / W,  e = y / W                                                                                    (3)
+
+in place of the rows in (1). Rows of inputs alone, bounds of p, and the gaps stay. The violations at a solution are
+λ/W with the multipliers λ of a feasible problem. If it is infeasible they are larger, and no small change of the motion
+satisfies the rows better.
+
 An iteration is branch-free: a problem that is done keeps its numbers, loops that no problem
 of a block needs are skipped.
 Its stages, one loop each: derivatives and residuals; barrier terms; sweep backwards; forwards; directions;
@@ -121,19 +129,33 @@ def is_finite(value: Scalar) -> Scalar:
     return select(LARGEST_PRODUCT - magnitude(value), 1.0, 0.0)
 
 
-def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask):
-    """Return the gradient and the lower half of the Hessian with the terms of rows, eliminated by (2)."""
+class Softness(NamedTuple):
+    """Which rows of a knot may be violated: inequalities, then equalities."""
+
+    g: list[bool]
+    e: list[bool]
+
+    def penalty(self, g: Vector, e: Vector, slack: Vector, mask: Vector, weight: Scalar) -> Scalar:
+        """Return ½ W times the squares of the violations in (3); W is the weight."""
+        counted = mask[len(mask) - len(e) :]
+        squares = [mask[k] * (g[k] + slack[k]) * (g[k] + slack[k]) for k in range(len(g)) if self.g[k]]
+        squares += [counted[k] * e[k] * e[k] for k in range(len(e)) if self.e[k]]
+        return 0.5 * weight * total(squares) if squares else 0.0
+
+
+def with_barrier(gradient, hessian, rows, slack, z, y, mu, mask, soft=None, weight=None):
+    """Return the gradient and the lower half of the Hessian with the terms of rows, eliminated by (2) or (3)."""
     g, e, g_z, e_z = rows
     weights, pulls, jacobian = [], [], []
     for k, row in enumerate(g_z):
-        inverse = mask[k] / slack[k]
+        inverse = mask[k] / (slack[k] + z[k] / weight if soft and soft.g[k] else slack[k])
         weights.append(z[k] * inverse)
         pulls.append(inverse * (mu + z[k] * (g[k] + slack[k])))
         jacobian.append(row)
     for k, row in enumerate(e_z):
         counted = mask[len(mask) - len(y) + k]
-        weights.append(counted * (1.0 / PROXIMAL))
-        pulls.append(counted * (y[k] + e[k] * (1.0 / PROXIMAL)))
+        weights.append(counted * (weight if soft and soft.e[k] else 1.0 / PROXIMAL))
+        pulls.append(counted * (weight * e[k] if soft and soft.e[k] else y[k] + e[k] * (1.0 / PROXIMAL)))
         jacobian.append(row)
     size = len(gradient)
     columns = [[row[i] for row in jacobian] for i in range(size)]
@@ -156,9 +178,18 @@ class Iteration:
         Largest number of iterations; a problem that reached it does not change any more.
     barrier : float, optional
         Value at which μ is held, for model predictive control; a problem is then never done. None: μ decreases.
+    relaxed : bool
+        Whether rows that depend on the state may be violated (3); W is then an argument of the kernel.
     """
 
-    def __init__(self, problem: Problem, tolerance: float = 1e-8, limit: int = 300, barrier: float | None = None):
+    def __init__(
+        self,
+        problem: Problem,
+        tolerance: float = 1e-8,
+        limit: int = 300,
+        barrier: float | None = None,
+        relaxed: bool = False,
+    ):
         self.problem, self.tolerance, self.limit, self.barrier = problem, tolerance, limit, barrier
         self.N, self.nq, self.nv, self.nx = problem.steps, problem.nq, problem.nv, problem.nx
         self.nu, self.np = problem.nu, problem.np
@@ -174,6 +205,15 @@ class Iteration:
             not (row.state_only and k == 0) for k, kind in enumerate(problem.kinds) for row in problem.rows[kind]
         )
         self.rows += self.m_end
+        self.relaxed = relaxed
+        inputs = range(self.nx, self.nx + self.nu)
+        self.soft = [
+            Softness(*([relaxed and row.unknown not in inputs for row in rows[kind]] for rows in pair))
+            for pair in [(problem.rows, problem.equalities)]
+            for kind in self.kinds
+        ]
+        bounds = [False] * len(problem.parameter_rows)
+        self.soft_end = Softness([relaxed] * len(problem.final_rows) + bounds, [relaxed] * self.me_end)
 
     # ---- sizes of the carried arrays
 
@@ -191,6 +231,8 @@ class Iteration:
     def held(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays that are constant in all iterations."""
         shapes: dict[str, tuple[int, ...]] = {"start": (self.nq + self.nv,), "dt": ()}
+        if self.relaxed:
+            shapes["weight"] = ()
         if self.n_held:
             shapes["data"] = (self.n_held,)
         if self.n_driven:
@@ -266,14 +308,15 @@ class Iteration:
     def stages(self) -> list[TracedPart]:
         """Hessian and gradient of every kind of knot with the terms of its rows."""
         parts = []
-        for part in self.derivatives:
+        for part, soft in zip(self.derivatives, self.soft, strict=True):
 
-            def body(cost, rows, w, mu, number, part=part):
+            def body(cost, rows, w, mu, number, part=part, soft=soft):
                 _, gradient, hessian = part.nested(1, cost)
                 _, slack, z, y = self.knot(w)
-                return with_barrier(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number)
+                return with_barrier(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number, soft, mu[-1])
 
-            sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1], "mu": 1}
+            sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1]}
+            sizes["mu"] = 1 + self.relaxed
             sizes["mask"] = self.m + self.me
             parts.append(TracedPart("stage", sizes, body))
         return parts
@@ -286,11 +329,13 @@ class Iteration:
             _, gradient, hessian = self.final.nested(0, cost)
             ends = self.ends(end)
             nested = self.final.nested(1, rows)
+            ones = [1.0] * (self.m_end + self.me_end)
             return with_barrier(
-                gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], [1.0] * (self.m_end + self.me_end)
+                gradient, hessian, nested, ends.slack, ends.z, ends.y, mu[0], ones, self.soft_end, mu[-1]
             )
 
-        sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0], "mu": 1}
+        sizes = {"cost": self.final.widths[0], "rows": self.final.widths[1], "end": self.carried["end"][0]}
+        sizes["mu"] = 1 + self.relaxed
         return TracedPart("last_stage", sizes, body)
 
     # ---- the iteration
@@ -321,7 +366,7 @@ class Iteration:
         def body(*given):
             run = self._run(given[:-1], given[-1])
             run.residuals()
-            run.GLOBAL = run.loops.given([[run.ends.info["mu"], run.ends.info["rho"]]])
+            run.GLOBAL = run.loops.given([[run.ends.info["mu"], run.ends.info["rho"], *run.weight]])
             run.sweep()
             return {"gain": [matrix(row, self.nx) for row in run.loops.values(run.GAIN)]}
 
@@ -329,21 +374,22 @@ class Iteration:
 
     def _run(self, given: Sequence[Any], loops: Loops) -> IterationTrace:
         x, w, costate, end, start, dt, *rest = given
+        weight = [rest.pop(0)] if self.relaxed else []
         data = list(rest.pop(0)) if self.n_held else []
         course = [list(row) for row in rest.pop(0)] if self.n_driven else []
-        return IterationTrace(self, loops, x, w, costate, end, list(start), dt, data, course)
+        return IterationTrace(self, loops, x, w, costate, end, list(start), dt, data, course, weight)
 
 
 class IterationTrace:
     """The trace of one iteration: tables in the order in which they are computed."""
 
-    def __init__(self, iteration: Iteration, loops: Loops, x, w, costate, end, start, dt, data, course):
-        self.it, self.loops = iteration, loops
+    def __init__(self, iteration: Iteration, loops: Loops, x, w, costate, end, start, dt, data, course, weight):
+        self.it, self.loops, self.weight = iteration, loops, weight
         it, N = iteration, iteration.N
         self.knots = list(range(N))
         self.X, self.W = loops.given([list(r) for r in x]), loops.given([list(r) for r in w])
         self.L, self.END = loops.given([list(r) for r in costate]), loops.given([list(end)])
-        self.DATA = loops.given([[dt, *data]])
+        self.DATA = loops.given([[dt, *data, *weight]])
         self.COURSE = loops.given(course) if course else None
         self.start, self.ends = start, it.ends(list(end))
         self.running = select(self.ends.info["status"] - 0.5, 0.0, 1.0)
@@ -399,10 +445,12 @@ class IterationTrace:
         totals, dual_p = self.residuals()
         status, mu, error, scaled_dual = self.progress(totals, dual_p)
         info = self.ends.info
-        self.GLOBAL = self.loops.given([[mu, info["rho"]]])
+        self.GLOBAL = self.loops.given([[mu, info["rho"], *self.weight]])
         self.when = self.flag(self.running * select(0.5 - status, 1.0, 0.0))
         pivot = self.sweep()
         alpha_s, alpha_z, slope = self.directions()
+        if self.it.relaxed:  # a soft row is linear in its slack and its multiplier together
+            alpha_s = minimum(alpha_s, alpha_z)
         phi = totals.cost - mu * totals.logs
         good = select(pivot, 1.0, 0.0) * select(0.5 - status, 1.0, 0.0)
         alpha, by_violation, violation = self.search(alpha_s, slope, phi, totals.violation, mu, error, good)
@@ -435,7 +483,7 @@ class IterationTrace:
         for name in INFO:
             if name not in ("status", "iterations"):
                 after[name] = select(known, after[name], info[name])
-        return self.update(alpha, select(accepted, alpha_z, 0.0), after)
+        return self.update(alpha, alpha if it.relaxed else select(accepted, alpha_z, 0.0), after)
 
     def exact(self, info: dict[str, Scalar]) -> Scalar:
         """Return 1 if the iteration uses the curvature of the dynamics: near a solution, or after many iterations."""
@@ -446,12 +494,12 @@ class IterationTrace:
     def residuals(self) -> tuple[Totals, list[Scalar]]:
         """Compute derivatives, gaps and residuals of all knots."""
         it, loops = self.it, self.loops
-        N, nx, nu, np_ = it.N, it.nx, it.nu, it.np
+        N, nx, nu, np_, held = it.N, it.nx, it.nu, it.np, 1 + it.n_held
         widths = [max(part.widths[k] for part in it.derivatives) for k in range(4)]
         self.STEP, self.COST, self.ROWS, self.GAP = (loops.table(N, max(1, width)) for width in widths)
         self.RES = loops.table(N + 1, len(RESIDUALS) + np_)
 
-        def knot(part: TracedPart) -> Callable:
+        def knot(part: TracedPart, soft: Softness) -> Callable:
             def body(x, x_next, w, now, after, end, data, *rest):
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 u, slack, z, y = it.knot(w)
@@ -460,15 +508,15 @@ class IterationTrace:
                 info = it.ends(end).info
                 exact = self.exact(info)
                 curved = [exact * value for value in after]
-                rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:], *course])
+                rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:held], *course])
                 padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
                 mapped = transposed_step(it, part.nested(0, rows[0]), after)
                 cost, gradient, _ = part.nested(1, rows[1])
                 gap = part.nested(3, rows[3])
                 nested = part.nested(2, rows[2])
-                entries = self.residual(
-                    [*(a + b for a, b in zip(gradient, mapped, strict=True))], now, nested, slack, z, y, numbers[1:]
-                )
+                both = [a + b for a, b in zip(gradient, mapped, strict=True)]
+                entries = self.residual(both, now, nested, slack, z, y, numbers[1:], soft, data[-1])
+                cost = cost + soft.penalty(nested[0], nested[1], slack, numbers[1:], data[-1])
                 dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
                 primal, violation = maximum(primal, largest(gap)), violation + total([magnitude(g) for g in gap])
                 mults = mults + total([magnitude(v) for v in now])
@@ -480,7 +528,7 @@ class IterationTrace:
         reads += [self.once(self.END), self.once(self.DATA), *self.course()]
         writes = [self.at(table) for table in (self.STEP, self.COST, self.ROWS, self.GAP, self.RES)]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each([knot(part) for part in it.derivatives], reads, writes, numbers)
+        self.each([*map(knot, it.derivatives, it.soft)], reads, writes, numbers)
 
         final = it.final
         self.COST_END, self.ROWS_END = loops.table(1, max(1, final.widths[0])), loops.table(1, max(1, final.widths[1]))
@@ -488,13 +536,16 @@ class IterationTrace:
         def last(x, now, end, data):
             ends = it.ends(end)
             weights = ends.z[: final.sizes[2]], ends.y
-            cost_row, rows = final.rows(x, ends.p, *weights, [float(N), data[0]], data[1:])
+            cost_row, rows = final.rows(x, ends.p, *weights, [float(N), data[0]], data[1:held])
             cost, gradient, _ = final.nested(0, cost_row)
             gradient = [*gradient[:nx], *([0.0] * nu), *gradient[nx:]]
             g, e, g_z, e_z = final.nested(1, rows)
             g_z, e_z = ([[*row[:nx], *([0.0] * nu), *row[nx:]] for row in each] for each in (g_z, e_z))
             ones = [1.0] * (len(g) + len(e))
-            entries = self.residual(gradient, now, (g, e, g_z, e_z), ends.slack, ends.z, ends.y, ones)
+            entries = self.residual(
+                gradient, now, (g, e, g_z, e_z), ends.slack, ends.z, ends.y, ones, it.soft_end, data[-1]
+            )
+            cost = cost + it.soft_end.penalty(g, e, ends.slack, ones, data[-1])
             dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
             mults = mults + total([magnitude(v) for v in now])
             row = [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]
@@ -506,7 +557,7 @@ class IterationTrace:
         sums = self.reduced(self.RES, [*RESIDUALS, *["sum"] * np_])
         return Totals(*sums[: len(RESIDUALS)]), sums[len(RESIDUALS) :]
 
-    def residual(self, gradient, costate, rows, slack, z, y, mask) -> tuple:
+    def residual(self, gradient, costate, rows, slack, z, y, mask, soft, weight) -> tuple:
         """Return the residuals of one knot; `gradient` contains Jᵀλ of the step."""
         nx, nu = self.it.nx, self.it.nu
         g, e, g_z, e_z = rows
@@ -518,12 +569,17 @@ class IterationTrace:
         gradient = [a + sparse_dot(column, weights) for a, column in zip(gradient, columns, strict=True)]
         gradient = [*(a - b for a, b in zip(gradient[:nx], costate, strict=True)), *gradient[nx:]]
         violated = [*(mask[k] * (g[k] + slack[k]) for k in range(m)), *(counted[k] * e[k] for k in range(me))]
+        hard = [value for value, is_soft in zip(violated, (*soft.g, *soft.e), strict=True) if not is_soft]
+        if any((*soft.g, *soft.e)):  # (3)
+            shares = [multiplier / weight for multiplier in weights]
+            gaps = zip(violated, shares, (*soft.g, *soft.e), strict=True)
+            violated = [value - share if is_soft else value for value, share, is_soft in gaps]
         products = [mask[k] * (slack[k] * z[k]) for k in range(m)]
         small: Scalar = LARGEST_PRODUCT
         for k in range(m):
             small = minimum(small, slack[k] * z[k] + (1.0 - mask[k]) * LARGEST_PRODUCT)
         logs = total([mask[k] * log(slack[k]) for k in range(m)])
-        magnitudes = total([magnitude(value) for value in violated])
+        magnitudes = total([magnitude(value) for value in hard])
         multipliers = total([*(z[k] for k in range(m)), *(magnitude(y[k]) for k in range(me))])
         return (
             largest(gradient[: nx + nu]),
@@ -578,7 +634,8 @@ class IterationTrace:
             def body(cost, rows, w, glob, numbers):
                 k = it.stages.index(part)
                 sizes = it.derivatives[k].widths
-                result = part.rows(cost[: sizes[1]], rows[: sizes[2]], w, glob[:1], list(numbers))
+                barrier = [glob[0], *glob[2:]]
+                result = part.rows(cost[: sizes[1]], rows[: sizes[2]], w, barrier, list(numbers))
                 return [pad(row, max(1, width)) for row, width in zip(result, widths, strict=True)]
 
             return body
@@ -596,7 +653,9 @@ class IterationTrace:
             gradient, hessian = (
                 it.last_stage.nested(k, row)
                 for k, row in enumerate(
-                    it.last_stage.rows(cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, glob[:1])
+                    it.last_stage.rows(
+                        cost[: it.final.widths[0]], rows[: it.final.widths[1]], end, [glob[0], *glob[2:]]
+                    )
                 )
             )
             full = mirrored(hessian)
@@ -710,12 +769,20 @@ class IterationTrace:
             V, W = unpacked(value[:half], nx), matrix(value[half:], columns)
             return [sparse_dot(V[i], dx) + sparse_dot(W[i], [1.0, *one_p[1:]]) - now[i] for i in range(nx)]
 
-        def changes(d, rows, slack, z, y, mu, mask):
+        def changes(d, rows, slack, z, y, mu, mask, soft, weight):
             g, e, g_z, e_z = rows
             ds = [mask[k] * (-(g[k] + slack[k]) - sparse_dot(g_z[k], d)) for k in range(len(g))]
+            for k in [k for k in range(len(g)) if soft.g[k]]:
+                after = (mu - z[k] * ds[k]) / (slack[k] + z[k] / weight)  # multiplier after the step
+                ds[k] = ds[k] + mask[k] * after / weight
             dz = [mask[k] * ((mu - z[k] * (slack[k] + ds[k])) / slack[k]) for k in range(len(g))]
             counted = mask[len(mask) - len(y) :]
-            dy = [counted[k] * ((e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL)) for k in range(len(e))]
+            dy = [
+                counted[k] * (weight * (e[k] + sparse_dot(e_z[k], d)) - y[k])
+                if soft.e[k]
+                else counted[k] * ((e[k] + sparse_dot(e_z[k], d)) * (1.0 / PROXIMAL))
+                for k in range(len(e))
+            ]
             tau = maximum(0.99, 1.0 - mu)
             alpha_s: Scalar = 1.0
             alpha_z: Scalar = 1.0
@@ -723,6 +790,11 @@ class IterationTrace:
                 alpha_s = minimum(alpha_s, select(-ds[k], -tau * slack[k] / minimum(ds[k], -1e-300), 1.0))
                 alpha_z = minimum(alpha_z, select(-dz[k], -tau * z[k] / minimum(dz[k], -1e-300), 1.0))
             slope = -mu * total([ds[k] / slack[k] for k in range(len(g))])
+            for k in [k for k in range(len(g)) if soft.g[k]]:
+                change = sparse_dot(g_z[k], d) + ds[k]
+                slope = slope + mask[k] * (weight * (g[k] + slack[k]) * change)
+            for k in [k for k in range(len(e)) if soft.e[k]]:
+                slope = slope + counted[k] * (weight * e[k] * sparse_dot(e_z[k], d))
             return ds, dz, dy, alpha_s, alpha_z, slope
 
         def knot(index: int) -> Callable:
@@ -733,7 +805,9 @@ class IterationTrace:
                 _, gradient, _ = part.nested(1, cost)
                 d = [*dx, *du, *one_p[1:]]
                 nested = part.nested(2, rows)
-                ds, dz, dy, alpha_s, alpha_z, slope = changes(d, nested, slack, z, y, glob[0], numbers)
+                ds, dz, dy, alpha_s, alpha_z, slope = changes(
+                    d, nested, slack, z, y, glob[0], numbers, it.soft[index], glob[-1]
+                )
                 rest = it.m - len(ds)
                 row = [*du, *ds, *[0.0] * rest, *dz, *[0.0] * rest, *pad(dy, it.me)]
                 slope = slope + sparse_dot(gradient, d)
@@ -755,7 +829,9 @@ class IterationTrace:
             d = [*dx, *one_p[1:]]
             nested = it.final.nested(1, rows)
             ones = [1.0] * (it.m_end + it.me_end)
-            ds, dz, dy, alpha_s, alpha_z, slope = changes(d, nested, ends.slack, ends.z, ends.y, glob[0], ones)
+            ds, dz, dy, alpha_s, alpha_z, slope = changes(
+                d, nested, ends.slack, ends.z, ends.y, glob[0], ones, it.soft_end, glob[-1]
+            )
             slope = slope + sparse_dot(gradient, d)
             row = [*one_p[1:], *ds, *dz, *dy]
             return [row, costate_change(dx, value, now, one_p), [alpha_s, alpha_z, slope]]
@@ -826,7 +902,7 @@ class IterationTrace:
         """Results of a trial point at a knot of every kind."""
         it, problem, nq = self.it, self.it.problem, self.it.nq
 
-        def knot(kind: int) -> Callable:
+        def knot(kind: int, soft: Softness) -> Callable:
             def body(x, x_next, dx, dx_next, w, dw, end, dend, length, data, *rest):
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 a = length[0]
@@ -835,14 +911,15 @@ class IterationTrace:
                 p = [b + a * c for b, c in zip(end[: it.np], dend[: it.np], strict=True)]
                 u, slack, _, _ = it.knot(w)
                 t, h = problem.clock(numbers[0], p, data[0])
-                after = problem.values(kind, t, h, x[:nq], x[nq:], u, p, [*data[1:], *course])
+                after = problem.values(kind, t, h, x[:nq], x[nq:], u, p, [*data[1 : 1 + it.n_held], *course])
                 gap = problem.between(x_next, [*after.q, *after.v])
-                bad, logs = violation_and_logs(after.g, after.e, slack, numbers[1:], it.me)
-                return [[after.cost, bad + total([magnitude(b) for b in gap]), logs]]
+                bad, logs = violation_and_logs(after.g, after.e, slack, numbers[1:], it.me, soft)
+                cost = after.cost + soft.penalty(after.g, after.e, slack, numbers[1:], data[-1])
+                return [[cost, bad + total([magnitude(b) for b in gap]), logs]]
 
             return body
 
-        return [knot(kind) for kind in it.kinds]
+        return [knot(kind, soft) for kind, soft in zip(it.kinds, it.soft, strict=True)]
 
     def trial_end(self, x, dx, end, dend, length, data) -> list[Any]:
         """Return the results of a trial point at the last knot."""
@@ -851,10 +928,11 @@ class IterationTrace:
         x = self.moved(x, dx, a)
         ends = it.ends([*(b + a * c for b, c in zip(end, dend, strict=False)), *([0.0] * len(INFO))])
         t, h = problem.clock(float(it.N), ends.p, data[0])
-        values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1:])
+        values = problem.final_values(t, h, x[:nq], x[nq:], ends.p, data[1 : 1 + it.n_held])
         g = [*values.g, *problem.parameter_values(ends.p)]
-        bad, logs = violation_and_logs(g, values.e, ends.slack, [1.0] * (len(g) + len(values.e)), len(values.e))
-        return [[values.cost, bad, logs]]
+        ones = [1.0] * (len(g) + len(values.e))
+        bad, logs = violation_and_logs(g, values.e, ends.slack, ones, len(values.e), it.soft_end)
+        return [[values.cost + it.soft_end.penalty(g, values.e, ends.slack, ones, data[-1]), bad, logs]]
 
     def moved(self, x, dx, alpha) -> list[Scalar]:
         """Return the state x ⊕ α dx."""
@@ -908,10 +986,13 @@ def reduction(rules: tuple[str, ...]) -> Callable:
     return lambda result, row: [[combine[rule](a, b) for rule, a, b in zip(rules, result, row, strict=True)]]
 
 
-def violation_and_logs(g: Vector, e: Vector, slack: Vector, mask: Vector, me: int) -> tuple[Scalar, Scalar]:
-    """Return the sum of the violations of the rows of a knot and the sum of the logarithms of their slacks."""
+def violation_and_logs(
+    g: Vector, e: Vector, slack: Vector, mask: Vector, me: int, soft: Softness
+) -> tuple[Scalar, Scalar]:
+    """Return the sum of the violations of the hard rows of a knot and the sum of the logarithms of all slacks."""
     counted = mask[len(mask) - me :]
-    bad = [*(mask[k] * (g[k] + slack[k]) for k in range(len(g))), *(counted[k] * e[k] for k in range(len(e)))]
+    bad = [mask[k] * (g[k] + slack[k]) for k in range(len(g)) if not soft.g[k]]
+    bad += [counted[k] * e[k] for k in range(len(e)) if not soft.e[k]]
     return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
 

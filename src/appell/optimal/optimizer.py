@@ -41,6 +41,10 @@ MAX_ACTIVE = 512  # problems per call
 FIRST_BARRIER = 0.1  # μ of the first iteration
 FIRST_SLACK = 1e-2  # smallest first slack, relative to the value of its row if that is larger than 1
 FEASIBLE = 1e-6  # violation below which an iterate that is not optimal counts as feasible
+VIOLATION_WEIGHTS = (1.0, 1e2, 1e4)  # W of problems with relaxed rows, one after the other
+RELAXED_BARRIER, RELAXED_TOLERANCE = 10.0, 1e-6  # first μ, and KKT residual of these problems
+LEAST_SHARE = 0.5  # of the violation that a problem keeps with the larger W if it is infeasible
+INFEASIBLE = 4.0  # value of the entry `status` that the driver adds to those of the iteration
 
 
 class KnotRows(NamedTuple):
@@ -62,7 +66,7 @@ class Optimizer:
     tolerance : float
         KKT residual, scaled as by IPOPT, and relative duality gap of a solution.
     iterations : int
-        Largest number of iterations.
+        Largest number of iterations of each attempt; see `optimize`.
 
     Examples
     --------
@@ -124,6 +128,7 @@ class Optimizer:
         state = self.first_iterate(first, held, driven)
         with Bar("optimize", members, "problems", enabled=progress) as bar:
             self._solve(state, given, threads, bar)
+        self._relax(first, state, given, (held, driven), threads, progress)
         solutions = self._solutions(state | given, held, driven)
         single = all(x is None or np.ndim(x) <= 1 for x in (q0, v0)) and members == 1
         return solutions._member(0) if single else solutions
@@ -203,22 +208,24 @@ class Optimizer:
             problem = Problem(dyn, steps, dt, **options | {"hessian": "exact"})
         return Iteration(problem, self.iteration.tolerance, self.max_iterations)
 
-    def first_iterate(self, first: Guess, held: np.ndarray, driven: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the carried arrays of the solver for a guess, members first."""
+    def first_iterate(
+        self, first: Guess, held: np.ndarray, driven: np.ndarray, barrier: float = FIRST_BARRIER
+    ) -> dict[str, np.ndarray]:
+        """Return the carried arrays of the solver for a guess, members first; `barrier` is the first μ."""
         it, members = self.iteration, len(first.q)
         state = {name: np.zeros((members, *shape)) for name, shape in it.carried.items()}
         state["x"][:] = np.concatenate([first.q, first.v], axis=2)
         state["w"][..., : it.nu] = first.u
         state["end"][:, : it.np] = first.p
         g, _, _, g_end, _, _ = self._rows(state["x"], first.u, first.p, held, driven)
-        masks = np.array([it.mask(k)[: it.m] for k in range(it.N)]).reshape(it.N, it.m)
+        masks = self._masks[:, : it.m]
         slack = np.where(masks > 0.0, _first_slack(g), 1.0)
         state["w"][..., it.nu : it.nu + it.m] = slack
-        state["w"][..., it.nu + it.m : it.nu + 2 * it.m] = np.where(masks > 0.0, FIRST_BARRIER / slack, 0.0)
+        state["w"][..., it.nu + it.m : it.nu + 2 * it.m] = np.where(masks > 0.0, barrier / slack, 0.0)
         slack = _first_slack(g_end)
         state["end"][:, it.np : it.np + it.m_end] = slack
-        state["end"][:, it.np + it.m_end : it.np + 2 * it.m_end] = FIRST_BARRIER / slack
-        for name, number in {"mu": FIRST_BARRIER, "reach": 1.0}.items():
+        state["end"][:, it.np + it.m_end : it.np + 2 * it.m_end] = barrier / slack
+        for name, number in {"mu": barrier, "reach": 1.0}.items():
             state["end"][:, INFO.index(name) - len(INFO)] = number
         return state
 
@@ -233,6 +240,52 @@ class Optimizer:
             for name, number in {"status": RUNNING, "rho": 0.0, "wait": 0.0, "reach": 1.0}.items():
                 end[left, column[name]] = number
             self._repeat(self.exact_iteration, left, state, given, threads, bar)
+
+    @cached_property
+    def relaxed_iteration(self) -> Iteration:
+        """The iteration that may violate rows, at a cost."""
+        problem = self.exact_iteration.problem if self.continues else self.problem
+        return Iteration(problem, RELAXED_TOLERANCE, self.max_iterations, relaxed=True)
+
+    def _relax(self, first: Guess, state, given, data, threads: int | None, progress: bool | None) -> None:
+        """Solve problems that are not solved with relaxed rows, and again from that motion, in place.
+
+        A problem that is not solved then either is infeasible if the largest weight of the violations does not halve
+        them: its iterate is the motion with the least violations.
+        """
+        it, end = self.iteration, state["end"]
+        status, count = (INFO.index(name) - len(INFO) for name in ("status", "iterations"))
+        failed = np.flatnonzero((end[:, status] == RUNNING) | (end[:, status] == STALLED))
+        parts = [*self.relaxed_iteration.soft, self.relaxed_iteration.soft_end] if len(failed) else []
+        if not any(any((*part.g, *part.e)) for part in parts):
+            return
+        held, driven = (x[failed] for x in data)
+        given = {name: array[failed] for name, array in given.items()}
+        motion, total = Guess(*(x[failed] for x in first)), end[failed, count]
+        least = np.full(len(failed), np.nan)
+        with Bar("relax", len(failed), "problems", enabled=progress) as bar:
+            for weight in VIOLATION_WEIGHTS:
+                relaxed = self.first_iterate(motion, held, driven, RELAXED_BARRIER)
+                weights = {name: given[name] for name in ("start", "dt")} | {"weight": np.full(len(failed), weight)}
+                self._repeat(self.relaxed_iteration, range(len(failed)), relaxed, weights | given, threads, bar)
+                x, u, p = relaxed["x"], relaxed["w"][..., : it.nu], relaxed["end"][:, : it.np]
+                minimal = relaxed["end"][:, status] == SOLVED
+                rows = np.concatenate(self._violations(self._rows(x, u, p, held, driven)), axis=1)
+                violation = rows.max(axis=1, initial=0.0)
+                infeasible = minimal & (violation > np.maximum(LEAST_SHARE * least, FEASIBLE))
+                least[minimal] = violation[minimal]
+                for before, after in zip(motion, (x[..., : it.nq], x[..., it.nq :], u, p), strict=True):
+                    before[minimal] = after[minimal]
+                total = total + relaxed["end"][:, count]
+            nearest = self.first_iterate(motion, held, driven)
+            again = {name: array.copy() for name, array in nearest.items()}
+            self._solve(again, given, threads, bar)
+        solved = again["end"][:, status] == SOLVED
+        nearest["end"][:, status] = INFEASIBLE
+        for arrays, chosen in ((again, solved), (nearest, infeasible & ~solved)):
+            for name in state:
+                state[name][failed[chosen]] = arrays[name][chosen]
+        end[failed, count] = total + again["end"][:, count]
 
     def _repeat(self, it: Iteration, members: Iterable[int], state, given, threads, bar: Bar) -> None:
         """Iterate with one kernel; problems that are done leave, and problems that wait take their places."""
@@ -354,6 +407,13 @@ class Optimizer:
             info[name] = np.where(info["status"] == NOT_FINITE, np.nan, info[name])
         p = end[:, : it.np]
         rows = self._rows(x, u, p, held, driven)
+        infeasible = info["status"] == INFEASIBLE  # the motion with the least violations, without multipliers
+        violations = self._violations(rows)
+        info["cost"] = np.where(infeasible, rows.cost.sum(axis=1), info["cost"])
+        largest = np.concatenate(violations, axis=1).max(axis=1, initial=0.0)
+        info["primal"] = np.where(infeasible, largest, info["primal"])
+        for name in ("error", "dual", "gap"):
+            info[name] = np.where(infeasible, np.nan, info[name])
         reports = []
         for k in range(members):
             solved = bool(info["status"][k] == SOLVED)
@@ -362,7 +422,7 @@ class Optimizer:
                 cause = self._not_finite(iterate["start"][k], held[k], driven[k], KnotRows(*(x[k] for x in rows)))
                 reason = f"Not finite after {numbers['iterations']:.0f} iterations of problem {k}: {cause}."
             else:
-                reason = self._reason(k, numbers, rows)
+                reason = self._reason(numbers, rows.gaps[k], *(part[k] for part in violations))
             reports.append(
                 {
                     "solved": solved,
@@ -409,28 +469,41 @@ class Optimizer:
         given.append(("the cost of the last knot", rows.cost[-1]))
         return next((f"{name} is {x}" for name, x in given if not np.isfinite(x)), "derivatives are infinite or NaN")
 
-    def _reason(self, member: int, info: dict[str, float], rows: KnotRows) -> str:
+    @cached_property
+    def _masks(self) -> np.ndarray:
+        """Which rows of the knots count, (steps, inequalities and equalities)."""
+        it = self.iteration
+        return np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
+
+    def _violations(self, rows: KnotRows) -> tuple[np.ndarray, np.ndarray]:
+        """Return the violations of the rows of all knots, (members, steps * n), and of the last, (members, n)."""
+        at_knots = np.concatenate([rows.g, np.abs(rows.e)], axis=2) * self._masks
+        at_end = np.concatenate([rows.g_end, np.abs(rows.e_end)], axis=1)
+        return np.nan_to_num(at_knots.reshape(len(at_knots), -1)), np.nan_to_num(at_end)
+
+    def _reason(self, info: dict[str, float], gaps: np.ndarray, at_knots: np.ndarray, at_end: np.ndarray) -> str:
         """Return how the solver ended, with the row that is violated most if it did not converge."""
         problem, it, residual = self.problem, self.iteration, f"KKT residual {info['error']:.2g}"
         if info["status"] == SOLVED:
             return f"Solved in {info['iterations']:.0f} iterations: {residual}."
-        ended = f"{info['iterations']:.0f} iterations"
-        ended = f"The limit of {ended} was reached" if info["status"] == 0.0 else f"No step was accepted after {ended}"
-        masks = np.array([it.mask(k) for k in range(it.N)]).reshape(it.N, it.m + it.me)
-        g, e, gaps, g_end, e_end, _ = (np.nan_to_num(array[member]) for array in rows)
-        at_knots = np.concatenate([g, np.abs(e)], axis=1) * masks
-        at_end = np.concatenate([g_end, np.abs(e_end)])
+        count = f"{info['iterations']:.0f} iterations"
+        ended = f"No step was accepted after {count}"
+        if info["status"] == RUNNING:
+            ended = f"The limit of {self.max_iterations} iterations was reached"
         worst = max(at_knots.max(initial=0.0), at_end.max(initial=0.0))
         if worst > FEASIBLE:
             if at_end.max(initial=0.0) == worst:
                 names, knot = (*problem.final_rows, *problem.parameter_rows, *problem.final_equalities), it.N
                 row = names[int(np.argmax(at_end))].name
             else:
-                knot, column = map(int, np.unravel_index(int(np.argmax(at_knots)), at_knots.shape))
+                knot, column = divmod(int(np.argmax(at_knots)), it.m + it.me)
                 kind = problem.kinds[knot]
                 row = (problem.rows[kind][column] if column < it.m else problem.equalities[kind][column - it.m]).name
-            return f"Infeasible: {row} at knot {knot} is violated by {worst:.3g}. {ended}."
-        if (gap := np.abs(gaps)).max() > FEASIBLE:
+            violated = f"{row} at knot {knot} is violated by {worst:.3g}"
+            if info["status"] == INFEASIBLE:
+                return f"Infeasible: {violated} where the sum of squared violations has a minimum, after {count}."
+            return f"{ended}: {violated}."
+        if (gap := np.abs(np.nan_to_num(gaps))).max() > FEASIBLE:
             knot, column = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
             name = self._direction_names[column]
             return f"{ended}: the motion has a gap of {gap.max():.3g} in the {name} after knot {knot}, {residual}."
@@ -519,7 +592,8 @@ def optimize(
         "gauss-newton"; "exact": with second derivatives of the dynamics; or "auto": exact for problems that do not
         converge with Gauss-Newton Hessians in 40 iterations. Then a second kernel is compiled.
     tolerance, iterations : float, int
-        KKT residual of a solution, and the largest number of iterations.
+        KKT residual of a solution, and the largest number of iterations. A problem that does not converge is solved
+        again with relaxed rows and from the motion with the least violations, with as many iterations each.
     threads, progress
         As in `rollout`.
     **options

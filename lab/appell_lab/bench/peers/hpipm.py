@@ -37,24 +37,26 @@ class Sweep:
         self.library = library(path)
         N, nx, nu = matrices["B"].shape
         self.size = N, nx, nu
-        by_columns = [
+        self._arrays = [
             np.ascontiguousarray(np.swapaxes(m, 1, 2) if m.ndim == 3 else m)
             for m in (matrices[name] for name in ("A", "B", "b", "Q", "S", "R", "q", "r"))
-        ]
-        self.library.prepare(N, nx, nu, *map(address, by_columns))
+        ] + [np.zeros((N + 1, nx)), np.zeros((N, nu))]
+        pointers = (ctypes.c_void_p * len(self._arrays))(*(array.ctypes.data for array in self._arrays))
+        self.library.prepare((ctypes.c_int * 3)(N, nx, nu), pointers)
 
     def solution(self) -> tuple[np.ndarray, np.ndarray]:
         """Return states and controls of one sweep."""
         N, nx, nu = self.size
         x, u = np.zeros((N + 1, nx)), np.zeros((N, nu))
         self.library.sweep(1)
-        self.library.solution(N, nx, nu, address(x), address(u))
+        self.library.solution(address(x), address(u))
         return x, u
 
-    def seconds(self, count: int = 20) -> float:
-        """Return the processor time of one sweep, the mean of `count` in a row."""
+    def seconds(self, count: int = 20, copies: bool = False) -> float:
+        """Return the processor time of one sweep, the mean of `count`; `copies` includes those into and from HPIPM."""
+        run = self.library.sweep_with_copies if copies else self.library.sweep
         before = time.process_time()
-        self.library.sweep(ctypes.c_int(count))
+        run(ctypes.c_int(count))
         return (time.process_time() - before) / count
 
 

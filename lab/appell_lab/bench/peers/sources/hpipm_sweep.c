@@ -16,15 +16,12 @@ static struct d_ocp_qp_dim dim;
 static struct d_ocp_qp_sol sol;
 static struct d_ocp_qp_ipm_arg arg;
 static struct d_ocp_qp_ipm_ws workspace;
+static int N, nx, nu;
+static double *A, *B, *b, *Q, *S, *R, *q, *r, *x, *u;
 
-void prepare(int N, int nx, int nu, double *A, double *B, double *b, double *Q, double *S, double *R, double *q, double *r)
+/* Copy the arrays into the layout of BLASFEO. */
+static void pack(void)
 {
-    d_ocp_qp_dim_create(N, &dim, malloc(d_ocp_qp_dim_memsize(N)));
-    for (int k = 0; k <= N; k++) {
-        d_ocp_qp_dim_set_nx(k, k ? nx : 0, &dim);
-        d_ocp_qp_dim_set_nu(k, k < N ? nu : 0, &dim);
-    }
-    d_ocp_qp_create(&dim, &qp, malloc(d_ocp_qp_memsize(&dim)));
     for (int k = 0; k <= N; k++) {
         if (k < N) {
             if (k) d_ocp_qp_set_A(k, A + k * nx * nx, &qp);
@@ -39,6 +36,29 @@ void prepare(int N, int nx, int nu, double *A, double *B, double *b, double *Q, 
             d_ocp_qp_set_q(k, q + k * nx, &qp);
         }
     }
+}
+
+void solution(double *states, double *inputs)
+{
+    for (int k = 0; k <= N; k++) {
+        if (k) d_ocp_qp_sol_get_x(k, &sol, states + k * nx);
+        if (k < N) d_ocp_qp_sol_get_u(k, &sol, inputs + k * nu);
+    }
+}
+
+/* The arrays must exist as long as sweeps run; x and u receive the solutions of `sweep_with_copies`. */
+void prepare(int *sizes, double **arrays)
+{
+    N = sizes[0], nx = sizes[1], nu = sizes[2];
+    A = arrays[0], B = arrays[1], b = arrays[2], Q = arrays[3], S = arrays[4], R = arrays[5], q = arrays[6];
+    r = arrays[7], x = arrays[8], u = arrays[9];
+    d_ocp_qp_dim_create(N, &dim, malloc(d_ocp_qp_dim_memsize(N)));
+    for (int k = 0; k <= N; k++) {
+        d_ocp_qp_dim_set_nx(k, k ? nx : 0, &dim);
+        d_ocp_qp_dim_set_nu(k, k < N ? nu : 0, &dim);
+    }
+    d_ocp_qp_create(&dim, &qp, malloc(d_ocp_qp_memsize(&dim)));
+    pack();
     d_ocp_qp_sol_create(&dim, &sol, malloc(d_ocp_qp_sol_memsize(&dim)));
     d_ocp_qp_ipm_arg_create(&dim, &arg, malloc(d_ocp_qp_ipm_arg_memsize(&dim)));
     d_ocp_qp_ipm_arg_set_default(SPEED, &arg);
@@ -50,10 +70,11 @@ void sweep(int count)
     for (int i = 0; i < count; i++) d_ocp_qp_fact_solve_kkt_unconstr(&qp, &sol, &arg, &workspace);
 }
 
-void solution(int N, int nx, int nu, double *x, double *u)
+void sweep_with_copies(int count)
 {
-    for (int k = 0; k <= N; k++) {
-        if (k) d_ocp_qp_sol_get_x(k, &sol, x + k * nx);
-        if (k < N) d_ocp_qp_sol_get_u(k, &sol, u + k * nu);
+    for (int i = 0; i < count; i++) {
+        pack();
+        d_ocp_qp_fact_solve_kkt_unconstr(&qp, &sol, &arg, &workspace);
+        solution(x, u);
     }
 }
