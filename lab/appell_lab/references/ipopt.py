@@ -55,7 +55,13 @@ class Ipopt:
         cost = ca.sum2(rows[-1, :]) + end[m_end + me_end]
         g = ca.vertcat(ca.vec(rows[:-1, :]), *([end[: m_end + me_end]] if m_end + me_end else []))
         nlp = {"x": ca.vertcat(ca.vec(X), ca.vec(U)), "p": data, "f": cost, "g": g}
-        limits = {"print_level": 0, "max_iter": iterations, "max_cpu_time": seconds, "tol": 1e-8, "sb": "yes"}
+        limits: dict[str, Any] = {
+            "print_level": 0,
+            "max_iter": iterations,
+            "max_cpu_time": seconds,
+            "tol": 1e-8,
+            "sb": "yes",
+        }
         self._solver = ca.nlpsol(
             "ipopt", "ipopt", nlp, {"ipopt": limits, "print_time": False, "show_eval_warnings": False}
         )
