@@ -293,6 +293,8 @@ def _check_steps(problems: Problems, records: Any, members: np.ndarray, finding:
     for name in ("q", "v"):
         theirs = np.asarray(getattr(after, name))[:, -1].reshape(len(members), family.steps, -1)
         ours = np.asarray(getattr(records, name))[members, 1:]
+        for span in system.quaternions if name == "q" else ():  # q and -q are the same orientation
+            theirs[..., span] *= np.where((theirs[..., span] * ours[..., span]).sum(axis=-1, keepdims=True) < 0, -1, 1)
         defects = np.abs(theirs - ours).max(axis=(1, 2)) / np.maximum(1.0, np.abs(ours).max(axis=(1, 2)))
         for k, defect in zip(members, defects, strict=True):
             _limit(finding, f"defect of {name}", defect, STEP_DEFECT, f"problem {k}")
@@ -347,10 +349,11 @@ def _judge_by_rollout(problems: Problems, records: Any, members: np.ndarray, fin
     motion = rollout(*given, steps=family.steps, dt=family.dt, arguments=data)
     gradient = np.asarray(rollout.gradient(*given, steps=family.steps, dt=family.dt, arguments=data).torque)
     inputs = problems.plan.problem.actuators
-    gradient, tau = gradient[..., inputs], tau[..., inputs]
+    gradient = gradient[..., inputs]
     away = np.abs(np.asarray(motion.q) - np.asarray(records.q)[members]).max(axis=(1, 2))
     moved = rollout(given[0], given[1] + SMALL_CHANGE, tau, steps=family.steps, dt=family.dt, arguments=data)
     growth = np.abs(np.asarray(moved.q) - np.asarray(motion.q)).max(axis=(1, 2)) / SMALL_CHANGE
+    tau = tau[..., inputs]
     limit = np.broadcast_to(problems.limits.get("torque", np.inf), len(problems.system.actuators))[inputs]
     for j, k in enumerate(members):
         if not (away[j] < MAX_ROLLOUT_DIFFERENCE and np.isfinite(growth[j])):
