@@ -64,9 +64,19 @@ class States:
         """Return v of states, (..., nv)."""
         return w
 
-    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return the configuration after a displacement along w."""
-        return self.moving.system.integrate(q, step)
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return the configuration after a small displacement along w, to first order."""
+        return q + self._coordinate_rate(q, step)
+
+    @cached_property
+    def _coordinate_rate(self) -> Function:
+        """The function N(q) w."""
+        doc = "The rate of change of the coordinates."
+
+        def body(equations, q, v):
+            return {"rate": equations.rate(q, v)}
+
+        return self.moving.named(("coordinate_rate",), lambda: self.moving.function("coordinate_rate", body, doc))
 
     def start(self, t: float, q: np.ndarray, v, project: bool) -> np.ndarray:
         """Return the initial state y; raise `ArgumentError` if it is not valid."""

@@ -15,16 +15,17 @@ Sizes are data, so that one object serves all systems.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from appell.compile.llvm.emitter import Index, Value
 from appell.compile.llvm.lanes import DOUBLES
-from appell.compile.native.bound import caller
+from appell.compile.native.bound import function_of_array
 from appell.compile.native.kernels import load_text
-from appell.compile.native.machine import Code, host
-from appell.compile.ode.cells import CellLayout, Cells
+from appell.compile.native.machine import host
+from appell.compile.ode.cells import CellLayout, Cells, address
 from appell.compile.ode.matrices import MatrixEmitter, eliminate, padded
 
 MAX_STEPS = 40
@@ -51,7 +52,7 @@ class ProjectedEquations:
         n, cones, width = len(A), len(mu), DOUBLES.width
         count = padded(n)
         memory = np.zeros((3 * n + len(VECTORS) + 1) * count + width)
-        start = -(memory.ctypes.data // 8) % width
+        start = -(address(memory) // 8) % width
         work = memory[start : start + (n + len(VECTORS)) * count].reshape(-1, count)
         work[:n, :n] = A
         rows = dict(zip(VECTORS, work[n:], strict=True))
@@ -59,27 +60,24 @@ class ProjectedEquations:
         rows["first"].view(np.int64)[:cones] = first
         self.b, self.f, self._best = rows["b"][:n], rows["f"][:n], rows["best"][:n]
         self._cells = cells = Cells(LAYOUT)
-        cells.work, cells.n, cells.cones = work.ctypes.data, n, cones
-        code = _newton()
-        addresses = np.array([code.address, cells.array.ctypes.data], np.uintp)
-        self._call = caller("newton", addresses, memory, cells.array, code)
+        cells.work, cells.n, cells.cones = address(memory) + 8 * start, n, cones
+        self._memory = memory
 
     def solve(self, b: np.ndarray, f: np.ndarray, target: float) -> tuple[np.ndarray, float]:
         """Return the result for b from a start f, and the largest error |f - P(z)|, of which `target` is the aim."""
         self.b[:], self.f[:], self._cells.target = b, f, target
-        self._call()
+        _newton()(self._cells.array)
         return self._best.copy(), self._cells.error
 
 
 @cache
-def _newton() -> Code:
-    """Return the machine code, whose only argument is the cells, loaded from the object cache or compiled."""
-    return load_text(_text(host().has_fma), "newton", "newton")
+def _newton() -> Callable[[np.ndarray], None]:
+    """Return the machine code, a function of the cells, loaded from the object cache or compiled."""
+    return function_of_array("newton", load_text(_text(host().has_fma), "newton", "newton"))
 
 
 def _text(fused: bool) -> str:
     emit = MatrixEmitter(LAYOUT, fused)
-    emit.do("%cells = load ptr, ptr %addresses, align 8")
     n, cones, A = emit.get("n"), emit.get("cones"), emit.get("work")
     narrow = emit.registers(n)
     vectors = emit.row(A, n, narrow)
@@ -231,4 +229,4 @@ def _text(fused: bool) -> str:
     copy(p, best)
     emit.put("error", evaluate(best))
     emit.do("ret void")
-    return emit.function("define void @newton(ptr %addresses) nounwind")
+    return emit.function("define void @newton(ptr %cells) nounwind")

@@ -30,7 +30,7 @@ from appell.compile.llvm.emitter import Value
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.kernels import load_text
 from appell.compile.native.machine import Code, host
-from appell.compile.ode.cells import CellLayout, Cells
+from appell.compile.ode.cells import CellLayout, Cells, address
 from appell.compile.ode.matrices import MatrixEmitter, eliminate, padded
 
 MIN_PIVOT = 1e-11  # relative to the first pivot
@@ -71,14 +71,14 @@ class RowSystem:
     def __init__(
         self, calls: Sequence[tuple[Code, Sequence[np.ndarray]]], arrays: dict[str, np.ndarray], c1: float, c2: float
     ):
-        operands = [np.array([x.ctypes.data for x in arguments], np.uintp) for _, arguments in calls]
-        table = [(code.address, x.ctypes.data) for (code, _), x in zip(calls, operands, strict=True)]
+        operands = [np.array([address(x) for x in arguments], np.uintp) for _, arguments in calls]
+        table = [(code.address, address(x)) for (code, _), x in zip(calls, operands, strict=True)]
         n, r = len(arrays["M"]), len(arrays["rows"])
         width = DOUBLES.width
         work = np.zeros(n * (padded(n) + padded(r)) + (2 * r + 1) * padded(r) + width)
-        first = -(work.ctypes.data // 8) % width
+        first = -(address(work) // 8) % width
         self._forces = np.zeros(padded(r) + width)
-        shift = -(self._forces.ctypes.data // 8) % width
+        shift = -(address(self._forces) // 8) % width
         self.forces = self._forces[shift : shift + r]
         tables = {
             "calls": np.array(table, np.uintp),
@@ -88,7 +88,7 @@ class RowSystem:
         }
         self.cells = Cells(LAYOUT)
         for name, array in (arrays | tables).items():
-            setattr(self.cells, name, array.ctypes.data)
+            setattr(self.cells, name, address(array))
         cells = self.cells
         cells.call_count, cells.n, cells.r, cells.slot_count = len(calls), n, r, len(arrays["slots"])
         cells.mixed_count, cells.locked_count = len(arrays["mixed"]), len(arrays["locked"])

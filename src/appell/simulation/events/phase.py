@@ -281,7 +281,7 @@ class Phase:
                 break
             moved = np.concatenate([moved, other_rows[pushed]])
             distances = np.concatenate([distances, np.maximum(limits[pushed], 0.0)])
-        q = self.flow.states.integrate(y[:nq], step)
+        q = self.flow.normalised(self.flow.states.moved(y[:nq], step))
         geometry.at(np.concatenate([q, y[nq:]]))
         v = geometry.without_components(geometry.B[self.rows], y[nq:]).copy()
         v[self.locked] = 0.0
