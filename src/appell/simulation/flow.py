@@ -39,6 +39,7 @@ class FreeMotion:
         self.nq, self.nw, self.nu = self.states.nq, self.states.nw, dyn.system.nu
         self.drives = Drives(self.states.moving)
         self._holds = bool(inputs.motions or dyn.wrenches)
+        self._has_own_velocities = not dyn.system.is_constrained
         callback = self._update_inputs if inputs.varies else None
         self.rate = Rate.compiled(self.states.rate(bool(len(self.drives))), 2, callback)
         self._q, self._w = self.rate.y[: self.nq], self.rate.y[self.nq :]
@@ -110,8 +111,11 @@ class FreeMotion:
 
     def _update_inputs(self) -> None:
         """Evaluate the inputs that are functions, for the evaluation of the rate that follows."""
-        q = self.normalised(self._q.copy())
-        self.inputs.update(self.rate.time.item(), q, self.states.velocities(q, self._w.copy()))
+        q, w = self._q.copy(), self._w.copy()
+        for span in self.quaternions:  # as `normalised`; this is most of the time of a run with a fast torque function
+            part = q[span]
+            part /= math.sqrt(part.dot(part))
+        self.inputs.update(self.rate.time.item(), q, w if self._has_own_velocities else self.states.velocities(q, w))
         if self._holds:
             self.hold()
 

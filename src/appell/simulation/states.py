@@ -65,8 +65,9 @@ class States:
         return w
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return the configuration after a small displacement along w, to first order."""
-        return q + self._coordinate_rate(q, step)
+        """Return the configuration after a small displacement along w, with an error of third order."""
+        middle = q + 0.5 * self._coordinate_rate(q, step)
+        return q + self._coordinate_rate(middle, step)
 
     @cached_property
     def _coordinate_rate(self) -> Function:

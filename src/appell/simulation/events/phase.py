@@ -87,7 +87,9 @@ class Phase:
     @cached_property
     def free(self) -> np.ndarray:
         """Indices of all other points and stops whose walls are active."""
-        return np.setdiff1d(np.flatnonzero(self.geometry.active[: self.geometry.contacts.fixed]), self.members)
+        is_free = self.geometry.active.copy()
+        is_free[self.members] = False
+        return np.flatnonzero(is_free[: self.geometry.contacts.fixed])
 
     @cached_property
     def touching(self) -> np.ndarray:
@@ -239,9 +241,10 @@ class Phase:
         """
         states = piece.over(piece.start, piece.end, DRIFT_SAMPLES)[:, : self.flow.nq]
         contacts, largest = self.geometry.contacts, 0.0
-        if len(points := self.members[self.members < contacts.fixed]):
-            slope = self.geometry.at(piece.at(piece.start)).motion.slope[points]
-            largest = float(np.abs(contacts.gaps(states)[:, points] / slope).max())
+        points = len(self.members) - len(self.touching)
+        if points:
+            slope = self.geometry.slope[self.slots[:points]]  # where the rate was evaluated last
+            largest = float(np.abs(contacts.gaps(states)[:, self.members[:points]] / slope).max())
         if len(self.touching):
             gaps = contacts.shapes.gaps(states, self.touching - contacts.fixed)[0]
             largest = max(largest, float(np.abs(gaps).max()))
@@ -268,13 +271,15 @@ class Phase:
         velocities are removed there once more.
         """
         nq, geometry = self.flow.nq, self.geometry.at(y)
-        others = np.setdiff1d(closed, self.members).astype(int)
+        others = np.array([k for k in closed if k not in self.members], int)
         distances, limits = geometry.offsets(self.members), geometry.offsets(others)
         moved, other_rows = geometry.normal_rows(self.members), geometry.normal_rows(others)
         for _ in range(len(others) + 1):
             rows = geometry.B[moved]
             response = geometry.response(rows)
             step = -response @ least_norm(rows @ response, distances)
+            if not len(others):
+                break
             pushed = limits + geometry.B[other_rows] @ step < np.minimum(limits, 0.0) - MAX_PUSH_M
             pushed &= ~np.isin(other_rows, moved)
             if not pushed.any():

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -115,15 +115,14 @@ class ForceBalance:
         return float(np.sign(accelerations[j])) if abs(accelerations[j]) > threshold else 0.0
 
 
-@dataclass(frozen=True)
-class PhaseCheck:
+class PhaseCheck(NamedTuple):
     """Result of checking a phase: contacts that leave, start to slide or stop; drives that start to slip or stop."""
 
     leaving: frozenset[int] = frozenset()  # contacts
     ended: frozenset[int] = frozenset()  # features that can no longer touch, so that other features take over
-    sliding: Mapping[int, np.ndarray] = field(default_factory=dict)  # contact -> direction, world axes
+    sliding: Mapping[int, np.ndarray] = {}  # contact -> direction, world axes
     stopping: bool = False  # whether a sliding contact stops
-    slipping: Mapping[int, float] = field(default_factory=dict)  # drive -> direction, -1 or 1
+    slipping: Mapping[int, float] = {}  # drive -> direction, -1 or 1
     stopped: frozenset[int] = frozenset()  # drives
     margin: float = 0.0  # smallest relative distance of a force from its bound, negative beyond it; 0: unknown
 
@@ -141,13 +140,15 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
     contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
     normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
-    size = max([1e-300, *map(abs, normal)])
-    pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
-    margins = [min(normal, default=math.inf) / size + 1e-12]
+    least = min(normal, default=math.inf)
+    size = max(1e-300, *normal, -least)
+    margins, pulled = [least / size + 1e-12], []
+    if least < -1e-12 * size:
+        pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
     sliding: dict[int, np.ndarray] = {}
     for j, k in enumerate(phase.sticking):
         rest, along = phase.rests[k], tangential[2 * j : 2 * j + 2]
-        length = math.hypot(along[0], along[1])
+        length = math.hypot(*along)
         spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
         margins.append(spare / size)
         if spare < 0.0:
