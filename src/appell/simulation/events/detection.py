@@ -11,6 +11,7 @@ length of a step.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -85,6 +86,11 @@ def is_mid_step(t: float, piece: Piece) -> bool:
     return piece.end - t > END_FRACTION * (piece.end - piece.start) and t - piece.start > MIN_REPEATED_STEP_S
 
 
+def _repeats(phase: Phase, piece: Piece, t: float) -> bool:
+    """Return whether the step is repeated to end just after an event at t, so that an estimate of t is sufficient."""
+    return not phase.still and is_mid_step(t, piece)
+
+
 def _gaps(phase: Phase, states: np.ndarray) -> np.ndarray:
     """Return the gaps of the free contacts, (states, contacts)."""
     if not len(phase.free):
@@ -121,9 +127,12 @@ def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent |
         return samples
 
     def value(t: float, k: int) -> float:
-        return float(values(piece.at(t)[None])[0, k])
+        y = piece.at(t)
+        if k < len(free):
+            return float(phase.geometry.contacts.gaps(y[: phase.flow.nq])[free[k]] - levels[k])
+        return float(values(y[None])[0, k])
 
-    crossing = first_crossing(sample, value, piece.start, piece.end)
+    crossing = first_crossing(sample, value, piece.start, piece.end, is_estimate=partial(_repeats, phase, piece))
     if crossing is None:
         return None
     time, k = crossing
@@ -150,7 +159,8 @@ def _touch(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detec
     def conditions(times: np.ndarray, k: np.ndarray) -> np.ndarray:
         return shapes.gaps(np.array([piece.at(t)[:nq] for t in times]), ids[k])[1]
 
-    crossing = first_crossing(sample, value, piece.start, high, conditions=conditions)
+    repeats = partial(_repeats, phase, piece)
+    crossing = first_crossing(sample, value, piece.start, high, conditions=conditions, is_estimate=repeats)
     return crossing and DetectedEvent(crossing[0], int(ids[crossing[1]]) + contacts.fixed, PhaseCheck())
 
 
@@ -167,7 +177,8 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     def value(t: float, k: int) -> float:
         return float(values(piece.at(t)[None])[0, k])
 
-    crossing = first_crossing(lambda *span: values(piece.over(*span)), value, piece.start, high)
+    repeats = partial(_repeats, phase, piece)
+    crossing = first_crossing(lambda *span: values(piece.over(*span)), value, piece.start, high, is_estimate=repeats)
     if crossing is None:
         return None
     return DetectedEvent(

@@ -16,7 +16,8 @@ tails (1) have converged, which halving enforces down to MIN_WIDTH of the step. 
 a crossing, unless the step ends in it on the way down: the next step would take the wall to be where this one ended.
 The samples are those of a smooth wall along a polynomial of about degree 7; features of a wall much finer than a
 sixteenth of the path of a step can be missed and require a `max_step`. The crossing itself is a root of f, bracketed by
-two of those points and computed by Brent's method to the spacing of floating-point times.
+two of those points and computed by Brent's method to the spacing of floating-point times. The search starts near the
+root of p, which is sufficient where a caller needs an estimate only.
 
 A function may have conditions: it counts only while all of them are positive, and only if it was not below zero at the
 start of the step or has risen above zero since. (2) with opposite signs excludes functions whose conditions fail on the
@@ -37,6 +38,7 @@ from appell.motion.curve import fit_matrix, nodes
 DEGREE = 16
 DEPTH = 1e-12  # relative to the size of a function (at least 1): shallower excursions are noise
 MIN_WIDTH = 2.0**-12  # of the step
+NEAR = 1e-8  # of the interval: distance from the root of p within which the root of f is searched first
 Sampler = Callable[[float, float, int], np.ndarray]  # (low, high, degree) -> values at the nodes, (degree + 1, K)
 Value = Callable[[float, int], float]  # (t, k) -> value of function k
 Conditions = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (times, functions) -> values, (times, functions, C)
@@ -49,6 +51,7 @@ def first_crossing(
     high: float,
     min_width: float = MIN_WIDTH,
     conditions: Conditions | None = None,
+    is_estimate: Callable[[float], bool] = lambda t: False,
 ) -> tuple[float, int] | None:
     """Return the earliest time in [low, high] at which a function falls below zero, and its index; None if none does.
 
@@ -65,12 +68,20 @@ def first_crossing(
         Narrowest interval of the search, as a fraction of the interval.
     conditions
         Function (times, k) -> conditions of functions k. None: all functions count at all times.
+    is_estimate
+        Function t -> whether the root of p is sufficient for a crossing near t.
     """
-    return _search(sample, value, low, high, (high - low) * min_width, conditions)
+    return _search(sample, value, low, high, (high - low) * min_width, conditions, is_estimate)
 
 
 def _search(
-    sample: Sampler, value: Value, low: float, high: float, min_width: float, conditions: Conditions | None
+    sample: Sampler,
+    value: Value,
+    low: float,
+    high: float,
+    min_width: float,
+    conditions: Conditions | None,
+    is_estimate: Callable[[float], bool],
 ) -> tuple[float, int] | None:
     series = fit_matrix(DEGREE) @ sample(low, high, DEGREE)
     size = np.abs(series)
@@ -87,12 +98,13 @@ def _search(
     unresolved = tails > 0.1 * DEPTH * scale[candidates]
     if unresolved.any() and high - low > min_width:
         middle = 0.5 * (low + high)
-        return _search(sample, value, low, middle, min_width, conditions) or _search(
-            sample, value, middle, high, min_width, conditions
+        return _search(sample, value, low, middle, min_width, conditions, is_estimate) or _search(
+            sample, value, middle, high, min_width, conditions, is_estimate
         )
     crossings = []
     for k in candidates:
-        for t in _falls(series[:, k], DEPTH * scale[k], partial(_at, value, int(k)), low, high, conditions is None):
+        function = partial(_at, value, int(k))
+        for t in _falls(series[:, k], DEPTH * scale[k], function, low, high, conditions is None, is_estimate):
             if conditions is None or (conditions(np.array([t]), np.array([k])) > 0.0).all():
                 crossings.append((t, int(k)))
                 break
@@ -104,7 +116,13 @@ def _at(value: Value, k: int, t: float) -> float:
 
 
 def _falls(
-    series: np.ndarray, depth: float, value: Callable[[float], float], low: float, high: float, from_below: bool
+    series: np.ndarray,
+    depth: float,
+    value: Callable[[float], float],
+    low: float,
+    high: float,
+    from_below: bool,
+    is_estimate: Callable[[float], bool],
 ) -> Iterator[float]:
     """Yield the times at which one function falls below zero by more than `depth`.
 
@@ -125,12 +143,35 @@ def _falls(
             last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on the way down: the next step would start inside
         else:
             return
-        yield _root(value, times[first : last + 1])
+        estimate = _estimate(series, points[last - 1], points[last], values[last - 1], values[last], low, high)
+        yield estimate if is_estimate(estimate) else _root(value, times[first : last + 1], estimate, NEAR * (high - low))
         first = last if len(below) else len(values)
 
 
-def _root(value: Callable[[float], float], times: np.ndarray) -> float:
+def _estimate(
+    series: np.ndarray, before: float, after: float, value: float, value_after: float, low: float, high: float
+) -> float:
+    """Return the time of a root of p between two of its points with these values, or of the last one."""
+    if not value > 0.0 > value_after:
+        return low + (high - low) * 0.5 * (1.0 + after)
+    coefficients = series.tolist()
+    constant, others = coefficients[0], coefficients[:0:-1]
+
+    def at(x: float) -> float:
+        last, before_last = 0.0, 0.0
+        for c in others:
+            last, before_last = c + 2.0 * x * last - before_last, last
+        return constant + x * last - before_last
+
+    x = scipy.optimize.brentq(at, before, after, xtol=1e-15) if at(before) * at(after) < 0.0 else after
+    return low + (high - low) * 0.5 * (1.0 + x)
+
+
+def _root(value: Callable[[float], float], times: np.ndarray, estimate: float, near: float) -> float:
     """Return the last root between turning points of a function that falls below zero at the last of them."""
+    low, high = max(estimate - near, float(times[0])), min(estimate + near, float(times[-1]))
+    if value(low) > 0.0 > value(high):
+        return _brent(value, low, high)
     for k in range(len(times) - 2, -1, -1):  # turning points in the noise near zero do not bracket a root
         if value(before := float(times[k])) > 0.0:
             break
@@ -139,6 +180,10 @@ def _root(value: Callable[[float], float], times: np.ndarray) -> float:
     after = next((float(x) for x in times[k + 1 :] if value(float(x)) < 0.0), None)
     if after is None:
         return before
+    return _brent(value, before, after)
+
+
+def _brent(value: Callable[[float], float], before: float, after: float) -> float:
     return float(scipy.optimize.brentq(value, before, after, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=200))
 
 
