@@ -156,15 +156,18 @@ def checked_array(given: Any, what: str, entries: Sequence[str], owner: str) -> 
 
 def checked_function(force: Callable, what: str, entries: Sequence[str], owner: str) -> Force:
     """Return `force` with its values checked; a wrong value raises `Stop`, which names the time and the entry."""
-    size = len(entries)
+    size, shape = len(entries), (len(entries),)
 
     def checked(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         given = force(t, q, v)
+        if type(given) is np.ndarray and given.dtype == float and given.shape == shape:
+            if math.isfinite(given.dot(given)):
+                return given
         try:
             forces = np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise Stop(Status.INPUT, f"{what}(t={t:.9g}) returned {given!r}.", expected=f"{size} numbers") from None
-        if forces.shape != (size,):
+        if forces.shape != shape:
             raise Stop(
                 Status.INPUT,
                 f"{what}(t={t:.9g}) returned an array of shape {forces.shape}.",

@@ -64,7 +64,10 @@ class ProjectedEquations:
         self._memory = memory
 
     def solve(self, b: np.ndarray, f: np.ndarray, target: float) -> tuple[np.ndarray, float]:
-        """Return the result for b from a start f, and the largest error |f - P(z)|, of which `target` is the aim."""
+        """Return the result for b from a start f, and the largest error |f - P(z)|, of which `target` is the aim.
+
+        Errors are relative to the largest |r b|.
+        """
         self.b[:], self.f[:], self._cells.target = b, f, target
         _newton()(self._cells.array)
         return self._best.copy(), self._cells.error
@@ -216,6 +219,17 @@ def _text(fused: bool) -> str:
         stop = emit.value(f"xor i1 {proceeds}, true")
         emit.when(stop, lambda: emit.set_item(patience, 0, "-1", "i64"))
 
+    scale = emit.stack(1, "double")
+    emit.set_item(scale, 0, DOUBLES.number(1e-300))
+
+    def measure(i: Value) -> None:
+        size = emit.value(
+            f"call double @llvm.fabs.f64(double {emit.double('fmul', emit.item(r, i), emit.item(b, i))})"
+        )
+        emit.set_item(scale, 0, emit.larger(size, emit.item(scale, 0)))
+
+    emit.loop(0, n, measure)
+    emit.put("target", emit.double("fmul", emit.get("target"), emit.item(scale, 0)))
     copy(f, best)
     emit.set_item(smallest, 0, infinite())
     emit.set_item(patience, 0, str(MAX_STAGNANT_STEPS), "i64")
@@ -227,6 +241,6 @@ def _text(fused: bool) -> str:
     copy(best, z)
     project()
     copy(p, best)
-    emit.put("error", evaluate(best))
+    emit.put("error", emit.double("fdiv", evaluate(best), emit.item(scale, 0)))
     emit.do("ret void")
     return emit.function("define void @newton(ptr %cells) nounwind")

@@ -116,16 +116,14 @@ class BlockProblem:
         """Return the solution for b."""
         if not len(b):
             return ContactForces(np.zeros(0), np.zeros(0), 0.0)
-        A, r = self.A, self.r
-        scale = max(float((np.abs(b) * r).max()), 1e-300)
         best, smallest = np.zeros(len(b)), np.inf
-        for start in _starts(A, b, self.laws, r, scale, guess):
-            f, error = self._newton.solve(b, start, target * scale)
+        for start in _starts(self.A, b, self.laws, self.r, guess):
+            f, error = self._newton.solve(b, start, target)
             if error < smallest:
                 best, smallest = f, error
-            if smallest <= target * scale:
+            if smallest <= target:
                 break
-        return ContactForces(best, A @ best + b, smallest / scale)
+        return ContactForces(best, self.A.dot(best) + b, smallest)
 
 
 class Laws:
@@ -172,7 +170,7 @@ class Laws:
         return f
 
 
-def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: float, guess: np.ndarray | None):
+def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, guess: np.ndarray | None):
     """Yield starts of Newton's method, the cheapest first."""
     if guess is not None and guess.any():
         yield guess
@@ -182,7 +180,7 @@ def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: floa
         yield from convex_rounds(A, b, laws, r, f)
     else:
         for _ in range(SWEEP_STARTS):
-            f = _sweep(A, b, laws, r, f, scale)
+            f = _sweep(A, b, laws, r, f)
             yield f
     yield laws.project(np.linalg.lstsq(A, -b, rcond=1e-11)[0])  # all contacts stick
 
@@ -202,9 +200,9 @@ def _without_tangents(A: np.ndarray, b: np.ndarray, laws: Laws) -> np.ndarray:
     return f
 
 
-def _sweep(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> np.ndarray:
+def _sweep(A, b, laws: Laws, r: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Return the forces after Gauss-Seidel sweeps over the blocks."""
-    f = f.copy()
+    f, scale = f.copy(), max(float((np.abs(b) * r).max()), 1e-300)
     single = [Laws([block]) for block in laws.blocks]
     spans = [slice(first, first + block.size) for first, block in zip(laws.first, laws.blocks, strict=True)]
     for _ in range(SWEEPS_PER_START):

@@ -9,7 +9,7 @@ Then
 
     p ≥ c₀ - Σ_{k>0} |cₖ|                                                                                    (2)
 
-excludes most functions at once. For the others, p is monotone between the roots of p', which are eigenvalues of a small
+excludes most functions at once, and (2) for p' on quarters of the interval shows where p is monotone. For the others, p is monotone between the roots of p', which are eigenvalues of a small
 matrix: its values there and at the ends show every excursion below zero, including two crossings within a step and
 shallow ones. Guarantee: no excursion deeper than DEPTH (times the function's size, at least 1) is missed where the
 tails (1) have converged, which halving enforces down to MIN_WIDTH of the step. A touch without such an excursion is not
@@ -38,6 +38,7 @@ from appell.motion.curve import fit_matrix, nodes
 DEGREE = 16
 DEPTH = 1e-12  # relative to the size of a function (at least 1): shallower excursions are noise
 MIN_WIDTH = 2.0**-12  # of the step
+PARTS = 4  # of the interval, for the search for turning points
 NEAR = 1e-8  # of the interval: distance from the root of p within which the root of f is searched first
 Sampler = Callable[[float, float, int], np.ndarray]  # (low, high, degree) -> values at the nodes, (degree + 1, K)
 Value = Callable[[float, int], float]  # (t, k) -> value of function k
@@ -190,13 +191,22 @@ def _brent(value: Callable[[float], float], before: float, after: float) -> floa
 def _turning_points(series: np.ndarray) -> np.ndarray:
     """Return the real parts of the roots of p' in (-1, 1), ascending; additional points do no harm."""
     slope = _slope_matrix(len(series) - 1) @ series
-    if abs(slope[0]) > np.abs(slope[1:]).sum():  # p' has no root there
+    parts = (_part_matrix(len(slope) - 1) @ slope).reshape(PARTS, -1)
+    if (2.0 * np.abs(parts[:, 0]) > np.abs(parts).sum(axis=1)).all():  # p' has no root there
         return np.zeros(0)
     slope = chebyshev.chebtrim(slope, 1e-15 * np.abs(series).max())
     if len(slope) < 2:
         return np.zeros(0)
     roots = np.real(chebyshev.chebroots(slope))
     return np.sort(roots[(roots > -1.0) & (roots < 1.0)])
+
+
+@cache
+def _part_matrix(degree: int) -> np.ndarray:
+    """Return the matrix from the coefficients of a series to those of the series on PARTS equal parts of [-1, 1]."""
+    starts = -1.0 + 2.0 * np.arange(PARTS) / PARTS
+    points = starts[:, None] + (1.0 + nodes(degree)) / PARTS
+    return np.concatenate([fit_matrix(degree) @ chebyshev.chebvander(x, degree) for x in points])
 
 
 @cache

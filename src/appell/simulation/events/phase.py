@@ -168,7 +168,7 @@ class Phase:
         if not self.projects and not self.redundant:
             compiled = self.compiled()
             rate = compiled(t, y)
-            if compiled.rank == len(self.rows) and math.isfinite(rate.dot(rate)):
+            if compiled.rank == len(compiled.forces) and math.isfinite(rate.dot(rate)):
                 return compiled.forces.tolist()
         reaction = self.reaction(y, self.flow(t, y, self.directions)[self.flow.nq :])
         return reaction.forces.tolist() if reaction.is_met(MAX_UNMET) else None
@@ -301,4 +301,4 @@ class Phase:
                 if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
                     rest.direction = self._sliding_direction(rest, rows[k], slots[k]) @ geometry.frame[slots[k], 1:]
             if not self.projects:
-                self.compiled()
+                self.compiled().turn(self)

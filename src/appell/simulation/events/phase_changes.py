@@ -154,19 +154,18 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
         if spare < 0.0:
             sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
     stopping = False
-    rows, slots = phase.rows, phase.slots
     for k, rest in phase.sliding:
         assert rest.direction is not None
-        row, slot = rows[k], slots[k]
+        row, slot = phase.rows[k], phase.slots[k]
         ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
         margins.append(float(ahead) + REVERSAL_SPEED_M_S)
         stopping |= margins[-1] <= 0.0
     slipping = {}
-    for k, force in zip(phase.stuck.tolist(), held, strict=True):
+    for k, force in zip(phase.stuck, held, strict=True):
         level = float(geometry.drives.level[k]) * (1.0 + FRICTION_MARGIN)
         margins.append(1.0 - abs(force) / level)
         if abs(force) > level:
-            slipping[k] = -math.copysign(1.0, force)
+            slipping[int(k)] = -math.copysign(1.0, force)
     if not pulled and not sliding and not slipping:
         return PhaseCheck(stopping=stopping, margin=min(margins))
     if not phase.redundant:

@@ -34,13 +34,18 @@ class PhaseRate:
         self.flow, self.geometry = flow, geometry
         self.rate = flow.rate.replaced(solver())
         self.rows: RowSystem
+        self.forces = np.zeros(0)  # at the last evaluation, in the order of the rows
         self._loaded: tuple[Phase, int] | None = None
         self._directions = np.zeros((0, 3))
 
     def load(self, phase: Phase) -> None:
-        """Use the rows of a phase, and its current directions of sliding."""
+        """Use the rows of a phase."""
         if self._loaded is None or self._loaded[0] is not phase or self._loaded[1] != self.geometry.version:
             self._load(phase)
+            self.turn(phase)
+
+    def turn(self, phase: Phase) -> None:
+        """Use the current directions of sliding of the loaded phase."""
         for k, (_, rest) in enumerate(phase.sliding):
             self._directions[k] = rest.direction
 
@@ -71,13 +76,9 @@ class PhaseRate:
             "a": flow.rate.slope[nq:],
         }
         self.rows = RowSystem(calls, arrays, 2.0 * STABILISATION, STABILISATION**2)
+        self.forces = self.rows.forces
         self.rate.addresses[0] = self.rows.cells.array.ctypes.data
         self._loaded = phase, geometry.version
-
-    @property
-    def forces(self) -> np.ndarray:
-        """Forces at the last evaluation, in the order of the rows."""
-        return self.rows.forces
 
     @property
     def rank(self) -> int:
