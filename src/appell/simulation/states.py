@@ -142,7 +142,7 @@ class States:
 
     def immobilised(self, rows: np.ndarray) -> bool:
         """Return whether zero velocity along these rows implies that nothing moves."""
-        return int(np.linalg.matrix_rank(rows, tol=1e-9)) == self.nw
+        return len(rows) >= self.nw and int(np.linalg.matrix_rank(rows, tol=1e-9)) == self.nw
 
 
 def numbers(given, size: int, name: str, owner: str) -> np.ndarray:

@@ -154,7 +154,7 @@ class Laws:
         r = np.abs(np.diag(A)).copy()
         if len(self.mu):
             cones = np.concatenate([self.normal[:, None], self.tangent], axis=1)
-            sizes = np.linalg.svd(A[cones[:, :, None], cones[:, None, :]], compute_uv=False)[:, 0]
+            sizes = np.sqrt((A[cones[:, :, None], cones[:, None, :]] ** 2).sum(axis=(1, 2)))
             r[cones] = sizes[:, None]
         return 1.0 / np.maximum(r, 1e-300)
 

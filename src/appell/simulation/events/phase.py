@@ -102,6 +102,12 @@ class Phase:
         return [k for k, rest in enumerate(self.rests) if rest.sticks]
 
     @cached_property
+    def cones(self) -> list[tuple[int, int, float]]:
+        """Of each contact that sticks: index of its normal force, of its first tangential force, and friction."""
+        first = len(self.rests)
+        return [(k, first + 2 * j, self.rests[k].friction) for j, k in enumerate(self.sticking)]
+
+    @cached_property
     def sliding(self) -> list[tuple[int, Rest]]:
         """Contacts that slide with friction, each with its index into `rests`."""
         return [(k, rest) for k, rest in enumerate(self.rests) if rest.direction is not None]

@@ -138,38 +138,38 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     if forces is None:
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
-    contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
-    normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
+    normal = forces[: len(phase.rests)]
     least = min(normal, default=math.inf)
     size = max(1e-300, *normal, -least)
-    margins, pulled = [least / size + 1e-12], []
+    margin, pulled = least / size + 1e-12, []
     if least < -1e-12 * size:
         pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
     sliding: dict[int, np.ndarray] = {}
-    for j, k in enumerate(phase.sticking):
-        rest, along = phase.rests[k], tangential[2 * j : 2 * j + 2]
-        length = math.hypot(*along)
-        spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
-        margins.append(spare / size)
+    for k, i, friction in phase.cones:
+        x, z = forces[i], forces[i + 1]
+        length = math.sqrt(x * x + z * z)
+        spare = (friction * max(normal[k], 0.0) * (1.0 + 1e-8) - length) / size + 1e-12
+        margin = min(margin, spare)
         if spare < 0.0:
-            sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
+            index = phase.rests[k].index
+            sliding[index] = -(forces[i : i + 2] @ geometry.axes([index])[0, 1:]) / length
     stopping = False
     for k, rest in phase.sliding:
         assert rest.direction is not None
         row, slot = phase.rows[k], phase.slots[k]
         ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
-        margins.append(float(ahead) + REVERSAL_SPEED_M_S)
-        stopping |= margins[-1] <= 0.0
+        backward = float(ahead) + REVERSAL_SPEED_M_S
+        margin = min(margin, backward)
+        stopping |= backward <= 0.0
     slipping = {}
-    for k, force in zip(phase.stuck, held, strict=True):
+    for k, force in zip(phase.stuck, forces[len(forces) - len(phase.stuck) :], strict=True):
         level = float(geometry.drives.level[k]) * (1.0 + FRICTION_MARGIN)
-        margins.append(1.0 - abs(force) / level)
+        margin = min(margin, 1.0 - abs(force) / level)
         if abs(force) > level:
             slipping[int(k)] = -math.copysign(1.0, force)
     if not pulled and not sliding and not slipping:
-        return PhaseCheck(stopping=stopping, margin=min(margins))
+        return PhaseCheck(stopping=stopping, margin=margin)
     if not phase.redundant:
-        margin = min(margins)
         return PhaseCheck(
             leaving=frozenset(pulled), sliding=sliding, stopping=stopping, slipping=slipping, margin=margin
         )
@@ -221,7 +221,9 @@ def following_phase(
     pressed = lam > MIN_PRESSURE * np.abs(lam).max(initial=0.0)
     normals = geometry.B[geometry.normal_rows(slow)]
     residual = normals @ geometry.without_components(normals[pressed], v)
-    held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
+    held = (w <= balance.zero) & (residual <= HELD_SPEED)
+    if check.leaving:
+        held &= ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
     following = _resting(phase, directions, balance, stays, check)
     if following.sliding and len(stays) < len(slow):
