@@ -38,11 +38,10 @@ class FreeMotion:
         self.states = states_of(dyn, inputs.motions)
         self.nq, self.nw, self.nu = self.states.nq, self.states.nw, dyn.system.nu
         self.drives = Drives(self.states.moving)
-        self._holds = bool(inputs.motions or dyn.wrenches)
-        self._has_own_velocities = not dyn.system.is_constrained
-        callback = self._update_inputs if inputs.varies else None
-        self.rate = Rate.compiled(self.states.rate(bool(len(self.drives))), 2, callback)
+        self.rate = Rate.compiled(self.states.rate(bool(len(self.drives))), 2)
         self._q, self._w = self.rate.y[: self.nq], self.rate.y[self.nq :]
+        if inputs.varies:
+            self.rate.callback = self._input_callback()
         self.rate.held["tau"][:] = inputs.tau
         inputs.tau = self.rate.held["tau"]
         self.hold()
@@ -109,15 +108,25 @@ class FreeMotion:
             self._steppers[key] = Stepper(method, rate)
         return self._steppers[key]
 
-    def _update_inputs(self) -> None:
-        """Evaluate the inputs that are functions, for the evaluation of the rate that follows."""
-        q, w = self._q.copy(), self._w.copy()
-        for span in self.quaternions:  # as `normalised`; this is most of the time of a run with a fast torque function
-            part = q[span]
-            part /= math.sqrt(part.dot(part))
-        self.inputs.update(self.rate.time.item(), q, w if self._has_own_velocities else self.states.velocities(q, w))
-        if self._holds:
-            self.hold()
+    def _input_callback(self) -> Callable[[], None]:
+        """Return the function that evaluates the inputs before each evaluation of the rate.
+
+        Most of the time of a run with a fast torque function is spent in it.
+        """
+        state_q, state_w, time, update = self._q, self._w, self.rate.time, self.inputs.update
+        spans, velocities = self.quaternions, self.states.velocities if self.states.projects else None
+        hold = self.hold if self.inputs.motions or self.dyn.wrenches else None
+
+        def update_inputs() -> None:
+            q, w = state_q.copy(), state_w.copy()
+            for span in spans:  # as `normalised`
+                part = q[span]
+                part /= math.sqrt(part.dot(part))
+            update(time.item(), q, w if velocities is None else velocities(q, w))
+            if hold is not None:
+                hold()
+
+        return update_inputs
 
     @cached_property
     def _python_rate(self) -> Rate:

@@ -193,7 +193,7 @@ class Stepper:
         """Take at most `steps` steps and return why it stopped; exceptions of a callback are propagated."""
         self._cells.capacity = min(steps, self.capacity)
         self._run()
-        return Reason(self._cells.reason)
+        return _REASONS[self._cells.reason]
 
     @property
     def taken(self) -> int:
@@ -263,6 +263,7 @@ def _norm(x: np.ndarray) -> float:
     return float(np.sqrt(x @ x / len(x)))
 
 
+_REASONS = tuple(Reason)
 _PYTHON_FUNCTIONS = [
     function_address(getattr(ctypes.pythonapi, name)) for name in ("PyObject_CallNoArgs", "Py_IncRef", "Py_DecRef")
 ]

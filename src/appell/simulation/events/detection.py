@@ -61,17 +61,22 @@ def crossing_levels(phase: Phase, y: np.ndarray, tolerance: float) -> np.ndarray
     return np.concatenate(levels)
 
 
-def first_event(piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver) -> DetectedEvent | None:
-    """Return the first event on a piece, or None."""
+def first_event(
+    piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver, searched: float = -np.inf
+) -> DetectedEvent | None:
+    """Return the first event on a piece, or None.
+
+    Up to the time `searched`, a longer step that the piece repeats has no crossing and passes all checks.
+    """
     if phase.still and not phase.flow.inputs.varies:
         return None
     features = len(levels) - len(phase.geometry.contacts.shapes)
-    crossing = _crossing(piece, phase, levels[:features])
+    crossing = _crossing(piece, phase, levels[:features], searched)
     if features < len(levels):
         for search in (_touch, _exit):
             crossing = search(piece, phase, levels[features:], crossing.time if crossing else piece.end) or crossing
     if len(phase.rows):
-        failure = _phase_failure(piece, phase, solver, crossing.time if crossing else piece.end)
+        failure = _phase_failure(piece, phase, solver, crossing.time if crossing else piece.end, searched)
         if failure is not None:
             return failure
     return crossing
@@ -107,9 +112,10 @@ def _sliding_speeds(phase: Phase, states: np.ndarray) -> np.ndarray:
     return (phase.geometry.drives.rates(states[:, :nq], states[:, nq:]) * phase.directions)[:, moving]
 
 
-def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent | None:
+def _crossing(piece: Piece, phase: Phase, levels: np.ndarray, searched: float) -> DetectedEvent | None:
     """Return the first time at which a gap closes or a drive stops."""
-    if not len(levels):
+    low = max(piece.start, searched)
+    if not len(levels) or low >= piece.end:
         return None
     free, slides = phase.free, phase.directions.any()
 
@@ -132,7 +138,7 @@ def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent |
             return float(phase.geometry.contacts.gaps(y[: phase.flow.nq])[free[k]] - levels[k])
         return float(values(y[None])[0, k])
 
-    crossing = first_crossing(sample, value, piece.start, piece.end, is_estimate=partial(_repeats, phase, piece))
+    crossing = first_crossing(sample, value, low, piece.end, is_estimate=partial(_repeats, phase, piece))
     if crossing is None:
         return None
     time, k = crossing
@@ -186,11 +192,15 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     )
 
 
-def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float) -> DetectedEvent | None:
+def _phase_failure(
+    piece: Piece, phase: Phase, solver: Solver, high: float, searched: float
+) -> DetectedEvent | None:
     """Return the time at which the phase first fails a check, between the last check passed and the first failed."""
     times = [piece.start + part * (high - piece.start) for part in CHECK_FRACTIONS]
     if len(phase.stuck) and phase.flow.inputs.varies and not phase.redundant and high > piece.start:
         times += _break_away(piece, phase, high)
+    if searched > piece.start:
+        times = [min(searched, high), *(t for t in times if t > searched)]
     good, passed = piece.start, PhaseCheck()
     for t in sorted(times):
         check = check_phase(phase, t, piece.at(t), solver)

@@ -284,11 +284,8 @@ class Phase:
             rows = geometry.B[moved]
             response = geometry.response(rows)
             step = -response @ least_norm(rows @ response, distances)
-            if not len(others):
-                break
             pushed = limits + geometry.B[other_rows] @ step < np.minimum(limits, 0.0) - MAX_PUSH_M
-            pushed &= ~np.isin(other_rows, moved)
-            if not pushed.any():
+            if not pushed.any() or not (pushed := pushed & ~np.isin(other_rows, moved)).any():
                 break
             moved = np.concatenate([moved, other_rows[pushed]])
             distances = np.concatenate([distances, np.maximum(limits[pushed], 0.0)])

@@ -37,6 +37,8 @@ class PhaseRate:
         self.forces = np.zeros(0)  # at the last evaluation, in the order of the rows
         self._loaded: tuple[Phase, int] | None = None
         self._directions = np.zeros((0, 3))
+        self._calls: list[Call] = []  # that all phases have in common, for a version of the geometry
+        self._version = -1
 
     def load(self, phase: Phase) -> None:
         """Use the rows of a phase."""
@@ -51,10 +53,12 @@ class PhaseRate:
 
     def _load(self, phase: Phase) -> None:
         geometry, flow, nq = self.geometry, self.flow, self.flow.nq
-        q, w = flow.rate.y[:nq], flow.rate.y[nq:]
         rows, slots = phase.rows, phase.slots
-        assert flow.rate.code is not None
-        calls: list[Call] = [(flow.rate.code, flow.rate.operands), *geometry.calls(q, w)]
+        if self._version != geometry.version:
+            assert flow.rate.code is not None
+            self._calls = [(flow.rate.code, flow.rate.operands), *geometry.calls(flow.rate.y[:nq], flow.rate.y[nq:])]
+            self._version = geometry.version
+        calls = self._calls.copy()
         mixed = np.array([k for k, _ in phase.sliding], int)
         mix, self._directions = np.zeros((len(mixed), 2)), np.zeros((len(mixed), 3))
         for k, (j, rest) in enumerate(phase.sliding):
