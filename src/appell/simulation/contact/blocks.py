@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy  # its packages are imported when they are first used
@@ -99,7 +99,7 @@ class BlockProblem:
     """The problem of `solve_blocks` for one matrix and several b."""
 
     def __init__(self, A: np.ndarray, blocks: Sequence[Block]):
-        self.A, self.laws = A, Laws(blocks)
+        self.A, self.laws = A, laws_of(tuple(blocks))
 
     @cached_property
     def r(self) -> np.ndarray:
@@ -168,6 +168,12 @@ class Laws:
             part = np.where(length <= radius, 1.0, radius / np.maximum(length, 1e-300))
             f[x], f[y] = part * zx, part * zy
         return f
+
+
+@lru_cache(maxsize=64)
+def laws_of(blocks: tuple[Block, ...]) -> Laws:
+    """Return the laws of blocks; a run has few combinations of them."""
+    return Laws(blocks)
 
 
 def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, guess: np.ndarray | None):

@@ -66,12 +66,12 @@ def first_event(
 ) -> DetectedEvent | None:
     """Return the first event on a piece, or None.
 
-    Up to the time `searched`, a longer step that the piece repeats has no crossing and passes all checks.
+    Up to the time `searched`, a longer step that the piece repeats has passed all checks.
     """
     if phase.still and not phase.flow.inputs.varies:
         return None
     features = len(levels) - len(phase.geometry.contacts.shapes)
-    crossing = _crossing(piece, phase, levels[:features], searched)
+    crossing = _crossing(piece, phase, levels[:features])
     if features < len(levels):
         for search in (_touch, _exit):
             crossing = search(piece, phase, levels[features:], crossing.time if crossing else piece.end) or crossing
@@ -112,10 +112,9 @@ def _sliding_speeds(phase: Phase, states: np.ndarray) -> np.ndarray:
     return (phase.geometry.drives.rates(states[:, :nq], states[:, nq:]) * phase.directions)[:, moving]
 
 
-def _crossing(piece: Piece, phase: Phase, levels: np.ndarray, searched: float) -> DetectedEvent | None:
+def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent | None:
     """Return the first time at which a gap closes or a drive stops."""
-    low = max(piece.start, searched)
-    if not len(levels) or low >= piece.end:
+    if not len(levels):
         return None
     free, slides = phase.free, phase.directions.any()
 
@@ -138,7 +137,7 @@ def _crossing(piece: Piece, phase: Phase, levels: np.ndarray, searched: float) -
             return float(phase.geometry.contacts.gaps(y[: phase.flow.nq])[free[k]] - levels[k])
         return float(values(y[None])[0, k])
 
-    crossing = first_crossing(sample, value, low, piece.end, is_estimate=partial(_repeats, phase, piece))
+    crossing = first_crossing(sample, value, piece.start, piece.end, is_estimate=partial(_repeats, phase, piece))
     if crossing is None:
         return None
     time, k = crossing

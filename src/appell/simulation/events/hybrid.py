@@ -111,7 +111,7 @@ class Run:
     impact_order: str
     step: float | None = None  # length of the last step that was not shortened; first step of the next integration
     max_step: float = np.inf  # bound on the next steps, so that one ends at an event or is accurate enough
-    searched: float = -np.inf  # time up to which the next step repeats one without an event
+    searched: float = -np.inf  # time up to which the step that the next one repeats has passed all checks
     levels: np.ndarray | None = None  # crossing levels of gaps and speeds, constant between events
     bucket: EventBucket = field(default_factory=EventBucket)
     attempts: int = 0  # number of steps, repeated ones included

@@ -131,7 +131,7 @@ def _falls(
     """
     points = np.concatenate([[-1.0], _turning_points(series), [1.0]])
     times = low + (high - low) * 0.5 * (1.0 + points)
-    values = chebyshev.chebval(points, series)
+    values = np.cos(np.arccos(points)[:, None] * np.arange(len(series))) @ series
     if from_below and values[0] < -depth:
         yield low
     first = 0
@@ -192,13 +192,13 @@ def _turning_points(series: np.ndarray) -> np.ndarray:
     """Return the real parts of the roots of p' in (-1, 1), ascending; additional points do no harm."""
     slope = _slope_matrix(len(series) - 1) @ series
     parts = (_part_matrix(len(slope) - 1) @ slope).reshape(PARTS, -1)
-    if (2.0 * np.abs(parts[:, 0]) > np.abs(parts).sum(axis=1)).all():  # p' has no root there
-        return np.zeros(0)
-    slope = chebyshev.chebtrim(slope, 1e-15 * np.abs(series).max())
-    if len(slope) < 2:
-        return np.zeros(0)
-    roots = np.real(chebyshev.chebroots(slope))
-    return np.sort(roots[(roots > -1.0) & (roots < 1.0)])
+    noise, found = 1e-15 * np.abs(series).max(), []
+    for k in np.flatnonzero(2.0 * np.abs(parts[:, 0]) <= np.abs(parts).sum(axis=1)):  # elsewhere p' has no root
+        part = chebyshev.chebtrim(parts[k], noise)
+        if len(part) > 1:
+            roots = np.real(chebyshev.chebroots(part))
+            found.append(-1.0 + (2.0 * k + 1.0 + roots[(roots >= -1.0) & (roots <= 1.0)]) / PARTS)
+    return np.sort(np.concatenate(found)) if found else np.zeros(0)
 
 
 @cache

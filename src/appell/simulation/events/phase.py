@@ -26,7 +26,7 @@ import numpy as np
 import scipy  # its packages are imported when they are first used
 
 from appell.compile.ode.stepper import Stepper
-from appell.motion.curve import Piece
+from appell.motion.curve import Piece, value_matrix
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate, sliding_kernel
@@ -245,7 +245,7 @@ class Phase:
 
         The interpolant is less accurate than the ends of the step.
         """
-        states = piece.over(piece.start, piece.end, DRIFT_SAMPLES)[:, : self.flow.nq]
+        states = value_matrix(len(piece.series) - 1, DRIFT_SAMPLES) @ piece.series[:, : self.flow.nq]
         contacts, largest = self.geometry.contacts, 0.0
         points = len(self.members) - len(self.touching)
         if points:
