@@ -160,9 +160,13 @@ def checked_function(force: Callable, what: str, entries: Sequence[str], owner: 
 
     def checked(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         given = force(t, q, v)
-        if type(given) is np.ndarray and given.dtype == float and given.shape == shape:
-            if math.isfinite(given.dot(given)):
-                return given
+        if (
+            type(given) is np.ndarray
+            and given.dtype == float
+            and given.shape == shape
+            and math.isfinite(given.dot(given))
+        ):
+            return given
         try:
             forces = np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError):

@@ -58,9 +58,7 @@ class MatrixEmitter(CellEmitter):
         return self.value(f"fneg double {self.double('fdiv', x, y)}")
 
 
-def eliminate(
-    emit: MatrixEmitter, r: Value, A: Value, b: Value, x: Value, order: Value, min_pivot: float
-) -> None:
+def eliminate(emit: MatrixEmitter, r: Value, A: Value, b: Value, x: Value, order: Value, min_pivot: float) -> None:
     """Emit the solution x of A x = b, of r equations, by elimination with complete pivoting.
 
     If a pivot is below `min_pivot` times the first one, A is singular, and x has no components along its null vectors.
@@ -154,7 +152,7 @@ def eliminate(
         emit.add_multiple(vector, minus, direction, narrow)
 
     def null_vector(c: Value) -> None:
-        """Make the null vector of column c a unit vector orthogonal to those before it, and remove it from the solution."""
+        """Make the null vector of column c a unit vector orthogonal to those before it, and remove it from b."""
         z = emit.row(null, c, narrow)
         emit.zero(z, narrow)
         emit.set_item(z, c, "1.0")

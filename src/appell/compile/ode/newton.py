@@ -179,6 +179,10 @@ def _text(fused: bool) -> str:
         radius = emit.double("fmul", mu, normal)
         sticks = emit.double("fcmp ole", length, radius)
 
+        def stick() -> None:
+            for k in (i, j):
+                couple(k, k, "1.0")
+
         def slide() -> None:
             part, cos, sin = (emit.double("fdiv", value, length) for value in (radius, x, y))
             for k, along, across in ((i, cos, sin), (j, sin, cos)):
@@ -188,7 +192,7 @@ def _text(fused: bool) -> str:
                 couple(k, other, minus(emit.double("fmul", part, emit.double("fmul", cos, sin))))
 
         def push() -> None:
-            emit.when(sticks, lambda: [couple(k, k, "1.0") for k in (i, j)])
+            emit.when(sticks, stick)
             emit.when(emit.value(f"xor i1 {sticks}, true"), slide)
 
         emit.when(emit.double("fcmp ogt", normal, "0.0"), push)
@@ -223,9 +227,7 @@ def _text(fused: bool) -> str:
     emit.set_item(scale, 0, DOUBLES.number(1e-300))
 
     def measure(i: Value) -> None:
-        size = emit.value(
-            f"call double @llvm.fabs.f64(double {emit.double('fmul', emit.item(r, i), emit.item(b, i))})"
-        )
+        size = emit.value(f"call double @llvm.fabs.f64(double {emit.double('fmul', emit.item(r, i), emit.item(b, i))})")
         emit.set_item(scale, 0, emit.larger(size, emit.item(scale, 0)))
 
     emit.loop(0, n, measure)

@@ -191,9 +191,7 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     )
 
 
-def _phase_failure(
-    piece: Piece, phase: Phase, solver: Solver, high: float, searched: float
-) -> DetectedEvent | None:
+def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float, searched: float) -> DetectedEvent | None:
     """Return the time at which the phase first fails a check, between the last check passed and the first failed."""
     times = [piece.start + part * (high - piece.start) for part in CHECK_FRACTIONS]
     if len(phase.stuck) and phase.flow.inputs.varies and not phase.redundant and high > piece.start:

@@ -9,11 +9,12 @@ Then
 
     p ≥ c₀ - Σ_{k>0} |cₖ|                                                                                    (2)
 
-excludes most functions at once, and (2) for p' on quarters of the interval shows where p is monotone. For the others, p is monotone between the roots of p', which are eigenvalues of a small
-matrix: its values there and at the ends show every excursion below zero, including two crossings within a step and
-shallow ones. Guarantee: no excursion deeper than DEPTH (times the function's size, at least 1) is missed where the
-tails (1) have converged, which halving enforces down to MIN_WIDTH of the step. A touch without such an excursion is not
-a crossing, unless the step ends in it on the way down: the next step would take the wall to be where this one ended.
+excludes most functions at once. For the others, p is monotone between the roots of p', which are eigenvalues of a small
+matrix for each quarter of the interval that (2) for p' and -p' does not exclude: the values there and at the ends show
+every excursion below zero, including two crossings within a step and shallow ones. Guarantee: no excursion deeper than
+DEPTH (times the function's size, at least 1) is missed where the tails (1) have converged, which halving enforces down
+to MIN_WIDTH of the step. A touch without such an excursion is not a crossing, unless the step ends in it on the way
+down: the next step would take the wall to be where this one ended.
 The samples are those of a smooth wall along a polynomial of about degree 7; features of a wall much finer than a
 sixteenth of the path of a step can be missed and require a `max_step`. The crossing itself is a root of f, bracketed by
 two of those points and computed by Brent's method to the spacing of floating-point times. The search starts near the
@@ -39,7 +40,7 @@ DEGREE = 16
 DEPTH = 1e-12  # relative to the size of a function (at least 1): shallower excursions are noise
 MIN_WIDTH = 2.0**-12  # of the step
 PARTS = 4  # of the interval, for the search for turning points
-NEAR = 1e-8  # of the interval: distance from the root of p within which the root of f is searched first
+ROOT_DISTANCE = 1e-8  # of the interval: distance from the root of p within which the root of f is searched first
 Sampler = Callable[[float, float, int], np.ndarray]  # (low, high, degree) -> values at the nodes, (degree + 1, K)
 Value = Callable[[float, int], float]  # (t, k) -> value of function k
 Conditions = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (times, functions) -> values, (times, functions, C)
@@ -144,28 +145,32 @@ def _falls(
             last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on the way down: the next step would start inside
         else:
             return
-        estimate = _estimate(series, points[last - 1], points[last], values[last - 1], values[last], low, high)
-        yield estimate if is_estimate(estimate) else _root(value, times[first : last + 1], estimate, NEAR * (high - low))
+        x = (
+            _series_root(series, points[last - 1], points[last])
+            if values[last - 1] > 0.0 > values[last]
+            else points[last]
+        )
+        estimate = low + (high - low) * 0.5 * (1.0 + float(x))
+        if is_estimate(estimate):
+            yield estimate
+        else:
+            yield _root(value, times[first : last + 1], estimate, ROOT_DISTANCE * (high - low))
         first = last if len(below) else len(values)
 
 
-def _estimate(
-    series: np.ndarray, before: float, after: float, value: float, value_after: float, low: float, high: float
-) -> float:
-    """Return the time of a root of p between two of its points with these values, or of the last one."""
-    if not value > 0.0 > value_after:
-        return low + (high - low) * 0.5 * (1.0 + after)
-    coefficients = series.tolist()
-    constant, others = coefficients[0], coefficients[:0:-1]
+def _series_root(series: np.ndarray, before: float, after: float) -> float:
+    """Return a root of p between two of its points, or the second one if p does not fall below zero between them."""
+    constant, *others = series.tolist()
+    others.reverse()
 
-    def at(x: float) -> float:
+    def value(x: float) -> float:
+        """Return p(x) by Clenshaw's recurrence."""
         last, before_last = 0.0, 0.0
-        for c in others:
-            last, before_last = c + 2.0 * x * last - before_last, last
+        for coefficient in others:
+            last, before_last = coefficient + 2.0 * x * last - before_last, last
         return constant + x * last - before_last
 
-    x = scipy.optimize.brentq(at, before, after, xtol=1e-15) if at(before) * at(after) < 0.0 else after
-    return low + (high - low) * 0.5 * (1.0 + x)
+    return scipy.optimize.brentq(value, before, after, xtol=1e-15) if value(before) > 0.0 > value(after) else after
 
 
 def _root(value: Callable[[float], float], times: np.ndarray, estimate: float, near: float) -> float:
@@ -192,13 +197,13 @@ def _turning_points(series: np.ndarray) -> np.ndarray:
     """Return the real parts of the roots of p' in (-1, 1), ascending; additional points do no harm."""
     slope = _slope_matrix(len(series) - 1) @ series
     parts = (_part_matrix(len(slope) - 1) @ slope).reshape(PARTS, -1)
-    noise, found = 1e-15 * np.abs(series).max(), []
+    noise, turning_points = 1e-15 * np.abs(series).max(), []
     for k in np.flatnonzero(2.0 * np.abs(parts[:, 0]) <= np.abs(parts).sum(axis=1)):  # elsewhere p' has no root
         part = chebyshev.chebtrim(parts[k], noise)
         if len(part) > 1:
             roots = np.real(chebyshev.chebroots(part))
-            found.append(-1.0 + (2.0 * k + 1.0 + roots[(roots >= -1.0) & (roots <= 1.0)]) / PARTS)
-    return np.sort(np.concatenate(found)) if found else np.zeros(0)
+            turning_points.append(-1.0 + (2.0 * k + 1.0 + roots[np.abs(roots) < 1.0 + 1e-9]) / PARTS)
+    return np.clip(np.sort(np.concatenate(turning_points)), -1.0, 1.0) if turning_points else np.zeros(0)
 
 
 @cache
