@@ -40,10 +40,10 @@ class FreeMotion:
         self.drives = Drives(self.states.moving)
         self.rate = Rate.compiled(self.states.rate(bool(len(self.drives))), 2)
         self._q, self._w = self.rate.y[: self.nq], self.rate.y[self.nq :]
-        if inputs.varies:
-            self.rate.callback = self._input_callback()
         self.rate.held["tau"][:] = inputs.tau
         inputs.tau = self.rate.held["tau"]
+        if inputs.varies:
+            self.rate.callback = self._input_callback()
         self.hold()
         self._rhs: Rhs | None = None
         self.phase_rate: Any = None  # a `PhaseRate`, which the first phase with rows creates
@@ -113,16 +113,20 @@ class FreeMotion:
 
         Most of the time of a run with a fast torque function is spent in it.
         """
-        state_q, state_w, time, update = self._q, self._w, self.rate.time, self.inputs.update
+        state_q, state_w, time, update, tau = self._q, self._w, self.rate.time, self.inputs.update, self.inputs.tau
         spans, velocities = self.quaternions, self.states.velocities if self.states.projects else None
-        hold = self.hold if self.inputs.motions or self.dyn.wrenches else None
+        hold, law = self.hold if self.inputs.motions or self.dyn.wrenches else None, self.inputs.only_law
 
         def update_inputs() -> None:
             q, w = state_q.copy(), state_w.copy()
             for span in spans:  # as `normalised`
                 part = q[span]
                 part /= math.sqrt(part.dot(part))
-            update(time.item(), q, w if velocities is None else velocities(q, w))
+            v = w if velocities is None else velocities(q, w)
+            if law is not None:
+                tau[:] = law(time.item(), q, v)
+            else:
+                update(time.item(), q, v)
             if hold is not None:
                 hold()
 

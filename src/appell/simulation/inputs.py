@@ -98,6 +98,11 @@ class Inputs:
             rows = zip(self.dyn.system.actuators, self.command, rates, self.limits, strict=True)
             self.tau[:] = [actuator.limited(*row) for actuator, *row in rows]
 
+    @property
+    def only_law(self) -> Force | None:
+        """The checked torque function, if nothing else varies and its values are the torques."""
+        return self._law if self._only_law and self.sampled is None else None
+
     def update(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Evaluate all inputs that are functions of time and state; the functions may keep or change q and v."""
         if self._law is not None and self.sampled is None:

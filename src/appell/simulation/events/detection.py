@@ -10,10 +10,12 @@ length of a step.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from appell.motion.curve import Piece, nodes
 from appell.simulation.contact.shapes import MAX_CONDITIONS
@@ -194,17 +196,26 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
 def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float, searched: float) -> DetectedEvent | None:
     """Return the time at which the phase first fails a check, between the last check passed and the first failed."""
     times = [piece.start + part * (high - piece.start) for part in CHECK_FRACTIONS]
+    states: Iterable[np.ndarray] | None = None
+    if high == piece.end:
+        states = _check_matrix(len(piece.series)) @ piece.series
     if len(phase.stuck) and phase.flow.inputs.varies and not phase.redundant and high > piece.start:
-        times += _break_away(piece, phase, high)
+        times, states = sorted([*times, *_break_away(piece, phase, high)]), None
     if searched > piece.start:
-        times = [min(searched, high), *(t for t in times if t > searched)]
+        times, states = [min(searched, high), *(t for t in times if t > searched)], None
     good, passed = piece.start, PhaseCheck()
-    for t in sorted(times):
-        check = check_phase(phase, t, piece.at(t), solver)
+    for t, y in zip(times, map(piece.at, times) if states is None else states, strict=True):
+        check = check_phase(phase, t, y, solver)
         if not check.holds:
             return _first_failure(piece, phase, solver, (good, passed), (t, check))
         good, passed = t, check
     return None
+
+
+@cache
+def _check_matrix(count: int) -> np.ndarray:
+    """Return the matrix from the coefficients of a series to its values at CHECK_FRACTIONS of its interval."""
+    return chebyshev.chebvander(2.0 * np.array(CHECK_FRACTIONS) - 1.0, count - 1)
 
 
 TimedCheck = tuple[float, PhaseCheck]

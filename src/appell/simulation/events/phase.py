@@ -301,7 +301,7 @@ class Phase:
             geometry = self.geometry.at(y)
             rows, slots = self._located()
             for k, rest in self.sliding:
-                if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
+                if math.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3].tolist()) > 10.0 * SLOW_SLIDING_M_S:
                     rest.direction = self._sliding_direction(rest, rows[k], slots[k]) @ geometry.frame[slots[k], 1:]
             if not self.projects:
                 self.compiled().turn(self)

@@ -154,9 +154,10 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
             index = phase.rests[k].index
             sliding[index] = -(forces[i : i + 2] @ geometry.axes([index])[0, 1:]) / length
     stopping = False
+    rows, slots = (phase.rows, phase.slots) if phase.sliding else ((), ())
     for k, rest in phase.sliding:
         assert rest.direction is not None
-        row, slot = phase.rows[k], phase.slots[k]
+        row, slot = rows[k], slots[k]
         ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
         backward = float(ahead) + REVERSAL_SPEED_M_S
         margin = min(margin, backward)
