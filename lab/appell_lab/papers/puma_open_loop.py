@@ -38,7 +38,7 @@ STEPS = {  # of the open-loop simulation; machine code updates the inputs before
     "inverse kinematics": "appell.kinematics.inverse.wrist_solver.SphericalWrist.rows",
     "joint motion q, v, a": "appell.motion.path.Path.__call__",
     "inverse dynamics": "appell_lab.papers.open_loop._torque.<locals>.continuous",
-    "forward dynamics": "appell.simulation.flow.FreeMotion._update_inputs",
+    "forward dynamics": "appell.simulation.flow.FreeMotion._input_callback.<locals>.update_inputs",
     "integration": "appell.simulation.run.simulate",
     "motion of the end effector": "appell_lab.papers.open_loop.frame_motion",
 }

@@ -98,6 +98,11 @@ class Inputs:
             rows = zip(self.dyn.system.actuators, self.command, rates, self.limits, strict=True)
             self.tau[:] = [actuator.limited(*row) for actuator, *row in rows]
 
+    @property
+    def only_law(self) -> Force | None:
+        """The checked torque function, if nothing else varies and its values are the torques."""
+        return self._law if self._only_law and self.sampled is None else None
+
     def update(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Evaluate all inputs that are functions of time and state; the functions may keep or change q and v."""
         if self._law is not None and self.sampled is None:
@@ -156,15 +161,22 @@ def checked_array(given: Any, what: str, entries: Sequence[str], owner: str) -> 
 
 def checked_function(force: Callable, what: str, entries: Sequence[str], owner: str) -> Force:
     """Return `force` with its values checked; a wrong value raises `Stop`, which names the time and the entry."""
-    size = len(entries)
+    size, shape = len(entries), (len(entries),)
 
     def checked(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         given = force(t, q, v)
+        if (
+            type(given) is np.ndarray
+            and given.dtype == float
+            and given.shape == shape
+            and math.isfinite(given.dot(given))
+        ):
+            return given
         try:
             forces = np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise Stop(Status.INPUT, f"{what}(t={t:.9g}) returned {given!r}.", expected=f"{size} numbers") from None
-        if forces.shape != (size,):
+        if forces.shape != shape:
             raise Stop(
                 Status.INPUT,
                 f"{what}(t={t:.9g}) returned an array of shape {forces.shape}.",

@@ -64,9 +64,20 @@ class States:
         """Return v of states, (..., nv)."""
         return w
 
-    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return the configuration after a displacement along w."""
-        return self.moving.system.integrate(q, step)
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return the configuration after a small displacement along w, with an error of third order."""
+        middle = q + 0.5 * self._coordinate_rate(q, step)
+        return q + self._coordinate_rate(middle, step)
+
+    @cached_property
+    def _coordinate_rate(self) -> Function:
+        """The function N(q) w."""
+        doc = "The rate of change of the coordinates."
+
+        def body(equations, q, v):
+            return {"rate": equations.rate(q, v)}
+
+        return self.moving.named(("coordinate_rate",), lambda: self.moving.function("coordinate_rate", body, doc))
 
     def start(self, t: float, q: np.ndarray, v, project: bool) -> np.ndarray:
         """Return the initial state y; raise `ArgumentError` if it is not valid."""
@@ -131,7 +142,7 @@ class States:
 
     def immobilised(self, rows: np.ndarray) -> bool:
         """Return whether zero velocity along these rows implies that nothing moves."""
-        return int(np.linalg.matrix_rank(rows, tol=1e-9)) == self.nw
+        return len(rows) >= self.nw and int(np.linalg.matrix_rank(rows, tol=1e-9)) == self.nw
 
 
 def numbers(given, size: int, name: str, owner: str) -> np.ndarray:

@@ -34,7 +34,7 @@ from appell.compile.native.machine import Code
 from appell.compile.tape.formula import Formula
 from appell.errors import ArgumentError
 
-METH_NOARGS = 4
+METH_NOARGS, METH_O = 4, 8
 
 
 class _MethodDef(ctypes.Structure):
@@ -56,15 +56,18 @@ LOAD_SELF = f"""\
   %data = load ptr, ptr %data.at, align 8"""
 
 _ENTRY = """
-define ptr @enter(ptr %self, ptr %unused) nounwind {{
+define ptr @enter(ptr %self, ptr %given) nounwind {{
 {load_self}
   %kernel = load ptr, ptr %data, align 8
-  %rest = getelementptr i8, ptr %data, i64 8
+  {rest}
   call void %kernel(ptr %rest)
   {count_reference}
   ret ptr %none
 }}
 """
+_OWN_ADDRESSES = "%rest = getelementptr i8, ptr %data, i64 8"
+_GIVEN_ARRAY = f"""%rest.at = getelementptr i8, ptr %given, i64 {object.__basicsize__}
+  %rest = load ptr, ptr %rest.at, align 8"""
 
 # From Python 3.12 on, None is immortal and its references are not counted.
 _COUNT_REFERENCE = """
@@ -75,9 +78,10 @@ _COUNT_REFERENCE = """
 
 
 @cache
-def _entry() -> Code:
+def _entry(rest: str) -> Code:
     text = _ENTRY.format(
         load_self=LOAD_SELF,
+        rest=rest,
         count_reference="" if sys.version_info >= (3, 12) else _COUNT_REFERENCE,
     )
     return load_text(text, "enter", "entry")
@@ -105,8 +109,14 @@ def caller(name: str, addresses: np.ndarray, *alive: object) -> Callable[[], Non
     addresses : of the kernel, its arguments and its results; they may change between calls
     *alive : objects that must exist as long as the function
     """
-    entry = _entry()
+    entry = _entry(_OWN_ADDRESSES)
     return builtin(name, entry.address, METH_NOARGS, (None, addresses, *alive, entry))
+
+
+def function_of_array(name: str, code: Code) -> Callable[[np.ndarray], None]:
+    """Return a built-in function that calls machine code with the address of the data of an array."""
+    entry = _entry(_GIVEN_ARRAY)
+    return builtin(name, entry.address, METH_O, (None, np.array([code.address], np.uintp), code, entry))
 
 
 def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:

@@ -33,15 +33,10 @@ from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.bound import METH_NOARGS, builtin, caller
 from appell.compile.native.machine import Code, function_address
-from appell.compile.ode.cells import Cells
+from appell.compile.ode.cells import Cells, address
 from appell.compile.ode.driver import LAYOUT, Reason, Y, driver, rows
 from appell.compile.ode.tableau import METHODS, Tableau
 from appell.errors import ArgumentError
-
-
-def address(array: np.ndarray) -> int:
-    """Return the address of a writable array, 0 if it is empty; three times as fast as `array.ctypes.data`."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0  # type: ignore[arg-type]
 
 
 def aligned(*shape: int) -> np.ndarray:
@@ -198,7 +193,7 @@ class Stepper:
         """Take at most `steps` steps and return why it stopped; exceptions of a callback are propagated."""
         self._cells.capacity = min(steps, self.capacity)
         self._run()
-        return Reason(self._cells.reason)
+        return _REASONS[self._cells.reason]
 
     @property
     def taken(self) -> int:
@@ -268,6 +263,7 @@ def _norm(x: np.ndarray) -> float:
     return float(np.sqrt(x @ x / len(x)))
 
 
+_REASONS = tuple(Reason)
 _PYTHON_FUNCTIONS = [
     function_address(getattr(ctypes.pythonapi, name)) for name in ("PyObject_CallNoArgs", "Py_IncRef", "Py_DecRef")
 ]

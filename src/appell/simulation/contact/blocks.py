@@ -20,21 +20,19 @@ redundant, the forces are not unique, and the solution nearest to the start is r
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy  # its packages are imported when they are first used
 
+from appell.compile.ode.newton import ProjectedEquations
 from appell.simulation.contact.complementarity import solve_complementarity, square_root
 from appell.simulation.contact.convex import convex_rounds
 
 SWEEP_STARTS = 6  # starts of Newton's method from sweeps
 SWEEPS_PER_START = 50
-MAX_NEWTON_STEPS = 40
-MAX_STAGNANT_STEPS = 8  # steps of Newton's method without improvement
 SYMMETRY_TOLERANCE = 1e-9  # relative to the largest entry
 TARGET_RESIDUAL = 1e-12  # relative to the largest force: aim of Newton's method
 MAX_RESIDUAL = 1e-8  # relative to the largest force: accepted as a solution
@@ -101,7 +99,7 @@ class BlockProblem:
     """The problem of `solve_blocks` for one matrix and several b."""
 
     def __init__(self, A: np.ndarray, blocks: Sequence[Block]):
-        self.A, self.laws = A, Laws(blocks)
+        self.A, self.laws = A, laws_of(tuple(blocks))
 
     @cached_property
     def r(self) -> np.ndarray:
@@ -109,42 +107,23 @@ class BlockProblem:
         return self.laws.steps(self.A)
 
     @cached_property
-    def dz(self) -> np.ndarray:
-        """Derivative of z with respect to f."""
-        return np.eye(len(self.A)) - self.r[:, None] * self.A
+    def _newton(self) -> ProjectedEquations:
+        """Newton's method for (4)."""
+        laws = self.laws
+        return ProjectedEquations(self.A, self.r, laws.lower, laws.upper, laws.normal, laws.mu)
 
     def solve(self, b: np.ndarray, guess: np.ndarray | None = None, target: float = TARGET_RESIDUAL) -> ContactForces:
         """Return the solution for b."""
         if not len(b):
             return ContactForces(np.zeros(0), np.zeros(0), 0.0)
-        A, r = self.A, self.r
-        scale = max(float((np.abs(b) * r).max()), 1e-300)
         best, smallest = np.zeros(len(b)), np.inf
-        for start in _starts(A, b, self.laws, r, scale, guess):
-            f, error = self._newton(b, start, target * scale)
+        for start in _starts(self.A, b, self.laws, self.r, guess):
+            f, error = self._newton.solve(b, start, target)
             if error < smallest:
                 best, smallest = f, error
-            if smallest <= target * scale:
+            if smallest <= target:
                 break
-        return ContactForces(best, A @ best + b, smallest / scale)
-
-    def _newton(self, b: np.ndarray, f: np.ndarray, target: float) -> tuple[np.ndarray, float]:
-        """Solve f - (4) = 0 by Newton's method; return the best forces, projected by (4), and their error."""
-        A, r, dz, laws = self.A, self.r, self.dz, self.laws
-        best, smallest, best_step = f, np.inf, 0
-        for step in range(MAX_NEWTON_STEPS):
-            z = f - r * (A @ f + b)
-            error = f - laws.project(z)
-            size = float(np.abs(error).max())
-            if not math.isfinite(size):
-                break
-            if size < smallest:
-                best, smallest, best_step = f, size, step
-            if size <= 1e-3 * target or step > best_step + MAX_STAGNANT_STEPS:
-                break
-            f = f - np.linalg.lstsq(laws.identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
-        best = laws.project(best)
-        return best, float(np.abs(best - laws.project(best - r * (A @ best + b))).max())
+        return ContactForces(best, self.A.dot(best) + b, smallest)
 
 
 class Laws:
@@ -166,11 +145,6 @@ class Laws:
         self.single[self.tangent] = False
 
     @cached_property
-    def identity(self) -> np.ndarray:
-        """The unit matrix."""
-        return np.eye(len(self.lower))
-
-    @cached_property
     def boxed(self) -> bool:
         """Whether there is a box."""
         return any(block.kind == "box" for block in self.blocks)
@@ -180,7 +154,7 @@ class Laws:
         r = np.abs(np.diag(A)).copy()
         if len(self.mu):
             cones = np.concatenate([self.normal[:, None], self.tangent], axis=1)
-            sizes = np.linalg.norm(A[cones[:, :, None], cones[:, None, :]], 2, axis=(1, 2))
+            sizes = np.sqrt((A[cones[:, :, None], cones[:, None, :]] ** 2).sum(axis=(1, 2)))
             r[cones] = sizes[:, None]
         return 1.0 / np.maximum(r, 1e-300)
 
@@ -195,27 +169,14 @@ class Laws:
             f[x], f[y] = part * zx, part * zy
         return f
 
-    def slope(self, z: np.ndarray) -> np.ndarray:
-        """Return the derivative of (4) with respect to z."""
-        W = np.diag(((z > self.lower) & (z < self.upper) & self.single).astype(float))
-        if not len(self.mu):
-            return W
-        lengths, values = np.hypot(*z[self.tangent.T]).tolist(), z.tolist()
-        normal, first = self.normal.tolist(), self.tangent[:, 0].tolist()
-        for n, i, mu, length in zip(normal, first, self.mu.tolist(), lengths, strict=True):
-            j, radius = i + 1, mu * values[n]
-            if values[n] <= 0.0:
-                continue
-            if length <= radius:
-                W[i, i] = W[j, j] = 1.0
-            else:
-                x, y, part = values[i] / length, values[j] / length, radius / length
-                W[i, n], W[j, n] = mu * x, mu * y
-                W[i, i], W[i, j], W[j, i], W[j, j] = part * y * y, -part * x * y, -part * x * y, part * x * x
-        return W
+
+@lru_cache(maxsize=64)
+def laws_of(blocks: tuple[Block, ...]) -> Laws:
+    """Return the laws of blocks; a run has few combinations of them."""
+    return Laws(blocks)
 
 
-def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: float, guess: np.ndarray | None):
+def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, guess: np.ndarray | None):
     """Yield starts of Newton's method, the cheapest first."""
     if guess is not None and guess.any():
         yield guess
@@ -225,7 +186,7 @@ def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: floa
         yield from convex_rounds(A, b, laws, r, f)
     else:
         for _ in range(SWEEP_STARTS):
-            f = _sweep(A, b, laws, r, f, scale)
+            f = _sweep(A, b, laws, r, f)
             yield f
     yield laws.project(np.linalg.lstsq(A, -b, rcond=1e-11)[0])  # all contacts stick
 
@@ -245,9 +206,9 @@ def _without_tangents(A: np.ndarray, b: np.ndarray, laws: Laws) -> np.ndarray:
     return f
 
 
-def _sweep(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> np.ndarray:
+def _sweep(A, b, laws: Laws, r: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Return the forces after Gauss-Seidel sweeps over the blocks."""
-    f = f.copy()
+    f, scale = f.copy(), max(float((np.abs(b) * r).max()), 1e-300)
     single = [Laws([block]) for block in laws.blocks]
     spans = [slice(first, first + block.size) for first, block in zip(laws.first, laws.blocks, strict=True)]
     for _ in range(SWEEPS_PER_START):

@@ -17,6 +17,7 @@ import numpy as np
 import scipy  # its packages are imported when they are first used
 
 RANK_TOLERANCE = 1e-11  # relative to the largest eigenvalue of A: smaller eigenvalues are zero
+MIN_PIVOT = 1e-4  # relative to the largest one: with larger pivots of L in A = L Lᵀ, the rank of A is not in doubt
 RESIDUAL_TOLERANCE = 1e-9  # relative to the largest entry of b
 GRADIENT_TOLERANCE = 1e-13  # relative to the length of a column
 
@@ -108,6 +109,10 @@ def square_root(A: np.ndarray) -> np.ndarray:
 
 def least_norm(A: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the least-squares solution of least norm of a symmetric system."""
+    if right.ndim == 1:
+        factor, x, failed = scipy.linalg.lapack.dposv(A, right)
+        if not failed and (pivots := factor.diagonal()).size and pivots.min() > MIN_PIVOT * pivots.max():
+            return x
     eigenvalues, vectors = np.linalg.eigh(A)
     keep = np.abs(eigenvalues) > RANK_TOLERANCE * np.abs(eigenvalues).max(initial=0.0)
     V = vectors[:, keep]

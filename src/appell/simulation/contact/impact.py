@@ -54,6 +54,7 @@ MAX_TURNS = 400  # stages of points that are hit in turn; a rod between two poin
 ZERO_SPEED = 1e-11  # relative to the largest speed (at least 1 m/s): smaller normal speeds are zero
 RESTITUTION_BISECTIONS = 16  # for the largest part of the restitution that adds no energy
 SCALE_TOLERANCE = 1e-11  # of the impulse or the work of the restitution of several points
+MAX_SECANTS = 8  # for the same
 MAX_SCALE = 1024.0  # of the separation speeds of several points
 
 
@@ -210,6 +211,28 @@ class _FrictionProblem:
         return impulses
 
 
+def _root(excess: Callable[[float], float], first: float, tolerance: float) -> float:
+    """Return k ≥ 0 with excess(k) = 0, given excess(1), or 1 if it is not found: by secants, else by Brent's method."""
+    before, value = 0.0, excess(0.0)
+    k, new = 1.0, first
+    for _ in range(MAX_SECANTS):
+        if new == value:
+            break
+        before, value, k = k, new, k - new * (k - before) / (new - value)
+        if not 0.0 < k <= MAX_SCALE:
+            break
+        new = excess(k)
+        if abs(new) <= tolerance:
+            return k
+    low, high = (0.0, 1.0) if first > 0.0 else (1.0, 2.0)
+    while high <= MAX_SCALE and first < 0.0 and excess(high) < 0.0:
+        low, high = high, 2.0 * high
+    if high <= MAX_SCALE:
+        with suppress(ValueError):  # redundant contacts: the solutions at both ends are on different branches
+            return scipy.optimize.brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE)
+    return 1.0
+
+
 def _largest_part(valid: Callable[[float], bool]) -> float:
     """Return the largest part of a restitution that is valid, to four digits."""
     low, high = 0.0, 1.0
@@ -307,12 +330,7 @@ def restituted_impulses(
 
     scale = 1.0
     if law != "newton-path" and abs(first := excess(1.0)) > SCALE_TOLERANCE * wanted and latest is not None:
-        low, high = (0.0, 1.0) if first > 0.0 else (1.0, 2.0)
-        while high <= MAX_SCALE and first < 0.0 and excess(high) < 0.0:
-            low, high = high, 2.0 * high
-        if high <= MAX_SCALE:
-            with suppress(ValueError):  # redundant contacts: the solutions at both ends are on different branches
-                scale = scipy.optimize.brentq(excess, low, high, xtol=SCALE_TOLERANCE, rtol=SCALE_TOLERANCE)
+        scale = _root(excess, first, SCALE_TOLERANCE * wanted)
 
     def is_valid(solution: ContactForces, tolerance: float) -> bool:
         f = c + solution.f

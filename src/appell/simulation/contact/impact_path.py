@@ -31,6 +31,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy  # its packages are imported when they are first used
 
+from appell.algebra.scalar import cos, exp, sin
+from appell.compile.function import Function
+from appell.compile.ode.stepper import Rate, Stepper
 from appell.simulation.contact.complementarity import least_norm
 
 SLIP_TOLERANCE = 1e-13  # relative to the velocity: slower slip is none
@@ -120,6 +123,7 @@ class _Path:
             return self._slip_straight(speed, angle)
         self.turning[:2] = math.log(speed), angle
         self.end, self.step = self.turning[0] - DECAY, FIRST_STEP / self.scale
+        self.stepper = _stepper(self.B, float(self.u0[0]), self.mu)
         return None
 
     def _slip_rates(self, angle: float) -> tuple[float, float, float]:
@@ -187,52 +191,35 @@ class _Path:
 
         y, reached = self.turning, value(self.turning) >= 0.0
         while not reached and y[0] > self.end:
-            new, error = self._runge_kutta(y, self.step)
-            if error <= 1.0:
-                reached = value(new) >= 0.0
-                if reached:
-                    start, h = y, self.step
-                    part = scipy.optimize.brentq(
-                        lambda x, y=start, h=h: value(self._runge_kutta(y, x * h)[0]), 0.0, 1.0, xtol=1e-15
-                    )
-                    new = self._runge_kutta(start, part * h)[0]
-                y = new
-                _, across, change = self._slip_rates(y[1])
-                if change < 0.0 and abs(across) <= ROOT_TOLERANCE * self.scale and not reached:
-                    angle = y[1]
-                    for _ in range(ROOT_ITERATIONS):
-                        _, across, change = self._slip_rates(angle)
-                        angle -= across / change
-                    self._slip_straight(math.exp(y[0]), angle)
-                    break
-            self.step *= min(4.0, max(0.2, 0.9 * max(error, 1e-8) ** -0.125))
+            start, y = y, self._runge_kutta(y, self.step)
+            length, self.step = self.stepper.ends.item(), self.stepper.step
+            reached = value(y) >= 0.0
+            if reached:
+                end = scipy.optimize.brentq(
+                    lambda h, y=start: value(self._runge_kutta(y, h)), 0.0, length, xtol=1e-15 * length
+                )
+                y = self._runge_kutta(start, end)
+                break
+            _, across, change = self._slip_rates(y[1])
+            if change < 0.0 and abs(across) <= ROOT_TOLERANCE * self.scale:
+                angle = y[1]
+                for _ in range(ROOT_ITERATIONS):
+                    _, across, change = self._slip_rates(angle)
+                    angle -= across / change
+                self._slip_straight(math.exp(y[0]), angle)
+                break
         self.turning, self.f, self.work = y, y[2:5].copy(), float(y[5])
         if not reached and self.rate is None:
             self._leave_rest()
         return reached
 
-    def _runge_kutta(self, y: np.ndarray, h: float) -> tuple[np.ndarray, float]:
-        """Return y after a step of (4), and its error relative to the tolerance."""
-        stages, weights, errors = _coefficients()
-        slopes = np.zeros((len(weights), len(y)))
-        for k, row in enumerate(stages):
-            slopes[k] = self._slope(y + h * (row @ slopes))
-        new = y + h * (weights @ slopes)
-        slopes[-1] = self._slope(new)
-        size = STEP_TOLERANCE * (1.0 + np.maximum(np.abs(y), np.abs(new)))
-        fifth, third = (float(np.abs(h * (row @ slopes) / size).max()) for row in errors)
-        return new, fifth * fifth / math.sqrt(fifth * fifth + 0.01 * third * third) if fifth > 0.0 else 0.0
-
-    def _slope(self, y: np.ndarray) -> list[float]:
-        """Return the right-hand sides of (4)."""
-        log_speed, angle, p, f1, f2, _ = y.tolist()
-        (nn, n1, n2), (_, xx, xy), (_, _, yy) = self.entries
-        speed, c, s, mu = math.exp(log_speed), math.cos(angle), math.sin(angle), self.mu
-        g1, g2 = n1 - mu * (xx * c + xy * s), n2 - mu * (xy * c + yy * s)
-        along, across = c * g1 + s * g2, c * g2 - s * g1
-        f1_rate, f2_rate = -mu * speed * c, -mu * speed * s
-        u = float(self.u0[0]) + nn * p + n1 * f1 + n2 * f2
-        return [along, across, speed, f1_rate, f2_rate, speed * u]
+    def _runge_kutta(self, y: np.ndarray, h: float) -> np.ndarray:
+        """Return y after a step of (4) of length h, or a shorter one if its error is too large."""
+        if h == 0.0:
+            return y
+        self.stepper.start(0.0, y, math.inf, rtol=STEP_TOLERANCE, atol=STEP_TOLERANCE, first=h)
+        self.stepper.advance()
+        return self.stepper.y
 
 
 def _first_root(value: float, slope: float, curvature: float) -> float:
@@ -244,9 +231,24 @@ def _first_root(value: float, slope: float, curvature: float) -> float:
     return -2.0 * value / divisor if divisor > 0.0 else math.inf
 
 
-@cache
-def _coefficients() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return stages (12, 13), weights (13,) and errors (2, 13) of DOP853; SciPy's integrators are imported here."""
-    from scipy.integrate import DOP853
+def _stepper(B: np.ndarray, u: float, mu: float) -> Stepper:
+    """Return the integrator of (4) for a normal velocity u before the impact."""
+    rate = Rate.compiled(_slip(), 1)
+    rate.held["B"][:], rate.held["u"][()], rate.held["mu"][()] = B, u, mu
+    return Stepper("DOP853", rate, capacity=1)
 
-    return np.pad(DOP853.A, ((0, 0), (0, 1))), np.append(DOP853.B, 0.0), np.array([DOP853.E5, DOP853.E3])
+
+@cache
+def _slip() -> Function:
+    """Return the right-hand sides of (4)."""
+
+    def body(y, B, u, mu):
+        log_speed, angle, p, f1, f2, _ = y
+        (nn, n1, n2), (_, xx, xy), (_, _, yy) = B
+        speed, c, s = exp(log_speed), cos(angle), sin(angle)
+        g1, g2 = n1 - mu * (xx * c + xy * s), n2 - mu * (xy * c + yy * s)
+        normal = u + nn * p + n1 * f1 + n2 * f2
+        friction = [-mu * speed * c, -mu * speed * s]
+        return {"rate": [c * g1 + s * g2, c * g2 - s * g1, speed, *friction, speed * normal]}
+
+    return Function.of("slip", {"y": 6, "B": (3, 3), "u": (), "mu": ()}, body)

@@ -181,7 +181,7 @@ class TimeStepping:
             pushes = solve_complementarity(0.5 * (A + A.T), geometry.offsets(near))
             if pushes is None:
                 break
-            q = self.flow.normalised(self.flow.states.integrate(q, response @ pushes))
+            q = self.flow.normalised(self.flow.states.moved(q, response @ pushes))
         return q
 
     def _kinetic(self, v: np.ndarray) -> float:

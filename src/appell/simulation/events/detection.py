@@ -10,9 +10,12 @@ length of a step.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from appell.motion.curve import Piece, nodes
 from appell.simulation.contact.shapes import MAX_CONDITIONS
@@ -60,8 +63,13 @@ def crossing_levels(phase: Phase, y: np.ndarray, tolerance: float) -> np.ndarray
     return np.concatenate(levels)
 
 
-def first_event(piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver) -> DetectedEvent | None:
-    """Return the first event on a piece, or None."""
+def first_event(
+    piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver, searched: float = -np.inf
+) -> DetectedEvent | None:
+    """Return the first event on a piece, or None.
+
+    Up to the time `searched`, a longer step that the piece repeats has passed all checks.
+    """
     if phase.still and not phase.flow.inputs.varies:
         return None
     features = len(levels) - len(phase.geometry.contacts.shapes)
@@ -70,7 +78,7 @@ def first_event(piece: Piece, phase: Phase, levels: np.ndarray, solver: Solver) 
         for search in (_touch, _exit):
             crossing = search(piece, phase, levels[features:], crossing.time if crossing else piece.end) or crossing
     if len(phase.rows):
-        failure = _phase_failure(piece, phase, solver, crossing.time if crossing else piece.end)
+        failure = _phase_failure(piece, phase, solver, crossing.time if crossing else piece.end, searched)
         if failure is not None:
             return failure
     return crossing
@@ -83,6 +91,11 @@ def is_mid_step(t: float, piece: Piece) -> bool:
     errors of the complete step.
     """
     return piece.end - t > END_FRACTION * (piece.end - piece.start) and t - piece.start > MIN_REPEATED_STEP_S
+
+
+def _repeats(phase: Phase, piece: Piece, t: float) -> bool:
+    """Return whether the step is repeated to end just after an event at t, so that an estimate of t is sufficient."""
+    return not phase.still and is_mid_step(t, piece)
 
 
 def _gaps(phase: Phase, states: np.ndarray) -> np.ndarray:
@@ -121,9 +134,12 @@ def _crossing(piece: Piece, phase: Phase, levels: np.ndarray) -> DetectedEvent |
         return samples
 
     def value(t: float, k: int) -> float:
-        return float(values(piece.at(t)[None])[0, k])
+        y = piece.at(t)
+        if k < len(free):
+            return float(phase.geometry.contacts.gaps(y[: phase.flow.nq])[free[k]] - levels[k])
+        return float(values(y[None])[0, k])
 
-    crossing = first_crossing(sample, value, piece.start, piece.end)
+    crossing = first_crossing(sample, value, piece.start, piece.end, is_estimate=partial(_repeats, phase, piece))
     if crossing is None:
         return None
     time, k = crossing
@@ -150,7 +166,8 @@ def _touch(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detec
     def conditions(times: np.ndarray, k: np.ndarray) -> np.ndarray:
         return shapes.gaps(np.array([piece.at(t)[:nq] for t in times]), ids[k])[1]
 
-    crossing = first_crossing(sample, value, piece.start, high, conditions=conditions)
+    repeats = partial(_repeats, phase, piece)
+    crossing = first_crossing(sample, value, piece.start, high, conditions=conditions, is_estimate=repeats)
     return crossing and DetectedEvent(crossing[0], int(ids[crossing[1]]) + contacts.fixed, PhaseCheck())
 
 
@@ -167,7 +184,8 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     def value(t: float, k: int) -> float:
         return float(values(piece.at(t)[None])[0, k])
 
-    crossing = first_crossing(lambda *span: values(piece.over(*span)), value, piece.start, high)
+    repeats = partial(_repeats, phase, piece)
+    crossing = first_crossing(lambda *span: values(piece.over(*span)), value, piece.start, high, is_estimate=repeats)
     if crossing is None:
         return None
     return DetectedEvent(
@@ -175,18 +193,29 @@ def _exit(piece: Piece, phase: Phase, levels: np.ndarray, high: float) -> Detect
     )
 
 
-def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float) -> DetectedEvent | None:
+def _phase_failure(piece: Piece, phase: Phase, solver: Solver, high: float, searched: float) -> DetectedEvent | None:
     """Return the time at which the phase first fails a check, between the last check passed and the first failed."""
     times = [piece.start + part * (high - piece.start) for part in CHECK_FRACTIONS]
+    states: Iterable[np.ndarray] | None = None
+    if high == piece.end:
+        states = _check_matrix(len(piece.series)) @ piece.series
     if len(phase.stuck) and phase.flow.inputs.varies and not phase.redundant and high > piece.start:
-        times += _break_away(piece, phase, high)
+        times, states = sorted([*times, *_break_away(piece, phase, high)]), None
+    if searched > piece.start:
+        times, states = [min(searched, high), *(t for t in times if t > searched)], None
     good, passed = piece.start, PhaseCheck()
-    for t in sorted(times):
-        check = check_phase(phase, t, piece.at(t), solver)
+    for t, y in zip(times, map(piece.at, times) if states is None else states, strict=True):
+        check = check_phase(phase, t, y, solver)
         if not check.holds:
             return _first_failure(piece, phase, solver, (good, passed), (t, check))
         good, passed = t, check
     return None
+
+
+@cache
+def _check_matrix(count: int) -> np.ndarray:
+    """Return the matrix from the coefficients of a series to its values at CHECK_FRACTIONS of its interval."""
+    return chebyshev.chebvander(2.0 * np.array(CHECK_FRACTIONS) - 1.0, count - 1)
 
 
 TimedCheck = tuple[float, PhaseCheck]

@@ -111,6 +111,7 @@ class Run:
     impact_order: str
     step: float | None = None  # length of the last step that was not shortened; first step of the next integration
     max_step: float = np.inf  # bound on the next steps, so that one ends at an event or is accurate enough
+    searched: float = -np.inf  # time up to which the step that the next one repeats has passed all checks
     levels: np.ndarray | None = None  # crossing levels of gaps and speeds, constant between events
     bucket: EventBucket = field(default_factory=EventBucket)
     attempts: int = 0  # number of steps, repeated ones included
@@ -236,6 +237,7 @@ class Run:
     def _integrate(self, until: float, bar: Bar) -> None:
         """Take steps until an event is handled, a step has to be repeated, or `until` is reached."""
         bounded, start = np.isfinite(self.max_step), self.t
+        searched, self.searched = self.searched, -np.inf
         if not bounded and self._is_uneventful():
             self._integrate_blocks(until, bar)
             return
@@ -251,11 +253,12 @@ class Run:
             if self._drifts(piece):
                 self.y, self.max_step = self.phase.on_walls(self.t, self.y), 0.5 * length
                 return
-            detected = first_event(piece, self.phase, self.levels, self.solver)
+            detected = first_event(piece, self.phase, self.levels, self.solver, searched)
             ending = self.endings.first(piece, detected.time if detected else piece.end)
             first = ending.time if ending else detected.time if detected else None
             if first is not None and is_mid_step(first, piece) and not self.phase.still:
                 self.max_step = (1.0 + 0.1 * END_FRACTION) * (first - piece.start)
+                self.searched = first - END_FRACTION * (first - piece.start)
                 return
             if ending is not None:
                 self.end(piece, ending)

@@ -26,7 +26,7 @@ import numpy as np
 import scipy  # its packages are imported when they are first used
 
 from appell.compile.ode.stepper import Stepper
-from appell.motion.curve import Piece
+from appell.motion.curve import Piece, value_matrix
 from appell.simulation.contact.complementarity import least_norm
 from appell.simulation.contact.geometry import Geometry
 from appell.simulation.events.phase_rate import SLOW_SLIDING_M_S, STABILISATION, PhaseRate, sliding_kernel
@@ -87,7 +87,9 @@ class Phase:
     @cached_property
     def free(self) -> np.ndarray:
         """Indices of all other points and stops whose walls are active."""
-        return np.setdiff1d(np.flatnonzero(self.geometry.active[: self.geometry.contacts.fixed]), self.members)
+        is_free = self.geometry.active.copy()
+        is_free[self.members] = False
+        return np.flatnonzero(is_free[: self.geometry.contacts.fixed])
 
     @cached_property
     def touching(self) -> np.ndarray:
@@ -98,6 +100,12 @@ class Phase:
     def sticking(self) -> list[int]:
         """Indices into `rests` of the contacts that stick."""
         return [k for k, rest in enumerate(self.rests) if rest.sticks]
+
+    @cached_property
+    def cones(self) -> list[tuple[int, int, float]]:
+        """Of each contact that sticks: index of its normal force, of its first tangential force, and friction."""
+        first = len(self.rests)
+        return [(k, first + 2 * j, self.rests[k].friction) for j, k in enumerate(self.sticking)]
 
     @cached_property
     def sliding(self) -> list[tuple[int, Rest]]:
@@ -166,7 +174,7 @@ class Phase:
         if not self.projects and not self.redundant:
             compiled = self.compiled()
             rate = compiled(t, y)
-            if compiled.rank == len(self.rows) and math.isfinite(rate.dot(rate)):
+            if compiled.rank == len(compiled.forces) and math.isfinite(rate.dot(rate)):
                 return compiled.forces.tolist()
         reaction = self.reaction(y, self.flow(t, y, self.directions)[self.flow.nq :])
         return reaction.forces.tolist() if reaction.is_met(MAX_UNMET) else None
@@ -237,11 +245,12 @@ class Phase:
 
         The interpolant is less accurate than the ends of the step.
         """
-        states = piece.over(piece.start, piece.end, DRIFT_SAMPLES)[:, : self.flow.nq]
+        states = value_matrix(len(piece.series) - 1, DRIFT_SAMPLES) @ piece.series[:, : self.flow.nq]
         contacts, largest = self.geometry.contacts, 0.0
-        if len(points := self.members[self.members < contacts.fixed]):
-            slope = self.geometry.at(piece.at(piece.start)).motion.slope[points]
-            largest = float(np.abs(contacts.gaps(states)[:, points] / slope).max())
+        points = len(self.members) - len(self.touching)
+        if points:
+            slope = self.geometry.slope[self.slots[:points]]  # where the rate was evaluated last
+            largest = float(np.abs(contacts.gaps(states)[:, self.members[:points]] / slope).max())
         if len(self.touching):
             gaps = contacts.shapes.gaps(states, self.touching - contacts.fixed)[0]
             largest = max(largest, float(np.abs(gaps).max()))
@@ -268,7 +277,7 @@ class Phase:
         velocities are removed there once more.
         """
         nq, geometry = self.flow.nq, self.geometry.at(y)
-        others = np.setdiff1d(closed, self.members).astype(int)
+        others = np.array([k for k in closed if k not in self.members], int)
         distances, limits = geometry.offsets(self.members), geometry.offsets(others)
         moved, other_rows = geometry.normal_rows(self.members), geometry.normal_rows(others)
         for _ in range(len(others) + 1):
@@ -276,12 +285,11 @@ class Phase:
             response = geometry.response(rows)
             step = -response @ least_norm(rows @ response, distances)
             pushed = limits + geometry.B[other_rows] @ step < np.minimum(limits, 0.0) - MAX_PUSH_M
-            pushed &= ~np.isin(other_rows, moved)
-            if not pushed.any():
+            if not pushed.any() or not (pushed := pushed & ~np.isin(other_rows, moved)).any():
                 break
             moved = np.concatenate([moved, other_rows[pushed]])
             distances = np.concatenate([distances, np.maximum(limits[pushed], 0.0)])
-        q = self.flow.states.integrate(y[:nq], step)
+        q = self.flow.normalised(self.flow.states.moved(y[:nq], step))
         geometry.at(np.concatenate([q, y[nq:]]))
         v = geometry.without_components(geometry.B[self.rows], y[nq:]).copy()
         v[self.locked] = 0.0
@@ -293,7 +301,7 @@ class Phase:
             geometry = self.geometry.at(y)
             rows, slots = self._located()
             for k, rest in self.sliding:
-                if np.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3]) > 10.0 * SLOW_SLIDING_M_S:
+                if math.hypot(*geometry.speed[rows[k] + 1 : rows[k] + 3].tolist()) > 10.0 * SLOW_SLIDING_M_S:
                     rest.direction = self._sliding_direction(rest, rows[k], slots[k]) @ geometry.frame[slots[k], 1:]
             if not self.projects:
-                self.compiled()
+                self.compiled().turn(self)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -115,15 +115,14 @@ class ForceBalance:
         return float(np.sign(accelerations[j])) if abs(accelerations[j]) > threshold else 0.0
 
 
-@dataclass(frozen=True)
-class PhaseCheck:
+class PhaseCheck(NamedTuple):
     """Result of checking a phase: contacts that leave, start to slide or stop; drives that start to slip or stop."""
 
     leaving: frozenset[int] = frozenset()  # contacts
     ended: frozenset[int] = frozenset()  # features that can no longer touch, so that other features take over
-    sliding: Mapping[int, np.ndarray] = field(default_factory=dict)  # contact -> direction, world axes
+    sliding: Mapping[int, np.ndarray] = {}  # contact -> direction, world axes
     stopping: bool = False  # whether a sliding contact stops
-    slipping: Mapping[int, float] = field(default_factory=dict)  # drive -> direction, -1 or 1
+    slipping: Mapping[int, float] = {}  # drive -> direction, -1 or 1
     stopped: frozenset[int] = frozenset()  # drives
     margin: float = 0.0  # smallest relative distance of a force from its bound, negative beyond it; 0: unknown
 
@@ -139,37 +138,39 @@ def check_phase(phase: Phase, t: float, y: np.ndarray, solver: Solver) -> PhaseC
     if forces is None:
         names = [geometry.contacts.names[k] for k in phase.members] + [geometry.drives.names[k] for k in phase.stuck]
         raise Stop(Status.SINGULAR, f"The contacts and drives are {', '.join(names)} at t = {t:.9g}.")
-    contacts, tangents = len(phase.rests), 2 * len(phase.sticking)
-    normal, tangential, held = forces[:contacts], forces[contacts : contacts + tangents], forces[contacts + tangents :]
-    size = max([1e-300, *map(abs, normal)])
-    pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
-    margins = [min(normal, default=math.inf) / size + 1e-12]
+    normal = forces[: len(phase.rests)]
+    least = min(normal, default=math.inf)
+    size = max(1e-300, *normal, -least)
+    margin, pulled = least / size + 1e-12, []
+    if least < -1e-12 * size:
+        pulled = [rest.index for rest, force in zip(phase.rests, normal, strict=True) if force < -1e-12 * size]
     sliding: dict[int, np.ndarray] = {}
-    for j, k in enumerate(phase.sticking):
-        rest, along = phase.rests[k], tangential[2 * j : 2 * j + 2]
-        length = math.hypot(along[0], along[1])
-        spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
-        margins.append(spare / size)
+    for k, i, friction in phase.cones:
+        x, z = forces[i], forces[i + 1]
+        length = math.sqrt(x * x + z * z)
+        spare = (friction * max(normal[k], 0.0) * (1.0 + 1e-8) - length) / size + 1e-12
+        margin = min(margin, spare)
         if spare < 0.0:
-            sliding[rest.index] = -(along @ geometry.axes([rest.index])[0, 1:]) / length
+            index = phase.rests[k].index
+            sliding[index] = -(forces[i : i + 2] @ geometry.axes([index])[0, 1:]) / length
     stopping = False
-    rows, slots = phase.rows, phase.slots
+    rows, slots = (phase.rows, phase.slots) if phase.sliding else ((), ())
     for k, rest in phase.sliding:
         assert rest.direction is not None
         row, slot = rows[k], slots[k]
         ahead = geometry.frame[slot, 1:].dot(rest.direction).dot(geometry.speed[row + 1 : row + 3])
-        margins.append(float(ahead) + REVERSAL_SPEED_M_S)
-        stopping |= margins[-1] <= 0.0
+        backward = float(ahead) + REVERSAL_SPEED_M_S
+        margin = min(margin, backward)
+        stopping |= backward <= 0.0
     slipping = {}
-    for k, force in zip(phase.stuck.tolist(), held, strict=True):
+    for k, force in zip(phase.stuck, forces[len(forces) - len(phase.stuck) :], strict=True):
         level = float(geometry.drives.level[k]) * (1.0 + FRICTION_MARGIN)
-        margins.append(1.0 - abs(force) / level)
+        margin = min(margin, 1.0 - abs(force) / level)
         if abs(force) > level:
-            slipping[k] = -math.copysign(1.0, force)
+            slipping[int(k)] = -math.copysign(1.0, force)
     if not pulled and not sliding and not slipping:
-        return PhaseCheck(stopping=stopping, margin=min(margins))
+        return PhaseCheck(stopping=stopping, margin=margin)
     if not phase.redundant:
-        margin = min(margins)
         return PhaseCheck(
             leaving=frozenset(pulled), sliding=sliding, stopping=stopping, slipping=slipping, margin=margin
         )
@@ -221,7 +222,9 @@ def following_phase(
     pressed = lam > MIN_PRESSURE * np.abs(lam).max(initial=0.0)
     normals = geometry.B[geometry.normal_rows(slow)]
     residual = normals @ geometry.without_components(normals[pressed], v)
-    held = (w <= balance.zero) & (residual <= HELD_SPEED) & ~np.isin(slow, list(check.leaving))
+    held = (w <= balance.zero) & (residual <= HELD_SPEED)
+    if check.leaving:
+        held &= ~np.isin(slow, list(check.leaving))
     stays = np.flatnonzero(pressed | held)
     following = _resting(phase, directions, balance, stays, check)
     if following.sliding and len(stays) < len(slow):

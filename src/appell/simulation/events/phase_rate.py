@@ -34,22 +34,31 @@ class PhaseRate:
         self.flow, self.geometry = flow, geometry
         self.rate = flow.rate.replaced(solver())
         self.rows: RowSystem
+        self.forces = np.zeros(0)  # at the last evaluation, in the order of the rows
         self._loaded: tuple[Phase, int] | None = None
         self._directions = np.zeros((0, 3))
+        self._calls: list[Call] = []  # that all phases have in common, for a version of the geometry
+        self._version = -1
 
     def load(self, phase: Phase) -> None:
-        """Use the rows of a phase, and its current directions of sliding."""
+        """Use the rows of a phase."""
         if self._loaded is None or self._loaded[0] is not phase or self._loaded[1] != self.geometry.version:
             self._load(phase)
+            self.turn(phase)
+
+    def turn(self, phase: Phase) -> None:
+        """Use the current directions of sliding of the loaded phase."""
         for k, (_, rest) in enumerate(phase.sliding):
             self._directions[k] = rest.direction
 
     def _load(self, phase: Phase) -> None:
         geometry, flow, nq = self.geometry, self.flow, self.flow.nq
-        q, w = flow.rate.y[:nq], flow.rate.y[nq:]
         rows, slots = phase.rows, phase.slots
-        assert flow.rate.code is not None
-        calls: list[Call] = [(flow.rate.code, flow.rate.operands), *geometry.calls(q, w)]
+        if self._version != geometry.version:
+            assert flow.rate.code is not None
+            self._calls = [(flow.rate.code, flow.rate.operands), *geometry.calls(flow.rate.y[:nq], flow.rate.y[nq:])]
+            self._version = geometry.version
+        calls = self._calls.copy()
         mixed = np.array([k for k, _ in phase.sliding], int)
         mix, self._directions = np.zeros((len(mixed), 2)), np.zeros((len(mixed), 3))
         for k, (j, rest) in enumerate(phase.sliding):
@@ -71,13 +80,9 @@ class PhaseRate:
             "a": flow.rate.slope[nq:],
         }
         self.rows = RowSystem(calls, arrays, 2.0 * STABILISATION, STABILISATION**2)
+        self.forces = self.rows.forces
         self.rate.addresses[0] = self.rows.cells.array.ctypes.data
         self._loaded = phase, geometry.version
-
-    @property
-    def forces(self) -> np.ndarray:
-        """Forces at the last evaluation, in the order of the rows."""
-        return self.rows.forces
 
     @property
     def rank(self) -> int:
