@@ -44,7 +44,8 @@ from appell.compile.scan import Scan
 from appell.errors import ModelWarning
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
-from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
+from appell.optimal.sweep import Step, Value, lower, solve_positive, sparse_dot, stage, symmetric
+from appell.optimal.tiled_sweep import SweepTables, TiledSweep
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
 INFO = (
@@ -81,6 +82,7 @@ EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact 
 SMALLEST_GAP = 0.2  # duality gap of the smallest μ, relative to the tolerance; less loses slacks among rounding errors
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 LARGEST_PRODUCT = 1e300
+MAX_STRAIGHT_STATES = 16  # above which a stage of the sweep is a loop over tiles
 SLOW_NODES, SECONDS_PER_NODE = 100_000, 2.5e-4  # operations of derivatives that compile for long, and their time
 
 FIRST_VALUES = {"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}  # of sums and extremes
@@ -338,6 +340,12 @@ class Iteration:
         sizes["mu"] = 1 + self.relaxed
         return TracedPart("last_stage", sizes, body)
 
+    @cached_property
+    def layout_order(self) -> list[int]:
+        """The kind of every knot for stages that only read rows: the first kind with the same layout and rules."""
+        layouts = [(part.structures, soft) for part, soft in zip(self.derivatives, self.soft, strict=True)]
+        return [layouts.index(layouts[k]) for k in self.order]
+
     # ---- the iteration
 
     @cached_property
@@ -414,8 +422,8 @@ class IterationTrace:
     def course(self) -> list[Rows]:
         return [self.at(self.COURSE)] if self.COURSE is not None else []
 
-    def each(self, bodies: Sequence[Callable], reads: list[Rows], writes: list[Rows], numbers=()) -> None:
-        self.loops.each(bodies, self.it.order, reads, writes, numbers, when=self.when)
+    def each(self, bodies: Sequence[Callable], order, reads: list[Rows], writes: list[Rows], numbers=()) -> None:
+        self.loops.each(bodies, order, reads, writes, numbers, when=self.when)
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
         """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
@@ -528,7 +536,7 @@ class IterationTrace:
         reads += [self.once(self.END), self.once(self.DATA), *self.course()]
         writes = [self.at(table) for table in (self.STEP, self.COST, self.ROWS, self.GAP, self.RES)]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each([*map(knot, it.derivatives, it.soft)], reads, writes, numbers)
+        self.each([*map(knot, it.derivatives, it.soft)], it.order, reads, writes, numbers)
 
         final = it.final
         self.COST_END, self.ROWS_END = loops.table(1, max(1, final.widths[0])), loops.table(1, max(1, final.widths[1]))
@@ -641,7 +649,8 @@ class IterationTrace:
             return body
 
         reads = [self.at(self.COST), self.at(self.ROWS), self.at(self.W), self.once(self.GLOBAL)]
-        self.each([barrier(part) for part in it.stages], reads, [self.at(GRAD), self.at(HESS)], self.masks)
+        bodies = [barrier(part) for part in it.stages]
+        self.each(bodies, it.layout_order, reads, [self.at(GRAD), self.at(HESS)], self.masks)
 
         columns = 1 + np_
         half = nx * (nx + 1) // 2
@@ -668,46 +677,49 @@ class IterationTrace:
 
         self.single(last, [self.COST_END, self.ROWS_END, self.END, self.GLOBAL], [(self.V, N), CONSTANT])
 
+        def unpack(value, constant, gradient, hessian, step, gap, index=0) -> tuple[Value, Step, Value]:
+            part, rows = it.stages[index], it.derivatives[index]
+            linear, full = part.nested(0, gradient), mirrored(part.nested(1, hessian))
+            transform, step_map, step_p = rows.nested(0, step)
+            gaps = rows.nested(3, gap)
+            offset = [[d, *f] for d, f in zip(gaps, step_p, strict=True)] if np_ else [[d] for d in gaps]
+            n = nx + nu
+            H = [row[:n] for row in full[:n]]
+            C = [[linear[i], *full[i][n:]] for i in range(n)]
+            D = symmetric(columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0)
+            after = Value(unpacked(value[:half], nx), matrix(value[half:], columns), unpacked(constant[:-1], columns))
+            return after, Step(transform, step_map, nx - len(step_map), offset), Value(H, C, D)
+
         def backward(index: int) -> Callable:
-            def body(value, constant, gradient, hessian, step, gap, glob):
-                part, rows = it.stages[index], it.derivatives[index]
-                V = unpacked(value[:half], nx)
-                W = matrix(value[half:], columns)
-                Y = unpacked(constant[:-1], columns)
-                linear, full = part.nested(0, gradient), mirrored(part.nested(1, hessian))
-                transform, step_map, step_p = rows.nested(0, step)
-                offset = (
-                    [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)]
-                    if np_
-                    else [[d] for d in rows.nested(3, gap)]
-                )
-                n = nx + nu
-                H = [row[:n] for row in full[:n]]
-                C = [[linear[i], *full[i][n:]] for i in range(n)]
-                D = symmetric(
-                    columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0
-                )
-                given = Step(transform, step_map, nx - len(step_map), offset)
-                new, gains, pivot = stage(Value(V, W, Y), given, Value(H, C, D), glob[1], nu)
+            def body(*rows):
+                *knot, glob = rows
+                new, gains, pivot = stage(*unpack(*knot, index), glob[1], nu)
                 return [
                     [*lower(new.hessian), *(a for row in new.linear for a in row)],
-                    [*lower(new.constant), minimum(constant[-1], pivot)],
+                    [*lower(new.constant), minimum(rows[1][-1], pivot)],
                     [a for row in gains.feedback for a in row],
                     [a for row in gains.feedforward for a in row],
                 ]
 
             return body
 
-        back = list(reversed(self.knots))
-        loops.each(
-            [backward(k) for k in range(len(it.kinds))],
-            [it.order[k] for k in back],
-            [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
-            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)]
-            + [self.once(self.GLOBAL)],
-            [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
-            when=self.when,
+        tables = SweepTables(
+            self.V, CONSTANT, GRAD, HESS, self.STEP, self.GAP, self.GLOBAL, self.GAIN, self.FORWARD
         )
+        if nx > MAX_STRAIGHT_STATES and len(set(it.layout_order)) == 1:
+            step_map = it.derivatives[0].structures[0][1]
+            TiledSweep(nx, nx - len(step_map), nu, columns, unpack).run(loops, tables, N, self.when)
+        else:
+            back = list(reversed(self.knots))
+            loops.each(
+                [backward(k) for k in range(len(it.kinds))],
+                [it.layout_order[k] for k in back],
+                [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
+                + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)]
+                + [self.once(self.GLOBAL)],
+                [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
+                when=self.when,
+            )
         # first state and parameters
         first = loops.values(self.X)[0]
         dx0 = it.problem.between(first, self.start)
@@ -744,6 +756,7 @@ class IterationTrace:
 
         self.each(
             [forward(k) for k in range(len(it.kinds))],
+            it.layout_order,
             [
                 self.at(self.DX),
                 self.at(self.GAIN),
@@ -818,6 +831,7 @@ class IterationTrace:
         reads = [self.at(table) for table in (self.DX, self.DU, self.V, self.COST, self.ROWS, self.W, self.L)]
         self.each(
             [knot(k) for k in range(len(it.kinds))],
+            it.layout_order,
             [*reads, self.once(self.DP), self.once(self.GLOBAL)],
             [self.at(self.DW), self.at(self.DL), self.at(RED)],
             self.masks,
@@ -880,13 +894,13 @@ class IterationTrace:
 
     def trial(self, alpha: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return cost, violation and sum of logarithms at a step length; all trials share tables and code."""
-        N = self.it.N
+        it, N = self.it, self.it.N
         LENGTH, RES, SUMS = self.trial_tables
         self.single(copied, [self.loops.given([[alpha]])], [LENGTH])
         reads = [self.at(self.X), self.at(self.X, 1), self.at(self.DX), self.at(self.DX, 1), self.at(self.W)]
         reads += [self.at(self.DW), *(self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA))]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each(self.trial_knots, [*reads, *self.course()], [self.at(RES)], numbers)
+        self.each(self.trial_knots, it.order, [*reads, *self.course()], [self.at(RES)], numbers)
         end_rows = [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA]
         self.single(self.trial_end, end_rows, [(RES, N)])
         cost, theta, logs = self.reduced(RES, ("sum", "sum", "sum"), SUMS)
@@ -1010,11 +1024,6 @@ def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
 def pad(row: Vector, width: int) -> list[Scalar]:
     """Return the row with zeros up to a width."""
     return [*row, *[0.0] * (width - len(row))]
-
-
-def lower(a: Sequence[Vector]) -> list[Scalar]:
-    """Return the lower half of a symmetric matrix, row by row."""
-    return [a[i][j] for i in range(len(a)) for j in range(i + 1)]
 
 
 def mirrored(rows: Sequence[Vector]) -> list[list[Scalar]]:

@@ -8,6 +8,7 @@ computation folds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,8 +16,11 @@ from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.compile.function import Function
 
 
-class _Slot(int):
+@dataclass(frozen=True)
+class _Slot:
     """Position of a traced entry in the row."""
+
+    index: int
 
 
 def _packed(value: Any, row: list[Scalar]) -> Any:
@@ -31,7 +35,7 @@ def _packed(value: Any, row: list[Scalar]) -> Any:
 def _filled(structure: Any, row: Vector) -> Any:
     if isinstance(structure, list):
         return [_filled(entry, row) for entry in structure]
-    return row[structure] if isinstance(structure, _Slot) else structure
+    return row[structure.index] if isinstance(structure, _Slot) else structure
 
 
 class TracedPart:
