@@ -32,17 +32,14 @@ class Task(NamedTuple):
 
 
 class SweepTables(NamedTuple):
-    """Tables of the sweep, one row per knot or one row: as in `iteration.IterationTrace.sweep`."""
+    """Tables of the sweep, one row per knot or one row, and the tables and rows that `unpack` reads at a knot."""
 
     value: Table
     constant: Table
-    gradient: Table
-    hessian: Table
-    step: Table
-    gap: Table
     rho: Table
     gain: Table
     forward: Table
+    knot: Callable[[int], list[tuple[Table, int]]]
 
 
 def run(loops: Loops, tasks: Sequence[Task], when: Any) -> None:
@@ -97,7 +94,7 @@ class TiledSweep:
     ----------
     states, copied, inputs : sizes of x, of its copied coordinates (`sweep.Step`), and of u
     columns : columns of the right-hand side
-    unpack : returns value, step and cost of a knot from rows of `SweepTables`, without `rho`
+    unpack : returns value, step and cost from the rows of the value, the constant and those of `SweepTables.knot`
     """
 
     def __init__(self, states: int, copied: int, inputs: int, columns: int, unpack: Callable):
@@ -270,9 +267,8 @@ class TiledSweep:
             return vectors, self.vector[key]
 
         once = t.constant, 0
-        knot = [(table, k) for table in (t.gradient, t.hessian, t.step, t.gap)]
         prepared = [*(at(*key) for key in self.given), *(vector(*key) for key in self.given_vectors), once]
-        tasks = [Task(self.prepare, [(t.value, k + 1), once, *knot], prepared)]
+        tasks = [Task(self.prepare, [(t.value, k + 1), once, *t.knot(k)], prepared)]
         for i in range(s):
             for j in range(z):
                 before = at("E", i, j) if j < c else at("zero", 0, 0)

@@ -224,6 +224,8 @@ def overwritten_inputs(step: FrameStep) -> list[int]:
     first = 0
     for read in step.reads:
         for written in step.writes:
+            if not (_first_slots_overlap(read, written) and _first_slots_overlap(written, read)):
+                continue
             distances = np.unique(np.subtract(read.starts, written.starts))  # from what is written to what is read
             end = written.width * written.stride
             starts = distances[(distances > -read.width * read.stride) & (distances < end)]
@@ -232,6 +234,11 @@ def overwritten_inputs(step: FrameStep) -> list[int]:
             overwritten |= {first + k for k in np.flatnonzero(inside.any(axis=0)).tolist()}
         first += read.width
     return sorted(overwritten & step.tape.reads)
+
+
+def _first_slots_overlap(one: Window, other: Window) -> bool:
+    """Return whether the first start of a window is before the last slot of another one."""
+    return min(one.starts, default=0) < max(other.starts, default=0) + other.width * other.stride
 
 
 class _StepOperands:
