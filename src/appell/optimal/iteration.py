@@ -45,7 +45,7 @@ from appell.errors import ModelWarning
 from appell.optimal.contact_steps import after_impact
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
-from appell.optimal.sweep import Step, Value, lower, solve_positive, sparse_dot, stage, symmetric
+from appell.optimal.sweep import Step, Value, lower, product, solve_positive, sparse_dot, stage, symmetric, transposed
 from appell.optimal.tiled_sweep import SweepTables, TiledSweep
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
@@ -268,7 +268,7 @@ class Iteration:
 
     @cached_property
     def derivatives(self) -> TracedPart:
-        """Derivatives of a knot: gradient and Hessian; rows; without contacts, the step and the gap."""
+        """Derivatives of a knot: gradient and Hessian; rows; then the step and the gap or, with contacts, `force_rows`."""
         problem, nq = self.problem, self.nq
 
         def body(x, x_next, u, p, costate, z, y, clock, data, force, of_force):
@@ -281,14 +281,15 @@ class Iteration:
             hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
             results = [d.values.cost, d.gradient, hessian], [d.values.g, d.values.e, d.g_z, d.e_z]
             if self.has_contacts:
-                return results
+                return (*results, [row[: self.nxu] for row in d.force_rows])
             step = [*d.slopes.maps(problem.structured), d.slopes.by_p]
             return (*results, step, problem.between(x_next, [*d.values.q, *d.values.v]))
 
         free, size = not self.has_contacts, nq + self.nv
         sizes = {"x": size, "next": size * free, "u": self.nu, "p": self.np, "costate": self.nx * free}
         sizes |= {"z": self.m * free, "y": self.me * free, "clock": 2, "data": self.n_held + self.n_driven}
-        return TracedPart("derivatives", sizes | {"force": self.forces, "of_force": self.forces * self.nxu}, body)
+        sizes |= {"force": self.forces, "of_force": self.forces * self.nxu}
+        return TracedPart("derivatives", sizes, body, dense=(2,) if self.has_contacts else ())
 
     @cached_property
     def flow(self) -> TracedPart:
@@ -451,6 +452,10 @@ class IterationTrace:
     def at(self, table, shift: int = 0) -> Rows:
         return Rows(table, [k + shift for k in self.knots])
 
+    def block(self, table, height: int, row: int) -> Rows:
+        """Row `row` of the matrix of every knot, in a table with `height` rows per knot."""
+        return Rows(table, [k * height + row for k in self.knots])
+
     def course(self) -> list[Rows]:
         return [self.at(self.COURSE)] if self.COURSE is not None else []
 
@@ -463,9 +468,19 @@ class IterationTrace:
         slopes = range(self.it.nv if self.it.has_contacts else 0)
         return [(self.STEP, k), *((self.SLOPES, k * self.height + r) for r in slopes)]
 
+    def force_rows(self, k: int) -> list[tuple[Any, int]]:
+        """Return the tables and rows of F of a knot, then those of G: the Hessian of the cost lacks Fᵀ G."""
+        forces = range(self.it.forces)
+        first = [(self.SLOPES, k * self.height + self.it.nv + r) for r in forces]
+        return [*first, *((self.PULLED, k * len(forces) + r) for r in forces)]
+
     def steps(self) -> list[Rows]:
         """Return the rows of the steps of all knots."""
-        columns = zip(*map(self.step_rows, self.knots), strict=True)
+        return self.columns(self.step_rows)
+
+    def columns(self, rows: Callable[[int], list[tuple[Any, int]]]) -> list[Rows]:
+        """Return the tables and rows of a knot as rows of all knots."""
+        columns = zip(*map(rows, self.knots), strict=True)
         return [Rows(column[0][0], [row for _, row in column]) for column in columns]
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
@@ -550,7 +565,8 @@ class IterationTrace:
         if it.has_contacts:
             self.contact_steps()
             steps = [*self.steps(), self.at(self.GAP), self.at(self.FORCE)]
-            of_force = [Rows(self.SLOPES, [k * self.height + r for k in self.knots]) for r in range(it.nv, self.height)]
+            of_force = [self.block(self.SLOPES, self.height, r) for r in range(it.nv, self.height)]
+            self.PULLED = loops.table(N * max(1, it.forces), it.nxu)
         else:
             self.STEP, self.GAP = (loops.table(N, max(1, width)) for width in part.widths[2:])
             steps, of_force = [], []
@@ -569,8 +585,9 @@ class IterationTrace:
             known = [numbers[0], data[0]], [*data[1:held], *(x for row in course for x in row)]
             forces = (step_rows[-1][: it.forces], [x for row in force_rows for x in row]) if steps else ([], [])
             rows = part.rows(x, x_next, u, p, curved, *weights, *known, *forces)
-            padded = [pad(row, max(1, len(row))) for row in rows]
+            padded = [pad(row, max(1, len(row))) for row in (rows[:2] if steps else rows)]
             if steps:
+                padded += matrix(rows[2], it.nxu)
                 step, gap = it.step_of(*step_rows[:-2]), it.gap_of(step_rows[-2])
             else:
                 step, gap = it.step_of(rows[2]), it.gap_of(rows[3])
@@ -587,9 +604,13 @@ class IterationTrace:
 
         reads = [self.at(self.X), self.at(self.X, 1), self.at(self.W), self.at(self.L), self.at(self.L, 1)]
         reads += [self.once(self.END), self.once(self.DATA), *steps, *of_force, *self.course()]
-        tables = [self.COST, self.ROWS, *([] if steps else [self.STEP, self.GAP]), self.RES]
+        writes = [self.at(self.COST), self.at(self.ROWS)]
+        if steps:
+            writes += [self.block(self.PULLED, it.forces, r) for r in range(it.forces)]
+        else:
+            writes += [self.at(self.STEP), self.at(self.GAP)]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each(knot, reads, [self.at(table) for table in tables], numbers)
+        self.each(knot, reads, [*writes, self.at(self.RES)], numbers)
 
         final = it.final
         self.COST_END, self.ROWS_END = loops.table(1, max(1, final.widths[0])), loops.table(1, max(1, final.widths[1]))
@@ -644,7 +665,7 @@ class IterationTrace:
             return [*(pad(row, max(1, len(row))) for row in rows), *matrix(slopes, it.nxu)]
 
         reads = [self.at(self.X), self.at(START), self.at(self.X, 1), self.at(self.W), self.once(self.END)]
-        slopes = [Rows(self.SLOPES, [k * self.height + r for k in self.knots]) for r in range(self.height)]
+        slopes = [self.block(self.SLOPES, self.height, r) for r in range(self.height)]
         writes = [self.at(self.STEP), self.at(self.GAP), self.at(self.FORCE), *slopes]
         self.each(flow, [*reads, self.once(self.DATA), *self.course()], writes, [[float(k)] for k in self.knots])
 
@@ -761,7 +782,9 @@ class IterationTrace:
 
         self.single(last, [self.COST_END, self.ROWS_END, self.END, self.GLOBAL], [(self.V, N), CONSTANT])
 
-        def unpack(value, constant, gradient, hessian, gap, *step) -> tuple[Value, Step, Value]:
+        def unpack(value, constant, gradient, hessian, gap, *rest) -> tuple[Value, Step, Value, Matrix, Matrix]:
+            first = len(rest) - it.forces
+            step, F, G = rest[: first - it.forces], rest[first - it.forces : first], rest[first:]
             linear, full = it.stage.nested(0, gradient), mirrored(it.stage.nested(1, hessian))
             transform, step_map, step_p = it.step_of(*step)
             gaps = it.gap_of(gap)
@@ -771,10 +794,14 @@ class IterationTrace:
             C = [[linear[i], *full[i][n:]] for i in range(n)]
             D = symmetric(columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0)
             after = Value(unpacked(value[:half], nx), matrix(value[half:], columns), unpacked(constant[:-1], columns))
-            return after, Step(transform, step_map, nx - len(step_map), offset), Value(H, C, D)
+            return after, Step(transform, step_map, nx - len(step_map), offset), Value(H, C, D), F, G
 
-        def backward(glob, value, constant, *knot):
-            new, gains, pivot = stage(*unpack(value, constant, *knot), glob[1], nu)
+        def backward(glob, value, constant, *rest):
+            after, step, cost, F, G = unpack(value, constant, *rest)
+            if F:
+                pairs = zip(cost.hessian, product(transposed(F), G), strict=True)
+                cost = cost._replace(hessian=[[a + b for a, b in zip(*rows, strict=True)] for rows in pairs])
+            new, gains, pivot = stage(after, step, cost, glob[1], nu)
             return [
                 [*lower(new.hessian), *(a for row in new.linear for a in row)],
                 [*lower(new.constant), minimum(constant[-1], pivot)],
@@ -786,15 +813,15 @@ class IterationTrace:
             unchanged = nx - (it.nv if it.has_contacts else len(it.derivatives.structures[2][1]))
 
             def knot(k: int) -> list[tuple[Any, int]]:
-                return [(GRAD, k), (HESS, k), (self.GAP, k), *self.step_rows(k)]
+                return [(GRAD, k), (HESS, k), (self.GAP, k), *self.step_rows(k), *self.force_rows(k)]
 
             tables = SweepTables(self.V, CONSTANT, self.GLOBAL, self.GAIN, self.FORWARD, knot)
-            TiledSweep(nx, unchanged, nu, columns, unpack).run(loops, tables, N, self.when)
+            TiledSweep(nx, unchanged, nu, columns, it.forces, unpack).run(loops, tables, N, self.when)
         else:
             back = list(reversed(self.knots))
             reads = [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
             reads += [Rows(table, back) for table in (GRAD, HESS, self.GAP)]
-            reads += [Rows(table, rows[::-1]) for table, rows in self.steps()]
+            reads += [Rows(table, rows[::-1]) for table, rows in [*self.steps(), *self.columns(self.force_rows)]]
             writes = [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)]
             self.each(backward, [self.once(self.GLOBAL), *reads], writes)
         # first state and parameters

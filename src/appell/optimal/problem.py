@@ -37,7 +37,7 @@ from appell.optimal.guesses import Guess, guess_of
 from appell.optimal.limits import LimitRows
 from appell.optimal.manifold import Manifold
 from appell.optimal.objective import KnotInputs, Objective, Rows
-from appell.optimal.steps import KnotStep, KnotStepResult, StepSlopes, add, identity, product
+from appell.optimal.steps import EMPTY, KnotStep, KnotStepResult, StepSlopes, add, identity, product
 from appell.simulation.options import SpringContacts, checked_step_length, checked_steps
 from appell.simulation.rollouts.contacts.penalty import STANDARD_GRAVITY
 from appell.simulation.rollouts.laws import NO_ARGUMENTS, keyword_names
@@ -70,6 +70,7 @@ class KnotDerivatives(NamedTuple):
     hessian: Rows
     g_z: Rows
     e_z: Rows
+    force_rows: Rows = EMPTY  # of costs alone, G: the Hessian lacks Fᵀ G, with the derivatives F of contact forces
 
 
 class Problem:
@@ -407,7 +408,13 @@ class Problem:
         after, slopes = self.step.derivatives(given, kind)
         curvature = self.step.curvature(given, after.q, costate) if self.exact and costate is not None else None
         d = self._cost_derivatives(given, after.force, slopes.of_force, curvature, weights)
-        return d._replace(values=d.values._replace(q=after.q, v=after.v), slopes=slopes)
+        H = add(d.hessian, product(_transposed(self._by_z(slopes.of_force)), d.force_rows)) if d.force_rows else d.hessian
+        values = d.values._replace(q=after.q, v=after.v)
+        return d._replace(values=values, slopes=slopes, hessian=H, force_rows=EMPTY)
+
+    def _by_z(self, rows: Rows) -> Rows:
+        """Return derivatives by (x, u) as derivatives by z."""
+        return [[*row, *[0.0] * self.np] for row in rows]
 
     def impact(self, q, v, data) -> tuple[list[Scalar], Rows, Rows]:
         """Return the velocity after the impact at a knot, and its derivatives by q and v."""
@@ -435,11 +442,15 @@ class Problem:
             H = add(H, curvature)
         values = Values([], [], cost, *self._stage_rows(given))
         H, g_z, e_z = self._row_slopes(self._stage_rows, given, H, weights)
-        if self.uses_forces:  # forces are functions of z
-            pull = [*identity(self.nz), *([*row, *[0.0] * self.np] for row in of_force)]
-            [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
-            H = product(list(map(list, zip(*pull, strict=True))), product(H, pull))
-        return KnotDerivatives(values, StepSlopes(), gradient, H, g_z, e_z)
+        if not self.uses_forces:
+            return KnotDerivatives(values, StepSlopes(), gradient, H, g_z, e_z)
+        n, F = self.nz, self._by_z(of_force)  # forces are functions of z
+        mixed = product([row[n:] for row in H[:n]], F)
+        both = add(add([row[:n] for row in H[:n]], mixed), _transposed(mixed))
+        of_rows = product([row[n:] for row in H[n:]], F)
+        pull = [*identity(n), *F]
+        [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
+        return KnotDerivatives(values, StepSlopes(), gradient, both, g_z, e_z, of_rows)
 
     def final_values(self, t, h, q, v, p, data) -> Values:
         """Return cost and rows of the last knot; `data` are the held data."""
@@ -642,6 +653,10 @@ class Problem:
                         f"terminal row '{row.name}' requires {what}'{names[k]}' to be {bound:g}.",
                         expected=f"from {low:g} to {high:g}, its limits",
                     )
+
+
+def _transposed(rows: Rows) -> Rows:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _functions(**given: Any) -> dict[str, Callable]:

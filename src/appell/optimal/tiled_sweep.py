@@ -5,9 +5,10 @@ divided into tiles of b rows and columns, and each task of the loop computes one
 task. The entries of z are divided into copied coordinates, other states and inputs, each padded with zeros to whole
 tiles. With N = Tᵀ V T, divided into copied coordinates c and the rows s to which S leads:
 
-    M = N_ss S + [N_sc 0]          U = H + [N_cc + N_csS_c]           H' = U + Sᵀ M                                (1)
+    M = N_ss S + [N_sc 0]          U = H + [N_cc + N_csS_c]           H' = U + Sᵀ M + Fᵀ G                         (1)
     L Lᵀ = H'_uu + ρ               G = L⁻¹ H'_ux,  K = -L⁻ᵀ G         V = H'_xx - Gᵀ G                             (2)
 
+F are the derivatives of contact forces and Fᵀ G the part of the Hessian that comes from them, if there are any.
 The tasks of a knot follow each other, then those of the knot before it. Most of them are C + Σ Aᵣᵀ Bᵣ.
 """
 
@@ -94,10 +95,11 @@ class TiledSweep:
     ----------
     states, copied, inputs : sizes of x, of its copied coordinates (`sweep.Step`), and of u
     columns : columns of the right-hand side
-    unpack : returns value, step and cost from the rows of the value, the constant and those of `SweepTables.knot`
+    forces : rows of F and G
+    unpack : returns value, step, cost, F and G from the rows of the value, the constant and those of `SweepTables.knot`
     """
 
-    def __init__(self, states: int, copied: int, inputs: int, columns: int, unpack: Callable):
+    def __init__(self, states: int, copied: int, inputs: int, columns: int, forces: int, unpack: Callable):
         segments = (copied, states - copied, inputs)
         self.inputs, self.columns, self.unpack = inputs, columns, unpack
         self.b = b = tile_size(segments)
@@ -107,6 +109,7 @@ class TiledSweep:
             for start, n in zip(starts, segments, strict=True)
         ]
         self.copied, self.mapped, self.of_u = spans  # indices in z of every tile
+        self.of_forces = [range(k, min(k + b, forces)) for k in range(0, forces, b)]
         self.all = [*self.copied, *self.mapped, *self.of_u]
         self.c, self.s, self.u = (len(x) for x in spans)
         self.x = self.c + self.s
@@ -114,10 +117,11 @@ class TiledSweep:
         s, z = range(self.s), range(len(self.all))
         halves = [(i, j) for i in z for j in range(i + 1)]
         given = [("S", k, j) for k in s for j in z] + [("N", k, j) for k in s for j in s]
+        given += [(name, k, j) for name in "FG" for k in range(len(self.of_forces)) for j in z]
         given += [("E", k, j) for k in s for j in range(self.c)] + [("A", *pair) for pair in halves]
         others = [("M", k, j) for k in s for j in z] + [("U", i, j) for i, j in halves if i < self.c]
         others += [("H", *pair) for pair in halves] + [("V", i, j) for i, j in halves if i < self.x]
-        others += [(name, k, j) for name in "GK" for k in range(self.u) for j in range(self.x)] + [("zero", 0, 0)]
+        others += [(name, k, j) for name in ("L⁻¹H", "K") for k in range(self.u) for j in range(self.x)] + [("zero", 0, 0)]
         self.given = given
         self.tile = {key: k for k, key in enumerate([*given, *others])}
         vectors = [("lin", k) for k in s] + [("r", j) for j in z]
@@ -129,7 +133,7 @@ class TiledSweep:
 
     def prepare(self, *rows: Vector) -> list[Vector]:
         """Return the tiles of S, N and H, the right-hand side, and the constant."""
-        value, step, cost = self.unpack(*rows)
+        value, step, cost, F, G = self.unpack(*rows)
         after = transformed(value, step, cost)
         c, states = self.first_row, self.mapped
 
@@ -139,6 +143,8 @@ class TiledSweep:
 
         entries = {
             "S": (lambda i, j: step.map[i - c][j], states, self.all),
+            "F": (lambda i, j: F[i][j], self.of_forces, self.all),
+            "G": (lambda i, j: G[i][j], self.of_forces, self.all),
             "N": (lambda i, j: after.hessian[i][j], states, states),
             "E": (lambda i, j: after.hessian[i][j], states, self.copied),
             "A": (entry, self.all, self.all),
@@ -164,6 +170,10 @@ class TiledSweep:
     def plus(self, C: Vector, *factors: Vector) -> list[Vector]:
         """Return C + Σ Aᵣᵀ Bᵣ."""
         return [self._sum(C, factors, 1.0, symmetric=False)]
+
+    def plus_forces(self, C: Vector, *factors: Vector) -> list[Vector]:
+        """Return the same with the factors F and G as well."""
+        return self.plus(C, *factors)
 
     def plus_symmetric(self, C: Vector, *factors: Vector) -> list[Vector]:
         """Return the same for a symmetric result."""
@@ -258,7 +268,7 @@ class TiledSweep:
         run(loops, tasks, when)
 
     def _tasks(self, t: SweepTables, tiles: Table, vectors: Table, factor: Table, k: int) -> list[Task]:
-        c, s, x, u, z = self.c, self.s, self.x, self.u, len(self.all)
+        c, s, x, u, z, f = self.c, self.s, self.x, self.u, len(self.all), len(self.of_forces)
 
         def at(*key: Any) -> tuple[Table, int]:
             return tiles, self.tile[key]
@@ -280,8 +290,9 @@ class TiledSweep:
                 tasks.append(Task(self.plus, [at("A", i, j), *factors], [at("U", i, j)]))
         for i in range(z):
             for j in range(i + 1):
-                body = self.plus_symmetric if i == j else self.plus
-                factors = [*(at("S", r, i) for r in range(s)), *(at("M", r, j) for r in range(s))]
+                body = self.plus_symmetric if i == j else self.plus_forces if f else self.plus
+                factors = [*(at("S", r, i) for r in range(s)), *(at("F", r, i) for r in range(f))]
+                factors += [*(at("M", r, j) for r in range(s)), *(at("G", r, j) for r in range(f))]
                 tasks.append(Task(body, [at("U" if i < c else "A", i, j), *factors], [at("H", i, j)]))
             factors = [*(at("S", r, i) for r in range(s)), *(vector("lin", r) for r in range(s))]
             tasks.append(Task(self.plus_vector, [vector("r", i), *factors], [vector("R", i)]))
@@ -291,13 +302,13 @@ class TiledSweep:
         tasks.append(Task(self.factor, reads, [(factor, 0), *eliminated, (t.forward, k), once]))
         for j in range(x):
             reads = [(factor, 0), *(at("H", x + i, j) for i in range(u))]
-            tasks.append(Task(self.eliminate, reads, [at(name, i, j) for name in "GK" for i in range(u)]))
+            tasks.append(Task(self.eliminate, reads, [at(name, i, j) for name in ("L⁻¹H", "K") for i in range(u)]))
         for i in range(x):
             for j in range(i + 1):
                 body = self.minus_symmetric if i == j else self.minus
-                factors = [*(at("G", r, i) for r in range(u)), *(at("G", r, j) for r in range(u))]
+                factors = [*(at("L⁻¹H", r, i) for r in range(u)), *(at("L⁻¹H", r, j) for r in range(u))]
                 tasks.append(Task(body, [at("H", i, j), *factors], [at("V", i, j)]))
-            factors = [*(at("G", r, i) for r in range(u)), *eliminated]
+            factors = [*(at("L⁻¹H", r, i) for r in range(u)), *eliminated]
             tasks.append(Task(self.minus_vector, [vector("R", i), *factors], [vector("W", i)]))
         reads = [at("V", i, j) for i in range(x) for j in range(i + 1)]
         reads += [*(vector("W", i) for i in range(x)), *(at("K", i, j) for i in range(u) for j in range(x))]
