@@ -233,6 +233,6 @@ class ContactStep(KnotStep):
 
 def after_impact(row: Sequence[Scalar], size: int, by_q: Rows, by_v: Rows) -> list[Scalar]:
     """Return derivatives by (q, v, ...) from those with the velocity after an impact, whose derivatives are given."""
-    of_q, of_v = row[:size], row[size : 2 * size]
+    of_q, of_v = row[:size], list(row[size : 2 * size])
     [chained_q], [chained_v] = product([of_v], by_q), product([of_v], by_v)
     return [*(x + y for x, y in zip(of_q, chained_q, strict=True)), *chained_v, *row[2 * size :]]

@@ -424,6 +424,11 @@ class Iteration:
 class IterationTrace:
     """The trace of one iteration: tables in the order in which they are computed."""
 
+    STEP: Any
+    GAP: Any
+    SLOPES: Any  # with contacts: rows of S, then of F, at every knot
+    FORCE: Any
+
     def __init__(self, iteration: Iteration, loops: Loops, x, w, costate, end, start, dt, data, course, weight):
         self.it, self.loops, self.weight = iteration, loops, weight
         it, N = iteration, iteration.N
@@ -794,7 +799,7 @@ class IterationTrace:
             C = [[linear[i], *full[i][n:]] for i in range(n)]
             D = symmetric(columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0)
             after = Value(unpacked(value[:half], nx), matrix(value[half:], columns), unpacked(constant[:-1], columns))
-            return after, Step(transform, step_map, nx - len(step_map), offset), Value(H, C, D), F, G
+            return after, Step(transform, step_map, nx - len(step_map), offset), Value(H, C, D), list(F), list(G)
 
         def backward(glob, value, constant, *rest):
             after, step, cost, F, G = unpack(value, constant, *rest)
@@ -1086,7 +1091,7 @@ def violation_and_logs(
     return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
 
-def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
+def transposed_step(it: Iteration, step: Sequence, costate: Vector) -> list[Scalar]:
     """Return the gradient of λᵀ(step) in (x, u, p)."""
     transform, step_map, step_p = step
     nx, copied = it.nx, it.nx - len(step_map)

@@ -408,7 +408,11 @@ class Problem:
         after, slopes = self.step.derivatives(given, kind)
         curvature = self.step.curvature(given, after.q, costate) if self.exact and costate is not None else None
         d = self._cost_derivatives(given, after.force, slopes.of_force, curvature, weights)
-        H = add(d.hessian, product(_transposed(self._by_z(slopes.of_force)), d.force_rows)) if d.force_rows else d.hessian
+        H = (
+            add(d.hessian, product(_transposed(self._by_z(slopes.of_force)), d.force_rows))
+            if d.force_rows
+            else d.hessian
+        )
         values = d.values._replace(q=after.q, v=after.v)
         return d._replace(values=values, slopes=slopes, hessian=H, force_rows=EMPTY)
 

@@ -1,15 +1,15 @@
 """A stage of the sweep for many states, as a loop over products of square tiles.
 
 The straight code of a stage (`sweep.stage`) has 116,000 operations for a quadruped with 36 states. Here S, H and V are
-divided into tiles of b rows and columns, and each task of the loop computes one tile, with the code of one kind of
-task. The entries of z are divided into copied coordinates, other states and inputs, each padded with zeros to whole
+divided into tiles of b rows and columns, and each task of the loop computes one tile. Tasks of one kind share their
+code. The entries of z are divided into copied coordinates, other states and inputs, each padded with zeros to whole
 tiles. With N = Tᵀ V T, divided into copied coordinates c and the rows s to which S leads:
 
     M = N_ss S + [N_sc 0]          U = H + [N_cc + N_csS_c]           H' = U + Sᵀ M + Fᵀ G                         (1)
-    L Lᵀ = H'_uu + ρ               G = L⁻¹ H'_ux,  K = -L⁻ᵀ G         V = H'_xx - Gᵀ G                             (2)
+    L Lᵀ = H'_uu + ρ               Y = L⁻¹ H'_ux,  K = -L⁻ᵀ Y         V = H'_xx - Yᵀ Y                             (2)
 
 F are the derivatives of contact forces and Fᵀ G the part of the Hessian that comes from them, if there are any.
-The tasks of a knot follow each other, then those of the knot before it. Most of them are C + Σ Aᵣᵀ Bᵣ.
+All tasks of a knot are followed by those of the knot before it. Most of them are C + Σ Aᵣᵀ Bᵣ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from appell.algebra.loops import Loops, Rows, Table
 from appell.algebra.scalar import Matrix, Scalar, Vector, minimum
-from appell.optimal.sweep import Step, Value, cholesky, gains_of, lower, reduced, sparse_dot, transformed
+from appell.optimal.sweep import cholesky, gains_of, lower, reduced, sparse_dot, transformed
 
 TILE_SIZES = range(4, 9)
 
@@ -44,16 +44,21 @@ class SweepTables(NamedTuple):
 
 
 def run(loops: Loops, tasks: Sequence[Task], when: Any) -> None:
-    """Run tasks one after the other in one loop; tasks with the same body read and write the same tables."""
-    first = {task.body: task for task in reversed(tasks)}
-    bodies = list(first)
+    """Run tasks one after the other in one loop; those with one body and the same tables share their code."""
     columns: list[dict[tuple[int, int], list[int | None]]] = [{}, {}]  # of reads and writes, by table and its ordinal
     tables: dict[int, Table] = {}
+    kinds: dict[Any, int] = {}
+    first: list[Task] = []
+    order = []
     for number, task in enumerate(tasks):
-        for side, pairs in zip(columns, (task.reads, task.writes), strict=True):
-            for key, (table, row) in zip(_keys(pairs), pairs, strict=True):
+        keys = _keys(task.reads), _keys(task.writes)
+        for side, pairs, used in zip(columns, (task.reads, task.writes), keys, strict=True):
+            for key, (table, row) in zip(used, pairs, strict=True):
                 tables[key[0]] = table
                 side.setdefault(key, [None] * len(tasks))[number] = row
+        order.append(kinds.setdefault((task.body, *keys), len(kinds)))
+        if order[-1] == len(first):
+            first.append(task)
     positions = [{key: k for k, key in enumerate(side)} for side in columns]
 
     def wrapped(task: Task) -> Callable:
@@ -68,19 +73,19 @@ def run(loops: Loops, tasks: Sequence[Task], when: Any) -> None:
         body.__name__ = task.body.__name__
         return body
 
-    kinds = {body: k for k, body in enumerate(bodies)}
     reads, writes = ([Rows(tables[key[0]], rows) for key, rows in side.items()] for side in columns)
-    loops.each([wrapped(first[x]) for x in bodies], [kinds[x.body] for x in tasks], reads, writes, when=when)
+    loops.each([wrapped(task) for task in first], order, reads, writes, when=when)
 
 
-def _keys(pairs: Sequence[tuple[Table, int]]) -> list[tuple[int, int]]:
+def _keys(pairs: Sequence[tuple[Table, int]]) -> tuple[tuple[int, int], ...]:
+    """Return the identity of every table, and how often it occurs before."""
     counts: dict[int, int] = {}
     keys = []
     for table, _ in pairs:
         number = counts.get(id(table), 0)
         counts[id(table)] = number + 1
         keys.append((id(table), number))
-    return keys
+    return tuple(keys)
 
 
 def tile_size(segments: Sequence[int]) -> int:
@@ -121,7 +126,7 @@ class TiledSweep:
         given += [("E", k, j) for k in s for j in range(self.c)] + [("A", *pair) for pair in halves]
         others = [("M", k, j) for k in s for j in z] + [("U", i, j) for i, j in halves if i < self.c]
         others += [("H", *pair) for pair in halves] + [("V", i, j) for i, j in halves if i < self.x]
-        others += [(name, k, j) for name in ("L⁻¹H", "K") for k in range(self.u) for j in range(self.x)] + [("zero", 0, 0)]
+        others += [(name, k, j) for name in "YK" for k in range(self.u) for j in range(self.x)] + [("zero", 0, 0)]
         self.given = given
         self.tile = {key: k for k, key in enumerate([*given, *others])}
         vectors = [("lin", k) for k in s] + [("r", j) for j in z]
@@ -141,7 +146,7 @@ class TiledSweep:
             x = cost.hessian[i][j]
             return x + after.hessian[i][j] if i < c and j < c else x
 
-        entries = {
+        entries: dict[str, Any] = {
             "S": (lambda i, j: step.map[i - c][j], states, self.all),
             "F": (lambda i, j: F[i][j], self.of_forces, self.all),
             "G": (lambda i, j: G[i][j], self.of_forces, self.all),
@@ -171,10 +176,6 @@ class TiledSweep:
         """Return C + Σ Aᵣᵀ Bᵣ."""
         return [self._sum(C, factors, 1.0, symmetric=False)]
 
-    def plus_forces(self, C: Vector, *factors: Vector) -> list[Vector]:
-        """Return the same with the factors F and G as well."""
-        return self.plus(C, *factors)
-
     def plus_symmetric(self, C: Vector, *factors: Vector) -> list[Vector]:
         """Return the same for a symmetric result."""
         return [self._sum(C, factors, 1.0, symmetric=True)]
@@ -187,16 +188,8 @@ class TiledSweep:
         """Return the same for a symmetric result."""
         return [self._sum(C, factors, -1.0, symmetric=True)]
 
-    def plus_vector(self, C: Vector, *factors: Vector) -> list[Vector]:
-        """Return C + Σ Aᵣᵀ xᵣ."""
-        return [self._sum(C, factors, 1.0, symmetric=False)]
-
-    def minus_vector(self, C: Vector, *factors: Vector) -> list[Vector]:
-        """Return C - Σ Aᵣᵀ xᵣ."""
-        return [self._sum(C, factors, -1.0, symmetric=False)]
-
     def _sum(self, C: Vector, factors: Sequence[Vector], sign: float, *, symmetric: bool) -> list[Scalar]:
-        """Return C ± Σ Aᵣᵀ Bᵣ for tiles A, then B with the width of C."""
+        """Return C ± Σ Aᵣᵀ Bᵣ for tiles A, then B; B and C are tiles, or vectors with the columns of the right side."""
         b, half = self.b, len(factors) // 2
         width = len(C) // b
         A, B = factors[:half], factors[half:]
@@ -221,27 +214,27 @@ class TiledSweep:
         H = [[tiles[i // b, j // b][i % b * b + j % b] for j in range(i + 1)] for i in range(nu)]
         right = [list(rows[len(tiles) + i // b][i % b * columns : (i % b + 1) * columns]) for i in range(nu)]
         L, inverse, smallest = cholesky([row[:-1] for row in H], [row[-1] + rho[1] for row in H])
-        G = reduced(L, inverse, right)
-        feed = gains_of(L, inverse, G)
+        Y = reduced(L, inverse, right)
+        feed = gains_of(L, inverse, Y)
         entries = [(i, j) for i in range(columns) for j in range(i + 1)]
-        change = [sparse_dot([row[i] for row in G], [row[j] for row in G]) for i, j in entries]
+        change = [sparse_dot([row[i] for row in Y], [row[j] for row in Y]) for i, j in entries]
         after = [x - y for x, y in zip(constant, change, strict=False)]
         spans = [range(k, min(k + b, nu)) for k in range(0, nu, b)]
         return [
             [*(x for row in L for x in row), *inverse],
-            *(self._vector([G[i] for i in span]) for span in spans),
+            *(self._vector([Y[i] for i in span]) for span in spans),
             [x for row in feed for x in row],
             [*after, minimum(constant[-1], smallest)],
         ]
 
     def eliminate(self, factor: Vector, *tiles: Vector) -> list[Vector]:
-        """Return the tiles of G and K in a column."""
+        """Return the tiles of Y and K in a column."""
         b, nu = self.b, self.inputs
         right = [list(tiles[i // b][i % b * b : (i % b + 1) * b]) for i in range(nu)]
         L = [list(factor[i * (i - 1) // 2 : i * (i + 1) // 2]) for i in range(nu)]
         inverse = list(factor[nu * (nu - 1) // 2 :])
-        G = reduced(L, inverse, right)
-        return [self._tile(rows[k : k + b]) for rows in (G, gains_of(L, inverse, G)) for k in range(0, nu, b)]
+        Y = reduced(L, inverse, right)
+        return [self._tile(rows[k : k + b]) for rows in (Y, gains_of(L, inverse, Y)) for k in range(0, nu, b)]
 
     def finish(self, *rows: Vector) -> list[Vector]:
         """Return the rows of the value and of the gains."""
@@ -290,26 +283,26 @@ class TiledSweep:
                 tasks.append(Task(self.plus, [at("A", i, j), *factors], [at("U", i, j)]))
         for i in range(z):
             for j in range(i + 1):
-                body = self.plus_symmetric if i == j else self.plus_forces if f else self.plus
+                body = self.plus_symmetric if i == j else self.plus
                 factors = [*(at("S", r, i) for r in range(s)), *(at("F", r, i) for r in range(f))]
                 factors += [*(at("M", r, j) for r in range(s)), *(at("G", r, j) for r in range(f))]
                 tasks.append(Task(body, [at("U" if i < c else "A", i, j), *factors], [at("H", i, j)]))
             factors = [*(at("S", r, i) for r in range(s)), *(vector("lin", r) for r in range(s))]
-            tasks.append(Task(self.plus_vector, [vector("r", i), *factors], [vector("R", i)]))
+            tasks.append(Task(self.plus, [vector("r", i), *factors], [vector("R", i)]))
         halves = [at("H", x + i, x + j) for i in range(u) for j in range(i + 1)]
         right, eliminated = ([vector(name, first + i) for i in range(u)] for name, first in (("R", x), ("g", 0)))
         reads = [(t.rho, 0), once, *halves, *right]
         tasks.append(Task(self.factor, reads, [(factor, 0), *eliminated, (t.forward, k), once]))
         for j in range(x):
             reads = [(factor, 0), *(at("H", x + i, j) for i in range(u))]
-            tasks.append(Task(self.eliminate, reads, [at(name, i, j) for name in ("L⁻¹H", "K") for i in range(u)]))
+            tasks.append(Task(self.eliminate, reads, [at(name, i, j) for name in "YK" for i in range(u)]))
         for i in range(x):
             for j in range(i + 1):
                 body = self.minus_symmetric if i == j else self.minus
-                factors = [*(at("L⁻¹H", r, i) for r in range(u)), *(at("L⁻¹H", r, j) for r in range(u))]
+                factors = [*(at("Y", r, i) for r in range(u)), *(at("Y", r, j) for r in range(u))]
                 tasks.append(Task(body, [at("H", i, j), *factors], [at("V", i, j)]))
-            factors = [*(at("L⁻¹H", r, i) for r in range(u)), *eliminated]
-            tasks.append(Task(self.minus_vector, [vector("R", i), *factors], [vector("W", i)]))
+            factors = [*(at("Y", r, i) for r in range(u)), *eliminated]
+            tasks.append(Task(self.minus, [vector("R", i), *factors], [vector("W", i)]))
         reads = [at("V", i, j) for i in range(x) for j in range(i + 1)]
         reads += [*(vector("W", i) for i in range(x)), *(at("K", i, j) for i in range(u) for j in range(x))]
         tasks.append(Task(self.finish, reads, [(t.value, k), (t.gain, k)]))
