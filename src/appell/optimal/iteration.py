@@ -268,7 +268,7 @@ class Iteration:
 
     @cached_property
     def derivatives(self) -> TracedPart:
-        """Derivatives of a knot: gradient and Hessian; rows; then the step and the gap or, with contacts, `force_rows`."""
+        """Derivatives of a knot: gradient and Hessian; rows; then step and gap or, with contacts, `force_rows`."""
         problem, nq = self.problem, self.nq
 
         def body(x, x_next, u, p, costate, z, y, clock, data, force, of_force):
