@@ -54,8 +54,9 @@ def run(loops: Loops, tasks: Sequence[Task], when: Any) -> None:
         keys = _keys(task.reads), _keys(task.writes)
         for side, pairs, used in zip(columns, (task.reads, task.writes), keys, strict=True):
             for key, (table, row) in zip(used, pairs, strict=True):
-                tables[key[0]] = table
-                side.setdefault(key, [None] * len(tasks))[number] = row
+                if key not in side:
+                    tables[key[0]], side[key] = table, [None] * len(tasks)
+                side[key][number] = row
         order.append(kinds.setdefault((task.body, *keys), len(kinds)))
         if order[-1] == len(first):
             first.append(task)

@@ -222,9 +222,11 @@ def overwritten_inputs(step: FrameStep) -> list[int]:
     """Return the inputs of a step whose slots the same iteration overwrites."""
     overwritten: set[int] = set()
     first = 0
+    writes = [(window, *_extent(window)) for window in step.writes if window.width]
     for read in step.reads:
-        for written in step.writes:
-            if not (_first_slots_overlap(read, written) and _first_slots_overlap(written, read)):
+        lowest, end_of_read = _extent(read) if read.width else (0, 0)
+        for written, lowest_written, end_of_written in writes:
+            if end_of_read <= lowest_written or end_of_written <= lowest:
                 continue
             distances = np.unique(np.subtract(read.starts, written.starts))  # from what is written to what is read
             end = written.width * written.stride
@@ -236,9 +238,9 @@ def overwritten_inputs(step: FrameStep) -> list[int]:
     return sorted(overwritten & step.tape.reads)
 
 
-def _first_slots_overlap(one: Window, other: Window) -> bool:
-    """Return whether the first start of a window is before the last slot of another one."""
-    return min(one.starts, default=0) < max(other.starts, default=0) + other.width * other.stride
+def _extent(window: Window) -> tuple[int, int]:
+    """Return the first slot of all iterations, and the one after the last."""
+    return min(window.starts), max(window.starts) + window.width * window.stride
 
 
 class _StepOperands:
