@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.optimal.sweep import Step, Value, cholesky, solve_positive, stage
+from appell.algebra.loops import UNROLLED
+from appell.optimal.sweep import Step, Value, cholesky, lower, solve_positive, stage
+from appell.optimal.tiled_sweep import SweepTables, TiledSweep
 
 NX, NU, NP, N = 4, 2, 1, 5
 
@@ -95,3 +97,55 @@ def test_a_matrix_that_is_not_positive_definite_is_flagged_and_gives_finite_numb
     L, inverse, flag = cholesky(matrix, [1.0, 1.0])
     assert flag < 0.0
     assert np.isfinite([*inverse, *L[1]]).all()
+
+
+@pytest.mark.parametrize("copied", [0, 2, 3], ids=["dense step", "two copied states", "three copied states"])
+@pytest.mark.parametrize(("inputs", "forces"), [(2, 0), (5, 3)])
+def test_a_sweep_in_tiles_agrees_with_straight_stages(copied, inputs, forces):
+    rng, states, steps = np.random.default_rng(1), 6, 3
+    size, columns = states + inputs, 1 + NP
+
+    def positive(n: int) -> np.ndarray:
+        root = rng.normal(size=(n, n))
+        return root @ root.T + np.eye(n)
+
+    def quadratic(n: int) -> Value:
+        H = positive(n + columns)
+        return Value(H[:n, :n].tolist(), H[:n, n:].tolist(), H[n:, n:].tolist())
+
+    end, knots = quadratic(states), []
+    for _ in range(steps):
+        T = np.eye(states)
+        T[:copied] += rng.normal(size=(copied, states))
+        S, offset = rng.normal(size=(states - copied, size)), rng.normal(size=(states, columns))
+        step = Step(T.tolist(), S.tolist(), copied, offset.tolist())
+        F = rng.normal(size=(forces, size))
+        knots.append((step, quadratic(size), F, positive(forces) @ F))
+
+    value, expected = end, []
+    for step, cost, F, G in reversed(knots):
+        value, gains, _ = stage(value, step, cost._replace(hessian=(cost.hessian + F.T @ G).tolist()), 0.1, inputs)
+        expected.insert(0, (value, gains))
+
+    def unpack(after, constant, number):
+        half = states * (states + 1) // 2
+        V, W, Y = np.zeros((states, states)), np.reshape(after[half:], (states, columns)), np.zeros((columns, columns))
+        V[np.tril_indices(states)], Y[np.tril_indices(columns)] = after[:half], constant[:-1]
+        full = [(X + np.tril(X, -1).T).tolist() for X in (V, Y)]
+        step, cost, F, G = knots[number[0]]
+        return Value(full[0], W.tolist(), full[1]), step, cost, F.tolist(), G.tolist()
+
+    def flat(each: Value) -> list[float]:
+        return [*lower(each.hessian), *np.ravel(each.linear)]
+
+    values = [*[[]] * steps, flat(end)]
+    constant, gain, forward = [[*lower(end.constant), 1.0]], [[]] * steps, [[]] * steps
+    numbers = [[k] for k in range(steps)]
+    tables = SweepTables(values, constant, [[0.0, 0.1]], gain, forward, lambda k: [(numbers, k)])
+    TiledSweep(states, copied, inputs, columns, forces, unpack).run(UNROLLED, tables, steps, None)
+    for k, (after, gains) in enumerate(expected):
+        np.testing.assert_allclose(values[k], flat(after), rtol=1e-10)
+        np.testing.assert_allclose(gain[k], np.ravel(gains.feedback), rtol=1e-10)
+        np.testing.assert_allclose(forward[k], np.ravel(gains.feedforward), rtol=1e-10)
+    np.testing.assert_allclose(constant[0][:-1], lower(expected[0][0].constant), rtol=1e-10)
+    assert constant[0][-1] > 0.0

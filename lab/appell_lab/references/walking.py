@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 import appell as ap
+from appell_lab.bench.peers.peer import PeerUnavailableError
 from appell_lab.campaigns.control_robots import robot_files
 
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 DT = 1e-2  # s
 FRICTION = 0.7
+SAME_POINT = 1e-9  # m
 STATE, TORQUE, BOUNDS, CONE = 10.0, 0.1, 1e3, 10.0  # weights of the sums below
 
 
@@ -29,7 +31,10 @@ def walking_problem(course: dict[str, Any]) -> tuple[ap.Dynamics, np.ndarray, di
     """
     robot = ap.load(robot_files(["anymal_b_simple_description/robots/anymal.urdf"])[0], base="floating")
     dyn = ap.Dynamics(robot)
-    q0 = np.array(course["x0"][: robot.nq])
+    order = [course["joints"].index(name) for name in robot.coordinate_names[7:]]  # Pinocchio sorts joints by name
+    x0 = np.array(course["x0"])
+    q0 = np.r_[x0[:7], x0[7:19][order]]
+    _check_start(dyn, q0, course["feet"])
     phases, rows, impact = [], [], 0.0
     for knot in course["course"]:
         if knot["impulse"]:
@@ -54,7 +59,7 @@ def walking_problem(course: dict[str, Any]) -> tuple[ap.Dynamics, np.ndarray, di
     ]
     phases.append((1, list(FEET)))  # the last impact precedes a step on four feet
     poses, centre = {foot: dyn.pose(foot) for foot in FEET}, dyn.center_of_mass
-    low, high = (np.array(x) for x in course["bounds"])
+    low, high = (np.r_[x[:12][order], x[12:18], x[18:][order]] for x in map(np.array, course["bounds"]))
     joints = q0[7:]
 
     def away(pose, target):
@@ -102,3 +107,11 @@ def walking_problem(course: dict[str, Any]) -> tuple[ap.Dynamics, np.ndarray, di
         "signals": {"course": 37},
     }
     return dyn, q0, options, {"course": np.array(rows)}
+
+
+def _check_start(dyn: ap.Dynamics, q0: np.ndarray, feet: dict[str, list[float]]) -> None:
+    """Raise an error if the feet of both robots are not at the same points at the start."""
+    for name, position in feet.items():
+        difference = np.abs(np.array(dyn.pose(name)(q0))[:3, 3] - position).max()
+        if difference > SAME_POINT:
+            raise PeerUnavailableError(f"crocoddyl: foot '{name}' of ANYmal is {difference:.1g} m from that of appell.")

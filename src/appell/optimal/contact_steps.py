@@ -187,10 +187,24 @@ class ContactStep(KnotStep):
         return KnotStepResult(q, after, force)
 
     def derivatives(self, given: Given, kind: int = FLOW) -> tuple[KnotStepResult, StepSlopes]:
-        h, v = given["time"][1], list(given["v"])
-        if kind == IMPACT:
-            impact = self._impact(given, self.phases.set.impulse_derivatives())
-            v, Vq, Vv = (np.asarray(x, object).tolist() for x in impact)
+        if kind == FLOW:
+            return self.flow(given, list(given["v"]))
+        v, by_q, by_v = self.impact(given)
+        after, slopes = self.flow(given, v)
+        n = len(v)
+        F = [after_impact(row, n, by_q, by_v) for row in slopes.of_force]
+        S = [after_impact([*p, *q], n, by_q, by_v) for p, q in zip(slopes.P, slopes.Q, strict=True)]
+        return after, slopes._replace(P=[row[:n] for row in S], Q=[row[n:] for row in S], of_force=F)
+
+    def impact(self, given: Given) -> tuple[list[Scalar], Rows, Rows]:
+        """Return the velocity after (2), and its derivatives by q and v."""
+        result = self._impact(given, self.phases.set.impulse_derivatives())
+        v, by_q, by_v = (np.asarray(x, object).tolist() for x in result)
+        return v, by_q, by_v
+
+    def flow(self, given: Given, v: list[Scalar]) -> tuple[KnotStepResult, StepSlopes]:
+        """Return the state after (1) from the velocity v, and its derivatives by q, v and u."""
+        h = given["time"][1]
         with_forces = "force" in self.inputs.sizes
         solved = self.phases.set.derivatives("q", "v", "tau", forces=with_forces)(*self._contact_inputs(given, v))
         results = {name: np.asarray(value, object) for name, value in solved._asdict().items()}
@@ -204,10 +218,6 @@ class ContactStep(KnotStep):
         if with_forces:
             F = [results[f"dforce_d{name}"].reshape(len(force), -1).tolist() for name in ("q", "v", "tau")]
             F[2] = [[row[k] for k in columns] for row in F[2]]
-        if kind == IMPACT:
-            P, Q = add(P, product(Q, Vq)), product(Q, Vv)
-            if F:
-                F[0], F[1] = add(F[0], product(F[1], Vq)), product(F[1], Vv)
         T_q, T_v, by_h = self.manifold.exponential_slopes(after.q, given["q"], after.v, h)
         of_v, of_x = [[0.0] * len(self.names) for _ in v], [[0.0] * len(self.names) for _ in T_q]
         if "time" in self.names:
@@ -216,6 +226,13 @@ class ContactStep(KnotStep):
                 row[0] = share * x
             for row, x in zip(of_x, by_h, strict=True):
                 row[0] = share * x
-        of_force = [[*q, *w, *u, *[0.0] * len(self.names)] for q, w, u in zip(*F, strict=True)] if F else []
+        of_force = [[*q, *w, *u] for q, w, u in zip(*F, strict=True)] if F else []
         by_p = [*add(of_x, product(T_v, of_v)), *of_v]
         return after, StepSlopes(T_q, T_v, P, Q, R, None, by_p, of_force)
+
+
+def after_impact(row: Sequence[Scalar], size: int, by_q: Rows, by_v: Rows) -> list[Scalar]:
+    """Return derivatives by (q, v, ...) from those with the velocity after an impact, whose derivatives are given."""
+    of_q, of_v = row[:size], list(row[size : 2 * size])
+    [chained_q], [chained_v] = product([of_v], by_q), product([of_v], by_v)
+    return [*(x + y for x, y in zip(of_q, chained_q, strict=True)), *chained_v, *row[2 * size :]]

@@ -37,14 +37,16 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from appell.algebra.loops import Loops, Rows
-from appell.algebra.scalar import Scalar, Vector, is_zero, log, maximum, minimum, select, sqrt
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_zero, log, maximum, minimum, select, sqrt
 from appell.algebra.scalar import abs as magnitude
 from appell.compile.function import Function
 from appell.compile.scan import Scan
 from appell.errors import ModelWarning
+from appell.optimal.contact_steps import after_impact
 from appell.optimal.layout import TracedPart
 from appell.optimal.problem import Problem
-from appell.optimal.sweep import Step, Value, solve_positive, sparse_dot, stage, symmetric
+from appell.optimal.sweep import Step, Value, lower, product, solve_positive, sparse_dot, stage, symmetric, transposed
+from appell.optimal.tiled_sweep import SweepTables, TiledSweep
 
 # numbers of a problem that are carried and reported, in the order of the last entries of `end`
 INFO = (
@@ -81,6 +83,7 @@ EXACT_PAUSE = 4.0  # iterations with Gauss-Newton Hessians after one with exact 
 SMALLEST_GAP = 0.2  # duality gap of the smallest μ, relative to the tolerance; less loses slacks among rounding errors
 BARRIER_ERROR, BARRIER_FACTOR = 30.0, 0.1  # μ decreases at a residual of 30 μ, by a tenth or to μ^1.5
 LARGEST_PRODUCT = 1e300
+MAX_STRAIGHT_STATES = 16  # above which a stage of the sweep is a loop over tiles
 SLOW_NODES, SECONDS_PER_NODE = 100_000, 2.5e-4  # operations of derivatives that compile for long, and their time
 
 FIRST_VALUES = {"sum": 0.0, "max": 0.0, "min": LARGEST_PRODUCT}  # of sums and extremes
@@ -199,6 +202,8 @@ class Iteration:
         self.m_end = len(problem.final_rows) + len(problem.parameter_rows)
         self.me_end = len(problem.final_equalities)
         self.n_held, self.n_driven = sum(problem.held.values()), sum(problem.driven.values())
+        self.nxu, self.has_contacts = self.nx + self.nu, problem.phases is not None
+        self.forces = problem.phases.force_size if problem.phases is not None and problem.uses_forces else 0
         self.kinds = sorted(set(problem.kinds))
         self.order = [self.kinds.index(kind) for kind in problem.kinds]
         self.rows = sum(
@@ -207,11 +212,9 @@ class Iteration:
         self.rows += self.m_end
         self.relaxed = relaxed
         inputs = range(self.nx, self.nx + self.nu)
-        self.soft = [
-            Softness(*([relaxed and row.unknown not in inputs for row in rows[kind]] for rows in pair))
-            for pair in [(problem.rows, problem.equalities)]
-            for kind in self.kinds
-        ]
+        self.soft = Softness(
+            *([relaxed and row.unknown not in inputs for row in rows[0]] for rows in (problem.rows, problem.equalities))
+        )
         bounds = [False] * len(problem.parameter_rows)
         self.soft_end = Softness([relaxed] * len(problem.final_rows) + bounds, [relaxed] * self.me_end)
 
@@ -264,26 +267,67 @@ class Iteration:
     # ---- parts that are traced once
 
     @cached_property
-    def derivatives(self) -> list[TracedPart]:
-        """Derivatives of every kind of knot: step; gradient and Hessian; rows; and the gap."""
-        return [self._derivatives(kind) for kind in self.kinds]
-
-    def _derivatives(self, kind: int) -> TracedPart:
+    def derivatives(self) -> TracedPart:
+        """Derivatives of a knot: gradient and Hessian; rows; then step and gap or, with contacts, `force_rows`."""
         problem, nq = self.problem, self.nq
 
-        def body(x, x_next, u, p, costate, z, y, clock, data):
+        def body(x, x_next, u, p, costate, z, y, clock, data, force, of_force):
             t, h = problem.clock(clock[0], p, clock[1])
-            weights = (z, y) if problem.exact else (None, None)
-            d = problem.derivatives(kind, t, h, x[:nq], x[nq:], u, p, data, costate, weights)
-            after, slopes = d.values, d.slopes
-            gap = problem.between(x_next, [*after.q, *after.v])
-            step = [*slopes.maps(problem.structured), slopes.by_p]
+            knot = t, h, x[:nq], x[nq:], u, p, data
+            if self.has_contacts:
+                d = problem.cost_derivatives(*knot, force, matrix(of_force, self.nx + self.nu))
+            else:
+                d = problem.derivatives(0, *knot, costate, (z, y) if problem.exact else (None, None))
             hessian = [row[: i + 1] for i, row in enumerate(d.hessian)]
-            return step, [after.cost, d.gradient, hessian], [after.g, after.e, d.g_z, d.e_z], gap
+            results = [d.values.cost, d.gradient, hessian], [d.values.g, d.values.e, d.g_z, d.e_z]
+            if self.has_contacts:
+                return (*results, [row[: self.nxu] for row in d.force_rows])
+            step = [*d.slopes.maps(problem.structured), d.slopes.by_p]
+            return (*results, step, problem.between(x_next, [*d.values.q, *d.values.v]))
 
-        sizes = {"x": nq + self.nv, "next": nq + self.nv, "u": self.nu, "p": self.np, "costate": self.nx}
-        sizes |= {"z": len(problem.rows[kind]), "y": len(problem.equalities[kind])}
-        return TracedPart("derivatives", {**sizes, "clock": 2, "data": self.n_held + self.n_driven}, body)
+        free, size = not self.has_contacts, nq + self.nv
+        sizes = {"x": size, "next": size * free, "u": self.nu, "p": self.np, "costate": self.nx * free}
+        sizes |= {"z": self.m * free, "y": self.me * free, "clock": 2, "data": self.n_held + self.n_driven}
+        sizes |= {"force": self.forces, "of_force": self.forces * self.nxu}
+        return TracedPart("derivatives", sizes, body, dense=(2,) if self.has_contacts else ())
+
+    @cached_property
+    def flow(self) -> TracedPart:
+        """The step on contacts after an impact: T and by_p of the step; gap; forces; and the rows of S and ∂λ."""
+        problem, nq = self.problem, self.nq
+
+        def body(x, v, x_next, u, p, clock, data):
+            t, h = problem.clock(clock[0], p, clock[1])
+            after, slopes = problem.flow(t, h, x[:nq], v, u, p, data)
+            transform, step_map = slopes.maps(problem.structured)
+            gap = problem.between(x_next, [*after.q, *after.v])
+            return [transform, slopes.by_p], gap, list(after.force)[: self.forces], [*step_map, *slopes.of_force]
+
+        size = nq + self.nv
+        sizes = {"x": size, "v": self.nv, "next": size, "u": self.nu, "p": self.np, "clock": 2}
+        return TracedPart("flow", {**sizes, "data": self.n_held + self.n_driven}, body, dense=(2, 3))
+
+    @cached_property
+    def impact(self) -> TracedPart:
+        """The velocity after an impact, and its derivatives by q and v."""
+
+        def body(x, data):
+            v, by_q, by_v = self.problem.impact(x[: self.nq], x[self.nq :], data)
+            return v, [by_q, by_v]
+
+        sizes = {"x": self.nq + self.nv, "data": self.n_held + self.n_driven}
+        return TracedPart("impact", sizes, body, dense=(0, 1))
+
+    def step_of(self, step: Vector, *slopes: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return T, S and the derivatives by p from a row of steps and, with contacts, the rows of S."""
+        if not self.has_contacts:
+            return self.derivatives.nested(2, step)
+        transform, by_p = self.flow.nested(0, step)
+        return transform, [list(row) for row in slopes[: self.nv]], by_p
+
+    def gap_of(self, gap: Vector) -> list[Scalar]:
+        """Return the gap from its row."""
+        return self.flow.nested(1, gap) if self.has_contacts else self.derivatives.nested(3, gap)
 
     @cached_property
     def final(self) -> TracedPart:
@@ -305,21 +349,17 @@ class Iteration:
         return TracedPart("final", {**sizes, "data": self.n_held}, body)
 
     @cached_property
-    def stages(self) -> list[TracedPart]:
-        """Hessian and gradient of every kind of knot with the terms of its rows."""
-        parts = []
-        for part, soft in zip(self.derivatives, self.soft, strict=True):
+    def stage(self) -> TracedPart:
+        """Gradient and Hessian of a knot with the terms of its rows."""
+        part = self.derivatives
 
-            def body(cost, rows, w, mu, number, part=part, soft=soft):
-                _, gradient, hessian = part.nested(1, cost)
-                _, slack, z, y = self.knot(w)
-                return with_barrier(gradient, hessian, part.nested(2, rows), slack, z, y, mu[0], number, soft, mu[-1])
+        def body(cost, rows, w, mu, number):
+            _, gradient, hessian = part.nested(0, cost)
+            _, slack, z, y = self.knot(w)
+            return with_barrier(gradient, hessian, part.nested(1, rows), slack, z, y, mu[0], number, self.soft, mu[-1])
 
-            sizes = {"cost": part.widths[1], "rows": part.widths[2], "w": self.carried["w"][1]}
-            sizes["mu"] = 1 + self.relaxed
-            sizes["mask"] = self.m + self.me
-            parts.append(TracedPart("stage", sizes, body))
-        return parts
+        sizes = {"cost": part.widths[0], "rows": part.widths[1], "w": self.carried["w"][1]}
+        return TracedPart("stage", {**sizes, "mu": 1 + self.relaxed, "mask": self.m + self.me}, body)
 
     @cached_property
     def last_stage(self) -> TracedPart:
@@ -348,7 +388,8 @@ class Iteration:
             return self._run(given[:-2], given[-1]).results()
 
         owner, method = self.problem.system.owner, self.problem.method
-        nodes = sum(len(part.function.tape) for part in self.derivatives)
+        parts = [self.derivatives, *([self.flow] if self.has_contacts else [])]
+        nodes = sum(len(part.function.tape) for part in parts)
         if nodes > SLOW_NODES:
             kind = "exact" if self.problem.exact else "Gauss-Newton"
             warnings.warn(
@@ -383,6 +424,11 @@ class Iteration:
 class IterationTrace:
     """The trace of one iteration: tables in the order in which they are computed."""
 
+    STEP: Any
+    GAP: Any
+    SLOPES: Any  # with contacts: rows of S, then of F, at every knot
+    FORCE: Any
+
     def __init__(self, iteration: Iteration, loops: Loops, x, w, costate, end, start, dt, data, course, weight):
         self.it, self.loops, self.weight = iteration, loops, weight
         it, N = iteration, iteration.N
@@ -411,11 +457,36 @@ class IterationTrace:
     def at(self, table, shift: int = 0) -> Rows:
         return Rows(table, [k + shift for k in self.knots])
 
+    def block(self, table, height: int, row: int) -> Rows:
+        """Row `row` of the matrix of every knot, in a table with `height` rows per knot."""
+        return Rows(table, [k * height + row for k in self.knots])
+
     def course(self) -> list[Rows]:
         return [self.at(self.COURSE)] if self.COURSE is not None else []
 
-    def each(self, bodies: Sequence[Callable], reads: list[Rows], writes: list[Rows], numbers=()) -> None:
-        self.loops.each(bodies, self.it.order, reads, writes, numbers, when=self.when)
+    def each(self, body: Callable, reads: list[Rows], writes: list[Rows], numbers=()) -> None:
+        """Run a body at every knot."""
+        self.loops.each([body], [0] * self.it.N, reads, writes, numbers, when=self.when)
+
+    def step_rows(self, k: int) -> list[tuple[Any, int]]:
+        """Return the tables and rows of the step of a knot, as `Iteration.step_of` receives them."""
+        slopes = range(self.it.nv if self.it.has_contacts else 0)
+        return [(self.STEP, k), *((self.SLOPES, k * self.height + r) for r in slopes)]
+
+    def force_rows(self, k: int) -> list[tuple[Any, int]]:
+        """Return the tables and rows of F of a knot, then those of G: the Hessian of the cost lacks Fᵀ G."""
+        forces = range(self.it.forces)
+        first = [(self.SLOPES, k * self.height + self.it.nv + r) for r in forces]
+        return [*first, *((self.PULLED, k * len(forces) + r) for r in forces)]
+
+    def steps(self) -> list[Rows]:
+        """Return the rows of the steps of all knots."""
+        return self.columns(self.step_rows)
+
+    def columns(self, rows: Callable[[int], list[tuple[Any, int]]]) -> list[Rows]:
+        """Return the tables and rows of a knot as rows of all knots."""
+        columns = zip(*map(rows, self.knots), strict=True)
+        return [Rows(column[0][0], [row for _, row in column]) for column in columns]
 
     def single(self, body: Callable, reads: list[Any], writes: list[Any]) -> None:
         """Run a body once; `reads` and `writes` are tables or pairs of a table and a row."""
@@ -495,40 +566,56 @@ class IterationTrace:
         """Compute derivatives, gaps and residuals of all knots."""
         it, loops = self.it, self.loops
         N, nx, nu, np_, held = it.N, it.nx, it.nu, it.np, 1 + it.n_held
-        widths = [max(part.widths[k] for part in it.derivatives) for k in range(4)]
-        self.STEP, self.COST, self.ROWS, self.GAP = (loops.table(N, max(1, width)) for width in widths)
+        part = it.derivatives
+        if it.has_contacts:
+            self.contact_steps()
+            steps = [*self.steps(), self.at(self.GAP), self.at(self.FORCE)]
+            of_force = [self.block(self.SLOPES, self.height, r) for r in range(it.nv, self.height)]
+            self.PULLED = loops.table(N * max(1, it.forces), it.nxu)
+        else:
+            self.STEP, self.GAP = (loops.table(N, max(1, width)) for width in part.widths[2:])
+            steps, of_force = [], []
+        self.COST, self.ROWS = (loops.table(N, max(1, width)) for width in part.widths[:2])
         self.RES = loops.table(N + 1, len(RESIDUALS) + np_)
 
-        def knot(part: TracedPart, soft: Softness) -> Callable:
-            def body(x, x_next, w, now, after, end, data, *rest):
-                numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
-                u, slack, z, y = it.knot(w)
-                p = it.ends(end).p
-                weights = z[: part.sizes[5]], y[: part.sizes[6]]
-                info = it.ends(end).info
-                exact = self.exact(info)
-                curved = [exact * value for value in after]
-                rows = part.rows(x, x_next, u, p, curved, *weights, [numbers[0], data[0]], [*data[1:held], *course])
-                padded = [pad(row, max(1, width)) for row, width in zip(rows, widths, strict=True)]
-                mapped = transposed_step(it, part.nested(0, rows[0]), after)
-                cost, gradient, _ = part.nested(1, rows[1])
-                gap = part.nested(3, rows[3])
-                nested = part.nested(2, rows[2])
-                both = [a + b for a, b in zip(gradient, mapped, strict=True)]
-                entries = self.residual(both, now, nested, slack, z, y, numbers[1:], soft, data[-1])
-                cost = cost + soft.penalty(nested[0], nested[1], slack, numbers[1:], data[-1])
-                dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
-                primal, violation = maximum(primal, largest(gap)), violation + total([magnitude(g) for g in gap])
-                mults = mults + total([magnitude(v) for v in now])
-                return [*padded, [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]]
-
-            return body
+        def knot(x, x_next, w, now, after, end, data, *rest):
+            numbers, step_rows = rest[-1], rest[: len(steps)]
+            force_rows, course = rest[len(steps) : len(steps) + len(of_force)], rest[len(steps) + len(of_force) : -1]
+            u, slack, z, y = it.knot(w)
+            p = it.ends(end).p
+            weights = z[: part.sizes[5]], y[: part.sizes[6]]
+            info = it.ends(end).info
+            exact = self.exact(info)
+            curved = [exact * value for value in after]
+            known = [numbers[0], data[0]], [*data[1:held], *(x for row in course for x in row)]
+            forces = (step_rows[-1][: it.forces], [x for row in force_rows for x in row]) if steps else ([], [])
+            rows = part.rows(x, x_next, u, p, curved, *weights, *known, *forces)
+            padded = [pad(row, max(1, len(row))) for row in (rows[:2] if steps else rows)]
+            if steps:
+                padded += matrix(rows[2], it.nxu)
+                step, gap = it.step_of(*step_rows[:-2]), it.gap_of(step_rows[-2])
+            else:
+                step, gap = it.step_of(rows[2]), it.gap_of(rows[3])
+            mapped = transposed_step(it, step, after)
+            cost, gradient, _ = part.nested(0, rows[0])
+            nested = part.nested(1, rows[1])
+            both = [a + b for a, b in zip(gradient, mapped, strict=True)]
+            entries = self.residual(both, now, nested, slack, z, y, numbers[1:], it.soft, data[-1])
+            cost = cost + it.soft.penalty(nested[0], nested[1], slack, numbers[1:], data[-1])
+            dual, primal, violation, prod, gaps, small, logs, mults, p_part = entries
+            primal, violation = maximum(primal, largest(gap)), violation + total([magnitude(g) for g in gap])
+            mults = mults + total([magnitude(v) for v in now])
+            return [*padded, [dual, primal, violation, prod, gaps, small, cost, logs, mults, *p_part]]
 
         reads = [self.at(self.X), self.at(self.X, 1), self.at(self.W), self.at(self.L), self.at(self.L, 1)]
-        reads += [self.once(self.END), self.once(self.DATA), *self.course()]
-        writes = [self.at(table) for table in (self.STEP, self.COST, self.ROWS, self.GAP, self.RES)]
+        reads += [self.once(self.END), self.once(self.DATA), *steps, *of_force, *self.course()]
+        writes = [self.at(self.COST), self.at(self.ROWS)]
+        if steps:
+            writes += [self.block(self.PULLED, it.forces, r) for r in range(it.forces)]
+        else:
+            writes += [self.at(self.STEP), self.at(self.GAP)]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each([*map(knot, it.derivatives, it.soft)], reads, writes, numbers)
+        self.each(knot, reads, [*writes, self.at(self.RES)], numbers)
 
         final = it.final
         self.COST_END, self.ROWS_END = loops.table(1, max(1, final.widths[0])), loops.table(1, max(1, final.widths[1]))
@@ -556,6 +643,44 @@ class IterationTrace:
         )
         sums = self.reduced(self.RES, [*RESIDUALS, *["sum"] * np_])
         return Totals(*sums[: len(RESIDUALS)]), sums[len(RESIDUALS) :]
+
+    def contact_steps(self) -> None:
+        """Compute the steps on contacts: the impacts, the steps from the velocities after them, and both together."""
+        it, loops, N, nv, held = self.it, self.loops, self.it.N, self.it.nv, 1 + self.it.n_held
+        self.height = nv + it.forces
+        self.STEP, self.GAP, self.FORCE = (loops.table(N, max(1, width)) for width in it.flow.widths[:3])
+        self.SLOPES, START = loops.table(N * self.height, it.nxu), loops.table(N, nv)
+        impacts = [k for k in self.knots if it.problem.kinds[k]]
+        JUMP = loops.table(max(1, len(impacts)), 2 * nv * nv)
+
+        def unchanged(x, data, *course):
+            return [x[it.nq :], []]
+
+        def impact(x, data, *course):
+            return it.impact.rows(x, [*data[1:held], *(x for row in course for x in row)])
+
+        jumps = Rows(JUMP, [impacts.index(k) if k in impacts else None for k in self.knots])
+        reads = [self.at(self.X), self.once(self.DATA), *self.course()]
+        loops.each([unchanged, impact], it.problem.kinds, reads, [self.at(START), jumps], when=self.when)
+
+        def flow(x, v, x_next, w, end, data, *rest):
+            *course, numbers = rest
+            known = [numbers[0], data[0]], [*data[1:held], *(x for row in course for x in row)]
+            *rows, slopes = it.flow.rows(x, v, x_next, it.knot(w)[0], it.ends(end).p, *known)
+            return [*(pad(row, max(1, len(row))) for row in rows), *matrix(slopes, it.nxu)]
+
+        reads = [self.at(self.X), self.at(START), self.at(self.X, 1), self.at(self.W), self.once(self.END)]
+        slopes = [self.block(self.SLOPES, self.height, r) for r in range(self.height)]
+        writes = [self.at(self.STEP), self.at(self.GAP), self.at(self.FORCE), *slopes]
+        self.each(flow, [*reads, self.once(self.DATA), *self.course()], writes, [[float(k)] for k in self.knots])
+
+        def chained(row, jump):
+            return [after_impact(row, nv, matrix(jump[: nv * nv], nv), matrix(jump[nv * nv :], nv))]
+
+        rows = [k * self.height + r for k in impacts for r in range(self.height)]
+        jumps = Rows(JUMP, [k for k in range(len(impacts)) for _ in range(self.height)])
+        changed = Rows(self.SLOPES, rows)
+        loops.each([chained], [0] * len(rows), [changed, jumps], [changed], when=self.when)
 
     def residual(self, gradient, costate, rows, slack, z, y, mask, soft, weight) -> tuple:
         """Return the residuals of one knot; `gradient` contains Jᵀλ of the step."""
@@ -627,21 +752,15 @@ class IterationTrace:
         """Solve the linear system: backwards and forwards over the knots; return a number > 0 if it is convex."""
         it, loops = self.it, self.loops
         N, nx, nu, np_ = it.N, it.nx, it.nu, it.np
-        widths = [max(part.widths[k] for part in it.stages) for k in range(2)]
-        GRAD, HESS = (loops.table(N, max(1, width)) for width in widths)
+        sizes = it.derivatives.widths
+        GRAD, HESS = (loops.table(N, max(1, width)) for width in it.stage.widths)
 
-        def barrier(part: TracedPart) -> Callable:
-            def body(cost, rows, w, glob, numbers):
-                k = it.stages.index(part)
-                sizes = it.derivatives[k].widths
-                barrier = [glob[0], *glob[2:]]
-                result = part.rows(cost[: sizes[1]], rows[: sizes[2]], w, barrier, list(numbers))
-                return [pad(row, max(1, width)) for row, width in zip(result, widths, strict=True)]
-
-            return body
+        def barrier(cost, rows, w, glob, mask):
+            result = it.stage.rows(cost[: sizes[0]], rows[: sizes[1]], w, [glob[0], *glob[2:]], list(mask))
+            return [pad(row, max(1, len(row))) for row in result]
 
         reads = [self.at(self.COST), self.at(self.ROWS), self.at(self.W), self.once(self.GLOBAL)]
-        self.each([barrier(part) for part in it.stages], reads, [self.at(GRAD), self.at(HESS)], self.masks)
+        self.each(barrier, reads, [self.at(GRAD), self.at(HESS)], self.masks)
 
         columns = 1 + np_
         half = nx * (nx + 1) // 2
@@ -668,46 +787,48 @@ class IterationTrace:
 
         self.single(last, [self.COST_END, self.ROWS_END, self.END, self.GLOBAL], [(self.V, N), CONSTANT])
 
-        def backward(index: int) -> Callable:
-            def body(value, constant, gradient, hessian, step, gap, glob):
-                part, rows = it.stages[index], it.derivatives[index]
-                V = unpacked(value[:half], nx)
-                W = matrix(value[half:], columns)
-                Y = unpacked(constant[:-1], columns)
-                linear, full = part.nested(0, gradient), mirrored(part.nested(1, hessian))
-                transform, step_map, step_p = rows.nested(0, step)
-                offset = (
-                    [[d, *f] for d, f in zip(rows.nested(3, gap), step_p, strict=True)]
-                    if np_
-                    else [[d] for d in rows.nested(3, gap)]
-                )
-                n = nx + nu
-                H = [row[:n] for row in full[:n]]
-                C = [[linear[i], *full[i][n:]] for i in range(n)]
-                D = symmetric(
-                    columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0
-                )
-                given = Step(transform, step_map, nx - len(step_map), offset)
-                new, gains, pivot = stage(Value(V, W, Y), given, Value(H, C, D), glob[1], nu)
-                return [
-                    [*lower(new.hessian), *(a for row in new.linear for a in row)],
-                    [*lower(new.constant), minimum(constant[-1], pivot)],
-                    [a for row in gains.feedback for a in row],
-                    [a for row in gains.feedforward for a in row],
-                ]
+        def unpack(value, constant, gradient, hessian, gap, *rest) -> tuple[Value, Step, Value, Matrix, Matrix]:
+            first = len(rest) - it.forces
+            step, F, G = rest[: first - it.forces], rest[first - it.forces : first], rest[first:]
+            linear, full = it.stage.nested(0, gradient), mirrored(it.stage.nested(1, hessian))
+            transform, step_map, step_p = it.step_of(*step)
+            gaps = it.gap_of(gap)
+            offset = [[d, *f] for d, f in zip(gaps, step_p, strict=True)] if np_ else [[d] for d in gaps]
+            n = nx + nu
+            H = [row[:n] for row in full[:n]]
+            C = [[linear[i], *full[i][n:]] for i in range(n)]
+            D = symmetric(columns, lambda i, j: (full[n + i - 1][n + j - 1] if j else linear[n + i - 1]) if i else 0.0)
+            after = Value(unpacked(value[:half], nx), matrix(value[half:], columns), unpacked(constant[:-1], columns))
+            return after, Step(transform, step_map, nx - len(step_map), offset), Value(H, C, D), list(F), list(G)
 
-            return body
+        def backward(glob, value, constant, *rest):
+            after, step, cost, F, G = unpack(value, constant, *rest)
+            if F:
+                pairs = zip(cost.hessian, product(transposed(F), G), strict=True)
+                cost = cost._replace(hessian=[[a + b for a, b in zip(*rows, strict=True)] for rows in pairs])
+            new, gains, pivot = stage(after, step, cost, glob[1], nu)
+            return [
+                [*lower(new.hessian), *(a for row in new.linear for a in row)],
+                [*lower(new.constant), minimum(constant[-1], pivot)],
+                [a for row in gains.feedback for a in row],
+                [a for row in gains.feedforward for a in row],
+            ]
 
-        back = list(reversed(self.knots))
-        loops.each(
-            [backward(k) for k in range(len(it.kinds))],
-            [it.order[k] for k in back],
-            [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
-            + [Rows(table, back) for table in (GRAD, HESS, self.STEP, self.GAP)]
-            + [self.once(self.GLOBAL)],
-            [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)],
-            when=self.when,
-        )
+        if nx > MAX_STRAIGHT_STATES:
+            unchanged = nx - (it.nv if it.has_contacts else len(it.derivatives.structures[2][1]))
+
+            def knot(k: int) -> list[tuple[Any, int]]:
+                return [(GRAD, k), (HESS, k), (self.GAP, k), *self.step_rows(k), *self.force_rows(k)]
+
+            tables = SweepTables(self.V, CONSTANT, self.GLOBAL, self.GAIN, self.FORWARD, knot)
+            TiledSweep(nx, unchanged, nu, columns, it.forces, unpack).run(loops, tables, N, self.when)
+        else:
+            back = list(reversed(self.knots))
+            reads = [Rows(self.V, [k + 1 for k in back]), self.once(CONSTANT)]
+            reads += [Rows(table, back) for table in (GRAD, HESS, self.GAP)]
+            reads += [Rows(table, rows[::-1]) for table, rows in [*self.steps(), *self.columns(self.force_rows)]]
+            writes = [Rows(self.V, back), self.once(CONSTANT), Rows(self.GAIN, back), Rows(self.FORWARD, back)]
+            self.each(backward, [self.once(self.GLOBAL), *reads], writes)
         # first state and parameters
         first = loops.values(self.X)[0]
         dx0 = it.problem.between(first, self.start)
@@ -725,35 +846,20 @@ class IterationTrace:
         self.DP = loops.given([[1.0, *dp]])
         self.single(copied, [loops.given([dx0])], [(self.DX, 0)])
 
-        def forward(index: int) -> Callable:
-            def body(dx, gain, feed, step, gap, one_p):
-                K, k = matrix(gain, nx), matrix(feed, columns)
-                du = [sparse_dot(a, dx) + sparse_dot(b, [1.0, *one_p[1:]]) for a, b in zip(K, k, strict=True)]
-                part = it.derivatives[index]
-                transform, step_map, step_p = part.nested(0, step)
-                copied = nx - len(step_map)
-                y = [*dx[:copied], *(sparse_dot(row, [*dx, *du]) for row in step_map)]
-                after = [sparse_dot(row, y) for row in transform] if copied else y
-                gaps = part.nested(3, gap)
-                after = [a + d for a, d in zip(after, gaps, strict=True)]
-                if np_:
-                    after = [a + sparse_dot(f, one_p[1:]) for a, f in zip(after, step_p, strict=True)]
-                return [after, du]
+        def forward(dx, gain, feed, gap, one_p, *step):
+            K, k = matrix(gain, nx), matrix(feed, columns)
+            du = [sparse_dot(a, dx) + sparse_dot(b, [1.0, *one_p[1:]]) for a, b in zip(K, k, strict=True)]
+            transform, step_map, step_p = it.step_of(*step)
+            copied = nx - len(step_map)
+            y = [*dx[:copied], *(sparse_dot(row, [*dx, *du]) for row in step_map)]
+            after = [sparse_dot(row, y) for row in transform] if copied else y
+            after = [a + d for a, d in zip(after, it.gap_of(gap), strict=True)]
+            if np_:
+                after = [a + sparse_dot(f, one_p[1:]) for a, f in zip(after, step_p, strict=True)]
+            return [after, du]
 
-            return body
-
-        self.each(
-            [forward(k) for k in range(len(it.kinds))],
-            [
-                self.at(self.DX),
-                self.at(self.GAIN),
-                self.at(self.FORWARD),
-                self.at(self.STEP),
-                self.at(self.GAP),
-                self.once(self.DP),
-            ],
-            [self.at(self.DX, 1), self.at(self.DU)],
-        )
+        reads = [self.at(table) for table in (self.DX, self.GAIN, self.FORWARD, self.GAP)]
+        self.each(forward, [*reads, self.once(self.DP), *self.steps()], [self.at(self.DX, 1), self.at(self.DU)])
         return pivot
 
     def directions(self) -> tuple[Scalar, Scalar, Scalar]:
@@ -797,31 +903,19 @@ class IterationTrace:
                 slope = slope + counted[k] * (weight * e[k] * sparse_dot(e_z[k], d))
             return ds, dz, dy, alpha_s, alpha_z, slope
 
-        def knot(index: int) -> Callable:
-            part = it.derivatives[index]
-
-            def body(dx, du, value, cost, rows, w, now, one_p, glob, numbers):
-                _, slack, z, y = it.knot(w)
-                _, gradient, _ = part.nested(1, cost)
-                d = [*dx, *du, *one_p[1:]]
-                nested = part.nested(2, rows)
-                ds, dz, dy, alpha_s, alpha_z, slope = changes(
-                    d, nested, slack, z, y, glob[0], numbers, it.soft[index], glob[-1]
-                )
-                rest = it.m - len(ds)
-                row = [*du, *ds, *[0.0] * rest, *dz, *[0.0] * rest, *pad(dy, it.me)]
-                slope = slope + sparse_dot(gradient, d)
-                return [row, costate_change(dx, value, now, one_p), [alpha_s, alpha_z, slope]]
-
-            return body
+        def knot(dx, du, value, cost, rows, w, now, one_p, glob, mask):
+            _, slack, z, y = it.knot(w)
+            _, gradient, _ = it.derivatives.nested(0, cost)
+            d = [*dx, *du, *one_p[1:]]
+            nested = it.derivatives.nested(1, rows)
+            ds, dz, dy, alpha_s, alpha_z, slope = changes(d, nested, slack, z, y, glob[0], mask, it.soft, glob[-1])
+            row = [*du, *ds, *dz, *dy]
+            slope = slope + sparse_dot(gradient, d)
+            return [row, costate_change(dx, value, now, one_p), [alpha_s, alpha_z, slope]]
 
         reads = [self.at(table) for table in (self.DX, self.DU, self.V, self.COST, self.ROWS, self.W, self.L)]
-        self.each(
-            [knot(k) for k in range(len(it.kinds))],
-            [*reads, self.once(self.DP), self.once(self.GLOBAL)],
-            [self.at(self.DW), self.at(self.DL), self.at(RED)],
-            self.masks,
-        )
+        reads += [self.once(self.DP), self.once(self.GLOBAL)]
+        self.each(knot, reads, [self.at(self.DW), self.at(self.DL), self.at(RED)], self.masks)
 
         def last(dx, value, cost, rows, end, now, one_p, glob):
             ends = it.ends(end)
@@ -880,13 +974,14 @@ class IterationTrace:
 
     def trial(self, alpha: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return cost, violation and sum of logarithms at a step length; all trials share tables and code."""
-        N = self.it.N
+        it, N = self.it, self.it.N
         LENGTH, RES, SUMS = self.trial_tables
         self.single(copied, [self.loops.given([[alpha]])], [LENGTH])
         reads = [self.at(self.X), self.at(self.X, 1), self.at(self.DX), self.at(self.DX, 1), self.at(self.W)]
         reads += [self.at(self.DW), *(self.once(table) for table in (self.END, self.DEND, LENGTH, self.DATA))]
         numbers = [[float(k), *self.masks[k]] for k in self.knots]
-        self.each(self.trial_knots, [*reads, *self.course()], [self.at(RES)], numbers)
+        knots, order = self.trial_knots, it.order
+        self.loops.each(knots, order, [*reads, *self.course()], [self.at(RES)], numbers, when=self.when)
         end_rows = [(self.X, N), (self.DX, N), self.END, self.DEND, LENGTH, self.DATA]
         self.single(self.trial_end, end_rows, [(RES, N)])
         cost, theta, logs = self.reduced(RES, ("sum", "sum", "sum"), SUMS)
@@ -902,7 +997,7 @@ class IterationTrace:
         """Results of a trial point at a knot of every kind."""
         it, problem, nq = self.it, self.it.problem, self.it.nq
 
-        def knot(kind: int, soft: Softness) -> Callable:
+        def knot(kind: int) -> Callable:
             def body(x, x_next, dx, dx_next, w, dw, end, dend, length, data, *rest):
                 numbers, course = rest[-1], rest[0] if len(rest) > 1 else []
                 a = length[0]
@@ -913,13 +1008,13 @@ class IterationTrace:
                 t, h = problem.clock(numbers[0], p, data[0])
                 after = problem.values(kind, t, h, x[:nq], x[nq:], u, p, [*data[1 : 1 + it.n_held], *course])
                 gap = problem.between(x_next, [*after.q, *after.v])
-                bad, logs = violation_and_logs(after.g, after.e, slack, numbers[1:], it.me, soft)
-                cost = after.cost + soft.penalty(after.g, after.e, slack, numbers[1:], data[-1])
+                bad, logs = violation_and_logs(after.g, after.e, slack, numbers[1:], it.me, it.soft)
+                cost = after.cost + it.soft.penalty(after.g, after.e, slack, numbers[1:], data[-1])
                 return [[cost, bad + total([magnitude(b) for b in gap]), logs]]
 
             return body
 
-        return [knot(kind, soft) for kind, soft in zip(it.kinds, it.soft, strict=True)]
+        return [knot(kind) for kind in it.kinds]
 
     def trial_end(self, x, dx, end, dend, length, data) -> list[Any]:
         """Return the results of a trial point at the last knot."""
@@ -996,7 +1091,7 @@ def violation_and_logs(
     return total([magnitude(x) for x in bad]), total([mask[k] * log(slack[k]) for k in range(len(g))])
 
 
-def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
+def transposed_step(it: Iteration, step: Sequence, costate: Vector) -> list[Scalar]:
     """Return the gradient of λᵀ(step) in (x, u, p)."""
     transform, step_map, step_p = step
     nx, copied = it.nx, it.nx - len(step_map)
@@ -1010,11 +1105,6 @@ def transposed_step(it: Iteration, step: list, costate: Vector) -> list[Scalar]:
 def pad(row: Vector, width: int) -> list[Scalar]:
     """Return the row with zeros up to a width."""
     return [*row, *[0.0] * (width - len(row))]
-
-
-def lower(a: Sequence[Vector]) -> list[Scalar]:
-    """Return the lower half of a symmetric matrix, row by row."""
-    return [a[i][j] for i in range(len(a)) for j in range(i + 1)]
 
 
 def mirrored(rows: Sequence[Vector]) -> list[list[Scalar]]:

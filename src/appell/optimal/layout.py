@@ -7,7 +7,8 @@ computation folds them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,14 +16,17 @@ from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.compile.function import Function
 
 
-class _Slot(int):
+@dataclass(frozen=True)
+class _Slot:
     """Position of a traced entry in the row."""
 
+    index: int
 
-def _packed(value: Any, row: list[Scalar]) -> Any:
+
+def _packed(value: Any, row: list[Scalar], *, dense: bool) -> Any:
     if isinstance(value, list | tuple):
-        return [_packed(entry, row) for entry in value]
-    if is_number(value):
+        return [_packed(entry, row, dense=dense) for entry in value]
+    if is_number(value) and not dense:
         return float(value)
     row.append(value)
     return _Slot(len(row) - 1)
@@ -31,7 +35,7 @@ def _packed(value: Any, row: list[Scalar]) -> Any:
 def _filled(structure: Any, row: Vector) -> Any:
     if isinstance(structure, list):
         return [_filled(entry, row) for entry in structure]
-    return row[structure] if isinstance(structure, _Slot) else structure
+    return row[structure.index] if isinstance(structure, _Slot) else structure
 
 
 class TracedPart:
@@ -45,9 +49,13 @@ class TracedPart:
         Sizes of its arguments; an argument of size 0 is passed as an empty list.
     body : callable
         Receives lists of traced scalars and returns a tuple of nested lists.
+    dense : collection of int
+        Results whose rows contain the entries that are constant as well.
     """
 
-    def __init__(self, name: str, inputs: Mapping[str, int], body: Callable[..., tuple[Any, ...]]):
+    def __init__(
+        self, name: str, inputs: Mapping[str, int], body: Callable[..., tuple[Any, ...]], dense: Collection[int] = ()
+    ):
         self.sizes = list(inputs.values())
         structures: list[Any] = []
 
@@ -55,7 +63,8 @@ class TracedPart:
             arguments = iter(given)
             results = body(*([*next(arguments)] if size else [] for size in self.sizes))
             rows: list[list[Scalar]] = [[] for _ in results]
-            structures[:] = [_packed(result, row) for result, row in zip(results, rows, strict=True)]
+            pairs = enumerate(zip(results, rows, strict=True))
+            structures[:] = [_packed(result, row, dense=k in dense) for k, (result, row) in pairs]
             self.widths = [len(row) for row in rows]
             return {"row": [scalar for row in rows for scalar in row] or [0.0]}
 

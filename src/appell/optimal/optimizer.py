@@ -256,7 +256,7 @@ class Optimizer:
         it, end = self.iteration, state["end"]
         status, count = (INFO.index(name) - len(INFO) for name in ("status", "iterations"))
         failed = np.flatnonzero((end[:, status] == RUNNING) | (end[:, status] == STALLED))
-        parts = [*self.relaxed_iteration.soft, self.relaxed_iteration.soft_end] if len(failed) else []
+        parts = [self.relaxed_iteration.soft, self.relaxed_iteration.soft_end] if len(failed) else []
         if not any(any((*part.g, *part.e)) for part in parts):
             return
         held, driven = (x[failed] for x in data)

@@ -37,7 +37,7 @@ from appell.optimal.guesses import Guess, guess_of
 from appell.optimal.limits import LimitRows
 from appell.optimal.manifold import Manifold
 from appell.optimal.objective import KnotInputs, Objective, Rows
-from appell.optimal.steps import KnotStep, StepSlopes, add, identity, product
+from appell.optimal.steps import EMPTY, KnotStep, KnotStepResult, StepSlopes, add, identity, product
 from appell.simulation.options import SpringContacts, checked_step_length, checked_steps
 from appell.simulation.rollouts.contacts.penalty import STANDARD_GRAVITY
 from appell.simulation.rollouts.laws import NO_ARGUMENTS, keyword_names
@@ -65,11 +65,12 @@ class KnotDerivatives(NamedTuple):
     """Values of a knot and their derivatives by z = (ξ, δv, u, p): `slopes` of the step, gradient, Hessian, rows."""
 
     values: Values
-    slopes: StepSlopes  # empty at the last knot
+    slopes: StepSlopes  # empty at the last knot, and of costs alone
     gradient: list[Scalar]
     hessian: Rows
     g_z: Rows
     e_z: Rows
+    force_rows: Rows = EMPTY  # of costs alone, G: the Hessian lacks Fᵀ G, with the derivatives F of contact forces
 
 
 class Problem:
@@ -405,18 +406,55 @@ class Problem:
         """
         given = self._given(self.stage, (t, h), q, v, p, data, u)
         after, slopes = self.step.derivatives(given, kind)
-        given["force"] = list(after.force)
-        size = self.nz + (len(after.force) if self.uses_forces else 0)
+        curvature = self.step.curvature(given, after.q, costate) if self.exact and costate is not None else None
+        d = self._cost_derivatives(given, after.force, slopes.of_force, curvature, weights)
+        H = (
+            add(d.hessian, product(_transposed(self._by_z(slopes.of_force)), d.force_rows))
+            if d.force_rows
+            else d.hessian
+        )
+        values = d.values._replace(q=after.q, v=after.v)
+        return d._replace(values=values, slopes=slopes, hessian=H, force_rows=EMPTY)
+
+    def _by_z(self, rows: Rows) -> Rows:
+        """Return derivatives by (x, u) as derivatives by z."""
+        return [[*row, *[0.0] * self.np] for row in rows]
+
+    def impact(self, q, v, data) -> tuple[list[Scalar], Rows, Rows]:
+        """Return the velocity after the impact at a knot, and its derivatives by q and v."""
+        return self._contact_step.impact(self._given(self.stage, (0.0, 0.0), q, v, (), data))
+
+    def flow(self, t, h, q, v, u, p, data) -> tuple[KnotStepResult, StepSlopes]:
+        """Return the state after a step on contacts from the velocity v after an impact, and its derivatives."""
+        return self._contact_step.flow(self._given(self.stage, (t, h), q, v, p, data, u), list(v))
+
+    @property
+    def _contact_step(self) -> ContactStep:
+        assert isinstance(self.step, ContactStep)
+        return self.step
+
+    def cost_derivatives(self, t, h, q, v, u, p, data, force, of_force) -> KnotDerivatives:
+        """Return cost and rows of a knot and their derivatives, for contact forces with derivatives by (x, u)."""
+        given = self._given(self.stage, (t, h), q, v, p, data, u)
+        return self._cost_derivatives(given, force, of_force, None, (None, None))
+
+    def _cost_derivatives(self, given, force, of_force, curvature, weights) -> KnotDerivatives:
+        given["force"] = list(force)
+        size = self.nz + (len(force) if self.uses_forces else 0)
         cost, gradient, H = self._of(self._cost, size, given)
-        if self.exact and costate is not None:
-            H = add(H, self.step.curvature(given, after.q, costate))
-        values = Values(after.q, after.v, cost, *self._stage_rows(given))
+        if curvature is not None:
+            H = add(H, curvature)
+        values = Values([], [], cost, *self._stage_rows(given))
         H, g_z, e_z = self._row_slopes(self._stage_rows, given, H, weights)
-        if self.uses_forces:  # forces are functions of z
-            pull = [*identity(self.nz), *slopes.of_force]
-            [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
-            H = product(list(map(list, zip(*pull, strict=True))), product(H, pull))
-        return KnotDerivatives(values, slopes, gradient, H, g_z, e_z)
+        if not self.uses_forces:
+            return KnotDerivatives(values, StepSlopes(), gradient, H, g_z, e_z)
+        n, F = self.nz, self._by_z(of_force)  # forces are functions of z
+        mixed = product([row[n:] for row in H[:n]], F)
+        both = add(add([row[:n] for row in H[:n]], mixed), _transposed(mixed))
+        of_rows = product([row[n:] for row in H[n:]], F)
+        pull = [*identity(n), *F]
+        [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
+        return KnotDerivatives(values, StepSlopes(), gradient, both, g_z, e_z, of_rows)
 
     def final_values(self, t, h, q, v, p, data) -> Values:
         """Return cost and rows of the last knot; `data` are the held data."""
@@ -619,6 +657,10 @@ class Problem:
                         f"terminal row '{row.name}' requires {what}'{names[k]}' to be {bound:g}.",
                         expected=f"from {low:g} to {high:g}, its limits",
                     )
+
+
+def _transposed(rows: Rows) -> Rows:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _functions(**given: Any) -> dict[str, Callable]:

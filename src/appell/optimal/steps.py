@@ -53,7 +53,7 @@ class StepSlopes(NamedTuple):
     R: Rows = EMPTY
     dense: tuple[Rows, Rows] | None = None
     by_p: Rows = EMPTY
-    of_force: Rows = EMPTY  # ∂λ/∂z of contact forces, if they are used
+    of_force: Rows = EMPTY  # ∂λ/∂(x, u) of contact forces, if they are used
 
     def maps(self, structured: bool) -> tuple[Rows, Rows]:
         """Return T and S of x⁺ = T (ξ, S (x, u)); T is empty and S = [A B] if the structure is not used."""

@@ -73,6 +73,29 @@ def symmetric(size: int, entry) -> Matrix:
     return [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
 
 
+def lower(a: Sequence[Vector]) -> list[Scalar]:
+    """Return the lower half of a symmetric matrix, row by row."""
+    return [a[i][j] for i in range(len(a)) for j in range(i + 1)]
+
+
+def transformed(value: Value, step: Step, cost: Value) -> Value:
+    """Return the value of the next knot as a function of y in (3), with the gaps and the constant of the cost."""
+    moved = product(value.hessian, step.offset)
+    linear = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(moved, value.linear, strict=True)]
+    twice = product(
+        transposed(step.offset),
+        [[x + y for x, y in zip(*r, strict=True)] for r in zip(linear, value.linear, strict=True)],
+    )
+    constant = symmetric(
+        len(twice), lambda i, j: value.constant[i][j] + 0.5 * (twice[i][j] + twice[j][i]) + cost.constant[i][j]
+    )
+    if not step.copied:
+        return Value(value.hessian, linear, constant)
+    columns, halves = transposed(step.transform), transposed(product(value.hessian, step.transform))  # (3)
+    hessian = symmetric(len(value.hessian), lambda i, j: sparse_dot(columns[i], halves[j]))
+    return Value(hessian, product(columns, linear), constant)
+
+
 def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tuple[Value, StageGains, Scalar]:
     """Eliminate the inputs of one knot.
 
@@ -91,23 +114,7 @@ def stage(value: Value, step: Step, cost: Value, rho: Scalar, inputs: int) -> tu
         not positive definite.
     """
     nx, c = len(value.hessian), step.copied
-    moved = product(value.hessian, step.offset)
-    linear = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(moved, value.linear, strict=True)]
-    twice = product(
-        transposed(step.offset),
-        [[x + y for x, y in zip(*r, strict=True)] for r in zip(linear, value.linear, strict=True)],
-    )
-    constant = symmetric(
-        len(twice), lambda i, j: value.constant[i][j] + 0.5 * (twice[i][j] + twice[j][i]) + cost.constant[i][j]
-    )
-    if c:  # (3)
-        half = product(value.hessian, step.transform)
-        columns = transposed(step.transform)
-        halves = transposed(half)
-        hessian = symmetric(nx, lambda i, j: sparse_dot(columns[i], halves[j]))
-        linear = product(columns, linear)
-    else:
-        hessian = value.hessian
+    hessian, linear, constant = transformed(value, step, cost)
     size = nx + inputs
     block = [row[c:] for row in hessian[c:]]
     mapped = product(block, step.map)  # (nx - c, size)
@@ -133,26 +140,34 @@ def eliminate(H: Matrix, C: Matrix, D: Matrix, rho: Scalar, nx: int) -> tuple[Va
     nu, columns = len(H) - nx, len(C[0])
     diagonal = [H[nx + i][nx + i] + rho for i in range(nu)]
     L, inverse, smallest = cholesky([row[nx:] for row in H[nx:]], diagonal)
-    right = [[*H[nx + i][:nx], *C[nx + i]] for i in range(nu)]
-    G: Matrix = []
-    for i in range(nu):
-        G.append(
-            [
-                inverse[i] * (right[i][j] - sparse_dot(L[i][:i], [G[k][j] for k in range(i)]))
-                for j in range(nx + columns)
-            ]
-        )
+    G = reduced(L, inverse, [[*H[nx + i][:nx], *C[nx + i]] for i in range(nu)])
     G_columns = transposed(G)
     V = symmetric(nx, lambda i, j: H[i][j] - sparse_dot(G_columns[i], G_columns[j]))
     W = [[C[i][j] - sparse_dot(G_columns[i], G_columns[nx + j]) for j in range(columns)] for i in range(nx)]
     Y = symmetric(columns, lambda i, j: D[i][j] - sparse_dot(G_columns[nx + i], G_columns[nx + j]))
+    K = gains_of(L, inverse, G)
+    return Value(V, W, Y), StageGains([row[:nx] for row in K], [row[nx:] for row in K]), smallest
+
+
+def reduced(L: Matrix, inverse: Vector, right: Matrix) -> Matrix:
+    """Return G = L⁻¹ right; L without its diagonal, whose inverses are `inverse`."""
+    G: Matrix = []
+    for i, row in enumerate(right):
+        above = transposed(G) or [[] for _ in row]
+        G.append([inverse[i] * (x - sparse_dot(L[i][:i], column)) for x, column in zip(row, above, strict=True)])
+    return G
+
+
+def gains_of(L: Matrix, inverse: Vector, G: Matrix) -> Matrix:
+    """Return -L⁻ᵀ G."""
+    nu = len(G)
     K: Matrix = [[] for _ in range(nu)]
     for i in reversed(range(nu)):
         K[i] = [
-            inverse[i] * (-G[i][j] - sum((L[k][i] * K[k][j] for k in range(i + 1, nu)), start=0.0))
-            for j in range(nx + columns)
+            inverse[i] * (-x - sum((L[k][i] * K[k][j] for k in range(i + 1, nu)), start=0.0))
+            for j, x in enumerate(G[i])
         ]
-    return Value(V, W, Y), StageGains([row[:nx] for row in K], [row[nx:] for row in K]), smallest
+    return K
 
 
 def cholesky(matrix: Matrix, diagonal: Vector) -> tuple[Matrix, list[Scalar], Scalar]:

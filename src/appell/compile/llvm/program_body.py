@@ -222,8 +222,12 @@ def overwritten_inputs(step: FrameStep) -> list[int]:
     """Return the inputs of a step whose slots the same iteration overwrites."""
     overwritten: set[int] = set()
     first = 0
+    writes = [(window, *_extent(window)) for window in step.writes if window.width]
     for read in step.reads:
-        for written in step.writes:
+        lowest, end_of_read = _extent(read) if read.width else (0, 0)
+        for written, lowest_written, end_of_written in writes:
+            if end_of_read <= lowest_written or end_of_written <= lowest:
+                continue
             distances = np.unique(np.subtract(read.starts, written.starts))  # from what is written to what is read
             end = written.width * written.stride
             starts = distances[(distances > -read.width * read.stride) & (distances < end)]
@@ -232,6 +236,11 @@ def overwritten_inputs(step: FrameStep) -> list[int]:
             overwritten |= {first + k for k in np.flatnonzero(inside.any(axis=0)).tolist()}
         first += read.width
     return sorted(overwritten & step.tape.reads)
+
+
+def _extent(window: Window) -> tuple[int, int]:
+    """Return the first slot of all iterations, and the one after the last."""
+    return min(window.starts), max(window.starts) + window.width * window.stride
 
 
 class _StepOperands:

@@ -19,6 +19,7 @@ import crocoddyl
 import numpy as np
 import pinocchio
 
+FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 STOP, MAX_ITERATIONS = 1e-12, 1000  # STOP is about the square of a gradient
 
 
@@ -135,7 +136,7 @@ def walking(request):
 
     robot = example_robot_data.load("anymal")
     x0 = np.r_[robot.model.referenceConfigurations["standing"], np.zeros(robot.model.nv)]
-    gait = SimpleQuadrupedalGaitProblem(robot.model, "LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
+    gait = SimpleQuadrupedalGaitProblem(robot.model, *FEET)
     problem = gait.createWalkingProblem(x0, 0.25, 0.15, 1e-2, 25, 2)  # as in crocoddyl's example
     problem.nthreads = 1
     solver = crocoddyl.SolverFDDP(problem)
@@ -156,7 +157,11 @@ def walking(request):
         knots.append(knot)
     bounds = [x[-robot.model.nv - 12 :].tolist() for x in (gait.state.lb, gait.state.ub)]  # of the twelve joints and v
     sizes = {"knots": problem.T, "ndx": gait.state.ndx, "nu": 12, "course": knots, "bounds": bounds}
-    return sizes | times | {"cost": solver.cost, "iterations": solver.iter, "x0": x0.tolist()}
+    data = robot.model.createData()
+    pinocchio.framesForwardKinematics(robot.model, data, x0[: robot.model.nq])
+    feet = {name: data.oMf[robot.model.getFrameId(name)].translation.tolist() for name in FEET}
+    start = {"x0": x0.tolist(), "joints": list(robot.model.names[2:]), "feet": feet}
+    return sizes | times | start | {"cost": solver.cost, "iterations": solver.iter}
 
 
 def versions(request):
