@@ -82,8 +82,10 @@ def _lock(handle: int) -> bool:
             import msvcrt
 
             os.lseek(handle, 1000, os.SEEK_SET)  # behind the text, which other processes read
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-            os.lseek(handle, 0, os.SEEK_SET)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            finally:
+                os.lseek(handle, 0, os.SEEK_SET)
         else:
             import fcntl
 
