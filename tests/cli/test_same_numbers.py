@@ -337,3 +337,20 @@ shape = "plane"
     assert ap.Record.read(tmp_path / "ball.csv").columns == expected.columns
     assert [event["time"] for event in result["events"]] == [event.time for event in expected.events]
     assert result["events"][0]["points"] == ["ball center - floor face"]
+
+
+def test_an_ellipsoid_is_covered_by_an_option_that_the_error_names(tmp_path):
+    egg = ap.Collision("lower", "ellipsoid", (0.1, 0.1, 0.2), name="egg")
+    robot = ap.load("planar-2r").with_collisions(egg, ap.Collision(None, "plane", name="floor", pose=[0.0, 0.0, -1.0]))
+    robot = robot.with_gravity((0.0, 0.0, -9.81))
+    ap.to_toml(robot, tmp_path / "egg.toml")
+    options = "egg.toml", "--until", 0.05, "--touch", "egg:floor"
+    refused = CliRunner().invoke(app, ["simulate", *map(str, options)], env={"COLUMNS": "200"})
+    assert refused.exit_code == 1
+    assert "Replace meshes and ellipsoids by capsules: --cover." in refused.stderr
+    result = answer("simulate", *options, "--cover", "--output", "egg.csv")
+    expected = ap.simulate(
+        ap.cover(ap.load("egg.toml")), until=0.05, contacts=ap.BodyContact([("egg", "floor")], restitution=0.0)
+    )
+    assert result["events"] == []
+    np.testing.assert_array_equal(ap.Record.read("egg.csv").q, expected.q)

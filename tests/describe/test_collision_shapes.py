@@ -168,7 +168,7 @@ def test_the_cover_of_a_robot_has_capsules_in_place_of_its_meshes_and_ellipsoids
     assert [shape.shape for shape in covered.collisions] == ["sphere"] + ["capsule"] * len(expected)
     assert [(x.body, x.size) for x in covered.collisions[1:]] == [(x.body, x.size) for x in expected]
     foot = ap.BodyContact([("FL_FOOT", ap.Plane(offset=-5.0))])
-    with pytest.raises(ArgumentError, match=r"'FL_FOOT' is a mesh(.|\n)*ap\.cover\(robot\)"):
+    with pytest.raises(ArgumentError, match=r"'FL_FOOT' is of kind 'mesh'(.|\n)*ap\.cover\(robot\)"):
         ap.simulate(robot, until=0.01, contacts=foot)
     assert ap.simulate(covered, until=0.01, contacts=foot).finished
     loop = ap.load("four-bar")

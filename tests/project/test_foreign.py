@@ -28,7 +28,7 @@ def test_after_a_crash_the_remaining_tests_run(tmp_path, monkeypatch, capfd):
     tests.write_text(TESTS, encoding="utf-8")
     python = foreign.Interpreter((sys.executable,), os.environ | {"PYTHONPATH": str(CI)}, tmp_path)
     totals = foreign.Totals()
-    python.test(str(tests), (), totals)
+    python.test(str(tests), (f"--rootdir={tmp_path}",), totals)
     assert totals.passed == 1
     assert totals.failed == [
         "test_few.py::test_ends_the_process: the process ended with exit code 3",

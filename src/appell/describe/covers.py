@@ -27,7 +27,7 @@ from appell.algebra.mesh import Mesh
 from appell.algebra.rotation import Pose, rotation_of_z_to
 from appell.algebra.vector import Vec3
 from appell.describe.meshes.mesh_file import read_mesh
-from appell.errors import DescriptionError, Hint
+from appell.errors import ArgumentError, DescriptionError, Hint, value_text
 from appell.model.collision import Collision
 from appell.model.system import System
 
@@ -64,6 +64,8 @@ def cover(shape: Any, parts: int = 1) -> Any:
 
     Raises
     ------
+    ArgumentError
+        If `shape` is neither a Collision nor a tree of links.
     DescriptionError
         If the file of a mesh cannot be read, or its points coincide.
 
@@ -74,6 +76,7 @@ def cover(shape: Any, parts: int = 1) -> Any:
     >>> capsule.shape, [round(x, 4) for x in capsule.size], round(capsule.excess, 3)
     ('capsule', [0.0502, 0.4909], 0.125)
     """
+    check_shaped("ap.cover", shape)
     if isinstance(shape, System):
         robot: Any = shape
         replaced = [each for each in robot.tree.collisions if each.shape in ("mesh", "hull", "ellipsoid")]
@@ -94,6 +97,16 @@ def cover(shape: Any, parts: int = 1) -> Any:
         points = mesh_of(shape).vertices
     radius = shape.size[0] if shape.shape == "hull" else 0.0
     return tuple(_placed(shape, *piece) for piece in _fitted(points, parts, shape, radius))
+
+
+def check_shaped(function: str, shape: Any) -> None:
+    """Raise ArgumentError unless `shape` is a Collision or a system with a tree of links, which can have shapes."""
+    if not isinstance(shape, Collision) and (not isinstance(shape, System) or shape.tree is None):
+        raise ArgumentError(
+            f"the shape of {function} is {value_text(shape)}.",
+            expected="a Collision, or a robot: a tree of links, with or without loops",
+            hint="Load a robot with ap.load(...) first." if isinstance(shape, str) else "",
+        )
 
 
 def mesh_of(shape: Collision) -> Mesh:

@@ -16,7 +16,7 @@ import numpy as np
 from appell.algebra.hull import Hull, convex_hull, reduced_hull
 from appell.algebra.mesh import Mesh
 from appell.algebra.scalar import is_number
-from appell.describe.covers import Shaped, mesh_of
+from appell.describe.covers import Shaped, check_shaped, mesh_of
 from appell.errors import ArgumentError, DescriptionError, value_text
 from appell.model.collision import Collision
 from appell.model.system import System
@@ -55,7 +55,7 @@ def hull(shape: Any, vertices: int = HULL_VERTICES) -> Any:
     Raises
     ------
     ArgumentError
-        If the number of vertices is out of range.
+        If the number of vertices is out of range, or `shape` is neither a Collision nor a tree of links.
     DescriptionError
         If the file of a mesh cannot be read, or its points coincide or are not finite.
 
@@ -74,6 +74,7 @@ def hull(shape: Any, vertices: int = HULL_VERTICES) -> Any:
             f"a hull of {value_text(vertices)} vertices was requested.",
             expected=f"an integer from {MIN_VERTICES} to {MAX_VERTICES}",
         )
+    check_shaped("ap.hull", shape)
     if isinstance(shape, System):
         robot: Any = shape
         replaced = [each for each in robot.tree.collisions if each.shape in HULLED]

@@ -19,7 +19,7 @@ from appell.compile.function import Function
 from appell.compile.native.machine import Code
 from appell.dynamics import Dynamics
 from appell.dynamics.distances import CORES, solid
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, Code, Hint
 from appell.formulate.distance.closest import Solid, closest, has_closed_form
 from appell.formulate.distance.features import (
     KINDS,
@@ -62,9 +62,9 @@ def shape_of(given: Collision | Surface) -> ContactShape:
     if isinstance(given, Collision):
         if given.shape not in CORES:
             raise ArgumentError(
-                f"collision shape '{given.name}' is a {given.shape}, for which simulate has no contacts.",
+                f"collision shape '{given.name}' is of kind '{given.shape}', for which simulate has no contacts.",
                 expected="sphere, capsule, box, cylinder, arc or plane",
-                hint="Use ap.cover(robot), or --cover on the command line: meshes and ellipsoids become capsules.",
+                hint=Hint("Replace meshes and ellipsoids by capsules: {cover}.", cover=Code("ap.cover(robot)")),
             )
         return ContactShape(given.name, given.body, solid(given))
     if not isinstance(given, Plane | Sphere | Circle | Cylinder):
