@@ -70,9 +70,12 @@ def locked(store: Path) -> Iterator[None]:
             os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield
     finally:
-        if os.name != "nt":  # Windows does not remove open files
+        if os.name != "nt":
             path.unlink(missing_ok=True)
         os.close(handle)
+        if os.name == "nt":  # where open files are not removed: neither before, nor after another process opened it
+            with suppress(OSError):
+                path.unlink()
 
 
 def _lock(handle: int) -> bool:

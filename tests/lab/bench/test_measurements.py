@@ -131,6 +131,7 @@ def test_agreement_with_pinocchio_is_checked_before_timing(name):
 
 
 def test_bench_measures_prints_and_saves(tmp_path):
+    pytest.importorskip("pinocchio")
     path = tmp_path / "results.json"
     parts = ["--part", "batch", "--part", "call", "--part", "counts"]
     result = run("--robot", "pendulum", "--quick", "--batch", "64", *parts, "--output", str(path))
@@ -145,6 +146,7 @@ def test_bench_measures_prints_and_saves(tmp_path):
 
 
 def test_time_to_the_first_result_is_measured_in_fresh_processes(tmp_path):
+    pytest.importorskip("pinocchio")
     path = tmp_path / "results.json"
     result = run("--robot", "pendulum", "--quick", "--part", "start", "--output", str(path))
     assert result.exit_code == 0
