@@ -166,7 +166,6 @@ def test_bench_without_pinocchio_says_how_to_install_it(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--robot", "pumma"), "Did you mean 'puma'?"),
         (("--part", "batches"), "Did you mean 'batch'?"),
         (("--batch", "0"), "at least 1"),
     ],
@@ -175,6 +174,13 @@ def test_unknown_options_of_bench_are_named_errors(arguments, message):
     result = run(*arguments)
     assert result.exit_code == 1
     assert message in result.stderr
+
+
+def test_an_unknown_robot_of_bench_is_a_named_error():
+    pytest.importorskip("pinocchio")  # robots are read when they are measured
+    result = run("--robot", "pumma")
+    assert result.exit_code == 1
+    assert "Did you mean 'puma'?" in result.stderr
 
 
 def test_a_plan_contains_every_part_once():
