@@ -20,6 +20,7 @@ def test_fails(): assert False
 """
 
 
+@pytest.mark.skipif(os.name == "nt", reason="`make windows` and `make arm` run on Linux")
 def test_after_a_crash_the_remaining_tests_run(tmp_path, monkeypatch, capfd):
     monkeypatch.syspath_prepend(str(CI))
     import foreign
