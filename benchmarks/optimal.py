@@ -13,7 +13,7 @@ cold          processes with an empty cache
 ablation      the bounded problems without one ingredient of the solver each
 
 crocoddyl gets an environment of its own with Pinocchio 4.0 (`peers/crocoddyl.py`), fatrop the functions of one knot as
-C, mapped over the knots (`peers/fatrop_c.py`), HPIPM a build for this processor if APPELL_HPIPM names its sources
+C, mapped over the knots (`peers/fatrop_c.py`), HPIPM installations for this processor if APPELL_HPIPM names them
 (`peers/hpipm.py`). The first run makes the environment and builds for two minutes; both are cached.
 """
 

@@ -27,7 +27,7 @@ MAX_NAME_LENGTH = 100  # characters of a name quoted in a message
 MAX_COMPARED = 100  # names, nearest in length first, that are compared with an unknown name
 
 
-class Code(str):
+class PythonCode(str):
     """Python code in a `Hint`, which has the effect of an option without a value on the command line."""
 
 
@@ -35,7 +35,8 @@ class Hint(str):
     """A hint with its parameters as data: `Hint("Pass {physical} to load it.", physical=False)`.
 
     The string itself spells parameters as Python keywords (`physical=False`); the command line spells them as options
-    (`--no-physical`). The value `...` stands for the name of a parameter without a value, `Code` for what replaces it.
+    (`--no-physical`). The value `...` stands for the name of a parameter without a value; `PythonCode` for code in its
+    place.
     """
 
     template: str
@@ -52,7 +53,7 @@ class Hint(str):
     @staticmethod
     def in_python(name: str, value: Any) -> str:
         """Return a parameter as a Python keyword argument."""
-        if isinstance(value, Code):
+        if isinstance(value, PythonCode):
             return str(value)
         return name if value is ... else f"{name}={value!r}"
 

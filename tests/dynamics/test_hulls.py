@@ -165,10 +165,10 @@ def test_bad_meshes_and_numbers_are_refused():
         ap.hull(ball, vertices=4)
     with pytest.raises(ArgumentError, match="a hull of 5000 vertices"):
         ap.hull(ball, vertices=5000)
-    for function in (ap.hull, ap.cover):
+    for surrounding in (ap.hull, ap.cover):
         for given in (3, None, "panda", ap.load("delta")):
             with pytest.raises(ArgumentError, match=r"the shape of ap\.(hull|cover) is .*\n.*a Collision, or a robot"):
-                function(given)
+                surrounding(given)
     with pytest.raises(ArgumentError, match="is a hull without triangles"):
         ap.Collision("upper", "hull", (0.0,))
     with pytest.raises(ArgumentError, match=r"the size of .* is \(-1\.0,\)"):

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from appell.errors import AppellError, Code, Hint
+from appell.errors import AppellError, Hint, PythonCode
 from appell.files import is_closed_pipe
 from appell.version import VERSION
 
@@ -129,7 +129,8 @@ def error_message(error: AppellError, options: set[str]) -> str:
             return Hint.in_python(name, value)
         if isinstance(value, dict):
             return " ".join(f"--{option} {shlex.quote(f'{key}={each}')}" for key, each in value.items())
-        return f"--{option}" if value is True or value is ... or isinstance(value, Code) else f"--{option} {value}"
+        is_flag = value is True or value is ... or isinstance(value, PythonCode)
+        return f"--{option}" if is_flag else f"--{option} {value}"
 
     return error.message(spelled)
 

@@ -1,8 +1,8 @@
 """HPIPM: one Riccati sweep of a linear-quadratic problem.
 
-The library in CasADi's wheel uses generic C kernels of BLASFEO. Sources of BLASFEO and HPIPM in a folder (named by
-`APPELL_HPIPM`, with the subfolders blasfeo and hpipm) are built for this processor, which is three to five times
-faster; appell is compared with the fastest build.
+The library in CasADi's wheel uses generic C kernels of BLASFEO. Installations of BLASFEO and HPIPM for this processor,
+which are three to five times faster, are named by `APPELL_HPIPM`: folders with `include` and the static libraries in
+`lib`, separated as in PATH. appell is compared with the fastest of all.
 """
 
 from __future__ import annotations
@@ -17,17 +17,7 @@ import numpy as np
 from appell_lab.bench.peers.builds import SOURCES, TARGET, BuildFolder, compiler, package_folder
 from appell_lab.bench.peers.library import address, library
 
-NATIVE = "APPELL_HPIPM"
-BUILD = """
-set -e
-mkdir "$0.d"
-cp -r {folder}/blasfeo {folder}/hpipm "$0.d"
-make -s -C "$0.d/blasfeo" clean TARGET={target} >/dev/null 2>&1
-make -s -C "$0.d/blasfeo" static_library TARGET={target} >/dev/null 2>&1
-make -s -C "$0.d/hpipm" static_library TARGET=AVX BLASFEO_PATH="$0.d/blasfeo" >/dev/null 2>&1
-{gcc} -O2 -fPIC -shared -I"$0.d/hpipm/include" -I"$0.d/blasfeo/include" {driver} \
-  "$0.d/hpipm/lib/libhpipm.a" "$0.d/blasfeo/lib/libblasfeo.a" -lm -o "$0"
-"""
+INSTALLED = "APPELL_HPIPM"
 
 
 class Sweep:
@@ -66,10 +56,9 @@ def libraries(builds: BuildFolder) -> dict[str, Path]:
     flags = ["-O2", "-fPIC", "-shared", f"-I{casadi / 'include'}", str(driver), f"-L{casadi}", "-lhpipm", "-lblasfeo"]
     command = [gcc, *flags, f"-Wl,-rpath,{casadi}", "-o", TARGET]
     result = {"CasADi's wheel (generic kernels)": builds.make("hpipm.so", command, [driver], "HPIPM of CasADi")}
-    folder = os.environ.get(NATIVE)
-    if folder:
-        for target in ("X64_INTEL_HASWELL", "X64_INTEL_SKYLAKE_X"):
-            script = BUILD.format(folder=folder, target=target, gcc=gcc, driver=driver)
-            title = f"built for {target.removeprefix('X64_INTEL_').lower()}"
-            result[title] = builds.make("hpipm.so", ["bash", "-c", script, TARGET], [driver], f"HPIPM {title}")
+    for folder in map(Path, filter(None, os.environ.get(INSTALLED, "").split(os.pathsep))):
+        archives = [str(folder / "lib" / f"lib{name}.a") for name in ("hpipm", "blasfeo")]
+        flags = ["-O2", "-fPIC", "-shared", f"-I{folder / 'include'}", str(driver), *archives, "-lm"]
+        sources, title = [driver, *map(Path, archives)], f"HPIPM, {folder.name}"
+        result[folder.name] = builds.make("hpipm.so", [gcc, *flags, "-o", TARGET], sources, title)
     return result

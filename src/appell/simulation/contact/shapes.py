@@ -19,7 +19,7 @@ from appell.compile.function import Function
 from appell.compile.native.machine import Code
 from appell.dynamics import Dynamics
 from appell.dynamics.distances import CORES, solid
-from appell.errors import ArgumentError, Code, Hint
+from appell.errors import ArgumentError, Hint, PythonCode
 from appell.formulate.distance.closest import Solid, closest, has_closed_form
 from appell.formulate.distance.features import (
     KINDS,
@@ -64,7 +64,7 @@ def shape_of(given: Collision | Surface) -> ContactShape:
             raise ArgumentError(
                 f"collision shape '{given.name}' is of kind '{given.shape}', for which simulate has no contacts.",
                 expected="sphere, capsule, box, cylinder, arc or plane",
-                hint=Hint("Replace meshes and ellipsoids by capsules: {cover}.", cover=Code("ap.cover(robot)")),
+                hint=Hint("Replace meshes and ellipsoids by capsules: {cover}.", cover=PythonCode("ap.cover(robot)")),
             )
         return ContactShape(given.name, given.body, solid(given))
     if not isinstance(given, Plane | Sphere | Circle | Cylinder):
