@@ -7,7 +7,8 @@
 Needed are apt-get, dpkg-deb, Debian's archive keyring and qemu-aarch64; root is not needed. The folder .arm of the
 clone receives Debian's Python for arm64 with its libraries (unpacked, not installed) and the aarch64 wheels of the
 tests. Its `usr/bin/python` starts the emulator, so that processes which tests start by `sys.executable` are emulated
-too.
+too. Where the Debian package gcc-aarch64-linux-gnu is installed, the tests find it, and clang, as compilers of the
+emulated machine; otherwise tests that compile C are skipped (`find_program` in tests/programs.py).
 """
 
 from __future__ import annotations
@@ -27,8 +28,30 @@ SUITE, VERSION = "bookworm", "3.11"  # of Debian, and of its Python
 LIBRARIES = ("libstdc++6", "libgomp1")  # which wheels expect of the system
 GLIBC = 36  # wheels for glibc 2.17 up to 2.36, the one of the suite
 PROCESSOR = "neoverse-n1"
-OMITTED = ("ur-rtde",)  # there is no aarch64 wheel
+CROSS = "aarch64-linux-gnu"
+OMITTED = (
+    "ur-rtde",  # there is no aarch64 wheel
+    "torch",  # pip evaluates the markers of its requirements for x86-64, and these have no aarch64 wheels
+)
 TEST_TIMEOUT_S = 1800
+# Cross compilers have no native processor. Linux starts the programs that they build only through the emulator.
+COMPILER = """\
+#!/bin/sh
+previous= output=
+for each; do
+    shift
+    [ "$each" = -march=native ] && each=-mcpu={processor}
+    [ "$previous" = -o ] && output=$each
+    previous=$each
+    set -- "$@" "$each"
+done
+{command} "$@" || exit
+if [ -n "$output" ] && {cross}-readelf --program-headers "$output" 2> /dev/null | grep -q INTERP; then
+    mv "$output" "$output.{cross}"
+    printf '#!/bin/sh\\nexec qemu-aarch64 -cpu %s -L "%s" "$0.%s" "$@"\\n' {processor} '{root}' {cross} > "$output"
+    chmod +x "$output"
+fi
+"""
 FOLDERS = tuple(f"tests/{name}" for name in ("algebra", "model", "compile", "formulate", "dynamics", "laws"))
 
 
@@ -77,6 +100,22 @@ def install_wheels(requirements: list[str]) -> None:
     foreign.install_lab(target)
 
 
+def install_compilers() -> Path:
+    """Return a folder with gcc, clang and nm for the emulated machine; it is empty without a cross compiler."""
+    folder = FOLDER / "compilers"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    commands = {"gcc": f"{CROSS}-gcc", "clang": f"'{shutil.which('clang')}' --target={CROSS}", "nm": f"{CROSS}-nm"}
+    if shutil.which(f"{CROSS}-gcc") is None:
+        return folder
+    for name, command in commands.items():
+        if name != "clang" or shutil.which(name):
+            path = folder / name
+            path.write_text(COMPILER.format(command=command, cross=CROSS, processor=PROCESSOR, root=ROOT))
+            path.chmod(0o755)
+    return folder
+
+
 def emulated_python(requirements: list[str]) -> Path:
     """Return the aarch64 Python, which is set up again if the requirements changed."""
     python, stamp = ROOT / "usr/bin/python", FOLDER / "installed"
@@ -96,10 +135,11 @@ def install(subset: bool) -> Interpreter:
     missing = [name for name in ("apt-get", "dpkg-deb", "qemu-aarch64") if shutil.which(name) is None]
     if missing:
         raise InstallationError(f"{', '.join(missing)} not found; install the Debian packages apt, dpkg and qemu-user.")
-    python = emulated_python(foreign.requirements(("test",), OMITTED, subset))
+    python = emulated_python(foreign.requirements(("test", "exchange"), OMITTED, subset))
     environment = {name: value for name, value in os.environ.items() if name != "APPELL_PROGRAMS"}
     search_path = os.pathsep.join(str(CLONE / name) for name in ("src", "lab", ".ci"))
-    environment |= {"PYTHONPATH": search_path, "APPELL_CACHE": str(FOLDER / "cache")}
+    programs = os.pathsep.join([str(install_compilers()), os.environ["PATH"]])
+    environment |= {"PYTHONPATH": search_path, "APPELL_CACHE": str(FOLDER / "cache"), "PATH": programs}
     return Interpreter((str(python),), environment, FOLDER, test_timeout_s=TEST_TIMEOUT_S)
 
 

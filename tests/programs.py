@@ -2,7 +2,8 @@
 
 A test requests each program from the fixture `program` (`gcc = program("gcc")`). Where a program is missing, the test
 is skipped with its name and its Debian package; with APPELL_PROGRAMS=required in the environment, as in CI, it fails
-instead. `summary` condenses all skipped tests of a run to one line per reason.
+instead. The same holds where a compiler produces code for another processor than the one of this Python, which can be
+emulated. `summary` condenses all skipped tests of a run to one line per reason.
 
 Packages that judge results or provide robots, and have no wheel for some systems, are in `JUDGES`. Tests import them as
 usual. Where one is not installed, every test, fixture and test module that ends with its ModuleNotFoundError is skipped
@@ -12,8 +13,11 @@ with the name of the package (`conftest.py`); with APPELL_PROGRAMS=required it f
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import platform
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -37,6 +41,8 @@ PACKAGES = {
     "qemu-system-arm": "qemu-system-arm",
     "tsc": "node-typescript",
 }
+COMPILERS = ("gcc", "g++", "clang")  # whose results tests load into this process
+PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}  # other names of processors
 UNDER_WINE = sys.platform == "win32" and hasattr(ctypes.windll.ntdll, "wine_get_version")
 NEEDS_CTRL_C = pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to all processes of a console")
 
@@ -69,11 +75,26 @@ def missing_judge(problem: BaseException | None) -> str | None:
 
 def find_program(name: str) -> str:
     """Return the path of a program; without it, skip the running test, or fail it if programs are required."""
-    path = shutil.which(name)
+    path, reason = shutil.which(name), None
     if path is None:
         reason = f"{name} is not installed (apt-get install {PACKAGES[name]})"
+    elif name in COMPILERS and (target := target_of(path)) != (machine := processor(platform.machine())):
+        reason = f"{name} compiles for {target}, and this Python runs on {machine}"
+    if reason is not None:
         (pytest.fail if required() else pytest.skip)(reason)
     return path
+
+
+def processor(name: str) -> str:
+    """Return one name per kind of processor."""
+    return PROCESSORS.get(name.lower(), name.lower())
+
+
+@functools.cache
+def target_of(compiler: str) -> str:
+    """Return the kind of processor for which a compiler produces code."""
+    result = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True, check=True)
+    return processor(result.stdout.partition("-")[0].strip())
 
 
 def summary(reasons: Iterable[str]) -> list[str]:

@@ -82,6 +82,11 @@ def test_a_wrong_shape_names_the_argument_its_shape_and_the_owner(function):
     assert "axis of 2" in str(caught.value)
 
 
+LONG_DOUBLE = pytest.mark.skipif(
+    np.finfo(np.longdouble).bits == np.finfo(float).bits, reason="a long double of this system is a double"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -91,7 +96,7 @@ def test_a_wrong_shape_names_the_argument_its_shape_and_the_owner(function):
         (([1j, 2.0], 1.0), "argument q holds complex128"),
         (([[1.0], [1.0, 2.0]], 1.0), "argument q is nested unevenly"),
         ((None, 1.0), "argument q holds object"),
-        ((np.ones(2, np.longdouble), 1.0), "f of robot 'toy': ufunc 'f' not supported"),
+        pytest.param((np.ones(2, np.longdouble), 1.0), "f of robot 'toy': ufunc 'f' not supported", marks=LONG_DOUBLE),
         ((np.ones(2), 1.0, np.ones(3), 4.0), "got 4 arguments"),
     ],
 )

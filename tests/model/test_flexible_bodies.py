@@ -200,7 +200,7 @@ xyz = [0.05, 0, 0]
 
 def test_robot_files(tmp_path):
     np.savez(tmp_path / "lower.npz", **changed())
-    (tmp_path / "arm.toml").write_text(TOML)
+    (tmp_path / "arm.toml").write_text(TOML, encoding="utf-8")
     robot = ap.load(tmp_path / "arm.toml")
     assert robot.coordinate_names == (
         "upper_joint",
@@ -213,7 +213,7 @@ def test_robot_files(tmp_path):
     )
     assert robot.actuator_names == ("upper_joint", "lower_joint")
     assert robot.link_names == ("upper", "lower", "gripper")
-    (tmp_path / "again.toml").write_text(ap.to_toml(robot))
+    (tmp_path / "again.toml").write_text(ap.to_toml(robot), encoding="utf-8")
     assert ap.load(tmp_path / "again.toml").links == robot.links
     with pytest.warns(
         ap.ModelWarning, match="URDF cannot express flexible links; 'upper', 'lower' are written as rigid"
@@ -236,7 +236,7 @@ def test_robot_files(tmp_path):
 )
 def test_errors_in_robot_files(tmp_path, old, new, message):
     np.savez(tmp_path / "lower.npz", **changed())
-    (tmp_path / "arm.toml").write_text(TOML.replace(old, new, 1))
+    (tmp_path / "arm.toml").write_text(TOML.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ap.AppellError, match=message) as caught:
         ap.load(tmp_path / "arm.toml")
     assert "arm.toml" in str(caught.value)

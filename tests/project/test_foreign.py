@@ -6,6 +6,10 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
+import programs
+
 CI = Path(__file__).resolve().parents[2] / ".ci"
 TESTS = """
 import os, pytest
@@ -16,6 +20,7 @@ def test_fails(): assert False
 """
 
 
+@pytest.mark.skipif(os.name == "nt", reason="`make windows` and `make arm` run on Linux")
 def test_after_a_crash_the_remaining_tests_run(tmp_path, monkeypatch, capfd):
     monkeypatch.syspath_prepend(str(CI))
     import foreign
@@ -32,3 +37,12 @@ def test_after_a_crash_the_remaining_tests_run(tmp_path, monkeypatch, capfd):
     ]
     assert totals.skipped == {"no judge": 1}
     assert "1 failed, 1 skipped" in capfd.readouterr().out
+
+
+def test_a_compiler_for_another_processor_is_not_used(monkeypatch):
+    monkeypatch.delenv("APPELL_PROGRAMS", raising=False)
+    monkeypatch.setattr(programs.shutil, "which", lambda name: name)
+    monkeypatch.setattr(programs, "target_of", lambda compiler: "sparc64")
+    with pytest.raises(pytest.skip.Exception, match="gcc compiles for sparc64, and this Python runs on "):
+        programs.find_program("gcc")
+    assert programs.find_program("ffmpeg") == "ffmpeg"

@@ -59,10 +59,10 @@ def bench(
         _refuse({"--base": base, "--part": part, "--batch": batch})
         _against_peers(robot or [], build_limit, quick, output, json)
         return
-    pinocchio()
     effort = {"turns": 5, "processes": 1} if quick else {"turns": 25, "processes": 5}
     subjects = [find(name, base, physical) for name in robot or ("puma", "talos")]
     plan = Plan(subjects, tuple(part or PARTS), BATCH_SIZE if batch is None else batch, quick=quick, **effort)
+    pinocchio()
     with watched(sum(task.ticks for task in tasks(plan))) as watch:
         report = run(plan, watch)
     units = {"units": {"ours, theirs": "s", "value, aim": "unit of the figure"}}

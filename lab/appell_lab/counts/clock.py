@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import process_time
 
 import numpy as np
@@ -30,7 +31,14 @@ def nanoseconds(function: Function, samples: int = 2048, seconds: float | None =
     ufunc(*arguments, out=outputs)
     best, end = float("inf"), process_time() + (MEASURING_S if seconds is None else seconds)
     while process_time() < end:
-        start = process_time()
-        ufunc(*arguments, out=outputs)
-        best = min(best, process_time() - start)
+        best = min(best, seconds_of(lambda: ufunc(*arguments, out=outputs)))
     return 1e9 * best / samples
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """Return the processor time of a call, which is repeated until the clock advances: on Windows by steps of 16 ms."""
+    start, calls, duration = process_time(), 0, 0.0
+    while duration == 0.0:
+        call()
+        calls, duration = calls + 1, process_time() - start
+    return duration / calls

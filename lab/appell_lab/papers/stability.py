@@ -13,8 +13,6 @@ where moments are again differences of large numbers.
 
 from __future__ import annotations
 
-from time import process_time
-
 import numpy as np
 
 from appell.compile.function import Function
@@ -23,6 +21,7 @@ from appell.dynamics import Dynamics
 from appell.formulate.formulations import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
 from appell.model.robot import Robot
 from appell.show.plot.style import BLUE, GREY, INK, RED, label, legend_below
+from appell_lab.counts.clock import seconds_of
 from appell_lab.counts.kernels import kernel
 from appell_lab.counts.measure import FORWARD, INERTIA
 from appell_lab.papers.page import Page
@@ -202,12 +201,7 @@ def _relative(result: np.ndarray, exact: np.ndarray) -> np.ndarray:
 
 def _seconds(function: Function, arguments: tuple[np.ndarray, ...], runs: int = 200) -> float:
     out = np.empty((len(arguments[0]), *function.outputs[0].shape), np.float32)
-    best = float("inf")
-    for _ in range(runs):
-        start = process_time()
-        function(*arguments, out=out)
-        best = min(best, process_time() - start)
-    return best
+    return min(seconds_of(lambda: function(*arguments, out=out)) for _ in range(runs))
 
 
 def _draw_bodies(figure) -> None:

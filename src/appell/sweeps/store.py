@@ -70,9 +70,12 @@ def locked(store: Path) -> Iterator[None]:
             os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield
     finally:
-        if os.name != "nt":  # Windows does not remove open files
+        if os.name != "nt":
             path.unlink(missing_ok=True)
         os.close(handle)
+        if os.name == "nt":  # where open files are not removed: neither before, nor after another process opened it
+            with suppress(OSError):
+                path.unlink()
 
 
 def _lock(handle: int) -> bool:
@@ -82,8 +85,10 @@ def _lock(handle: int) -> bool:
             import msvcrt
 
             os.lseek(handle, 1000, os.SEEK_SET)  # behind the text, which other processes read
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-            os.lseek(handle, 0, os.SEEK_SET)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            finally:
+                os.lseek(handle, 0, os.SEEK_SET)
         else:
             import fcntl
 

@@ -16,7 +16,9 @@ from appell.compile.native.coff import Image, LoadedImage
 from appell.compile.native.machine import Target, compile_object, host
 from appell.errors import CompileError
 
-X86 = pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86-64 instructions are called")
+pytestmark = pytest.mark.skipif(
+    platform.machine().lower() not in ("x86_64", "amd64"), reason="objects for x86-64 are compiled and called"
+)
 WINDOWS = Target("x86_64-pc-windows-msvc", "x86-64", "", has_fma=False)
 
 # `first` adds a constant, an entry of a table of pointers and what the other object returns from a frame of 24 pages.
@@ -70,7 +72,6 @@ def called(parts: list[bytes], name: str) -> tuple[int, int]:
     return function(), function()
 
 
-@X86
 def test_calls_constants_pointers_and_variables_of_several_objects_are_connected(parts):
     assert called(parts, "first") == (7 + 30 + 5, 7 + 100 + 5)
 
@@ -88,13 +89,11 @@ def test_a_symbol_that_no_object_defines_is_an_error(parts):
         Image.of(parts[:1]).relocated(0)
 
 
-@X86
 def test_a_large_frame_is_probed_page_by_page_and_registers_are_kept(parts):
     """Without the definition inside the object, `__chkstk` would be an external symbol."""
     assert called(parts[1:], "second") == (5, 5)
 
 
-@X86
 def test_every_object_defines_its_own_stack_probe(parts):
     both = [parts[1], compile_object(CALLED.replace("@second", "@third"), WINDOWS, 2)]
     assert called(both, "third") == called(both, "second") == (5, 5)

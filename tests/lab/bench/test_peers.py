@@ -6,7 +6,10 @@ Builds are tested if a compiler is installed; otherwise the message about the mi
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -180,7 +183,7 @@ def test_a_build_is_made_once_and_cached_by_content(tmp_path):
     source = tmp_path / "source"
     source.write_text("one")
     folder = BuildFolder(tmp_path / "builds", say=messages.append)
-    command = ["cp", str(source), TARGET]
+    command = [sys.executable, "-c", "import shutil, sys; shutil.copy(*sys.argv[1:])", str(source), TARGET]
     first = folder.make("copy.txt", command, [source], "a copy")
     assert first.read_text() == "one"
     assert folder.make("copy.txt", command, [source], "a copy") == first
@@ -190,20 +193,21 @@ def test_a_build_is_made_once_and_cached_by_content(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "reason"),
+    ("program", "limit", "reason"),
     [
-        (["sleep", "60"], "a thing: sleep was stopped after 0 s."),
-        (["sh", "-c", "echo x; echo 'error: no such thing' >&2; exit 3"], "a thing: sh failed: error: no such thing"),
+        ("import time; time.sleep(60)", 0.2, "was stopped after 0 s."),
+        ("import sys; print('x'); sys.exit('error: no such thing')", 60.0, "failed: error: no such thing"),
     ],
 )
-def test_failures_of_builds_are_cached(tmp_path, command, reason):
-    folder = BuildFolder(tmp_path, limit=0.2)
+def test_failures_of_builds_are_cached(tmp_path, program, limit, reason):
+    folder, name = BuildFolder(tmp_path, limit=limit), Path(sys.executable).name
     for _ in range(2):
-        with pytest.raises(PeerUnavailableError, match=reason):
-            folder.make("thing.txt", command, [], "a thing")
+        with pytest.raises(PeerUnavailableError, match=re.escape(f"a thing: {name} {reason}")):
+            folder.make("thing.txt", [sys.executable, "-c", program], [], "a thing")
         folder = BuildFolder(tmp_path)  # the failure is cached
 
 
+@pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX")
 def test_child_processes_of_a_build_end_with_it(tmp_path):
     marker = tmp_path / "late"
     command = ["sh", "-c", f"(exec >/dev/null 2>&1; sleep 1; touch {marker}) & wait"]

@@ -19,7 +19,7 @@ def page(tmp_path, monkeypatch):
     monkeypatch.setattr(counts, "growth", partial(growth, sizes=range(2, 10)))
     for part in (counts.counts_valera, counts.counts_crossover):
         monkeypatch.setattr(part, "show", lambda page: None)
-    return Page(Console(record=True, width=160, file=(tmp_path / "page.txt").open("w")), tmp_path)
+    return Page(Console(record=True, width=160, file=(tmp_path / "page.txt").open("w", encoding="utf-8")), tmp_path)
 
 
 def test_a_table_has_the_published_polynomials_beside_ours(page, monkeypatch):

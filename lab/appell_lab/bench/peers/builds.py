@@ -99,13 +99,16 @@ class BuildFolder:
 
 
 def _run(words: Sequence[str], limit: float) -> None:
-    """Run a command with a time limit; its child processes are ended with it."""
+    """Run a command with a time limit; its child processes are ended with it, except on Windows."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, start_new_session=True, **pipes) as process:
         try:
             output, errors = process.communicate(timeout=limit)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            if os.name == "nt":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, words, output, errors)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from appell.describe.load import load
-from appell.describe.mjcf.compiler import mujoco
+from appell.describe.mjcf.compiler import ascii_name, mujoco
 from appell.errors import AppellError, ModelWarning
 from appell_lab.fuzz.target import Case, Target, Verdict
 from appell_lab.references.mujoco_terms import differences, gaps, movable
@@ -50,7 +50,7 @@ class Mjcf(Target):
             for name, text in case["files"].items():
                 (Path(directory) / name).write_text(text, encoding="utf-8")
             path = Path(directory) / "main.xml"
-            model = mujoco().MjModel.from_xml_path(str(path))
+            model = mujoco().MjModel.from_xml_path(ascii_name(path))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ModelWarning)

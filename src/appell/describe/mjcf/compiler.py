@@ -68,7 +68,7 @@ def compile_model(text: str, path: Path | None, documents: Documents) -> tuple[A
 def _compile(engine: Any, text: str, path: Path | None, documents: Documents) -> Any:
     try:
         if path is not None:
-            return engine.MjModel.from_xml_path(_ascii_name(path))
+            return engine.MjModel.from_xml_path(ascii_name(path))
         return engine.MjModel.from_xml_string(text)
     except (ValueError, RuntimeError, engine.FatalError, engine.UnexpectedError) as error:
         message = " ".join(str(error).split()).removeprefix("XML Error: ").removeprefix("Error: ")
@@ -76,7 +76,7 @@ def _compile(engine: Any, text: str, path: Path | None, documents: Documents) ->
         raise DescriptionError(problem, source=_where(message, documents)) from None
 
 
-def _ascii_name(path: Path) -> str:
+def ascii_name(path: Path) -> str:
     """Return a name under which MuJoCo can open a file: on Windows a short name if the path has other letters."""
     name = str(path)
     if sys.platform != "win32" or name.isascii():
