@@ -1,5 +1,7 @@
 """Machine code compiled in parts has the same bits for all chunks and parts."""
 
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -124,6 +126,28 @@ def test_code_that_llvm_rejects_in_one_part_raises_an_error_with_its_name():
     assert text.count("= fsub") > 3
     with parts(4), pytest.raises(CompileError, match="LLVM rejected the code of 'mine'"):
         assemble(text.replace("= fsub", "= fnonsense"), host(), "mine")
+
+
+REJECTED = """
+import gc
+from dataclasses import replace
+from appell.compile.native.machine import assemble, host
+from appell.errors import CompileError
+for number in range(100):
+    try:
+        assemble("define void @f() {\\n ret void\\n}\\n", replace(host(), triple="sparc64-unknown-linux-gnu"), "mine")
+    except CompileError as error:
+        latest = error
+    if number % 20 == 0:
+        gc.collect()
+print(latest.problem)
+"""
+
+
+def test_garbage_collection_after_an_error_of_llvm_does_not_end_the_process():
+    done = subprocess.run([sys.executable, "-c", REJECTED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "LLVM rejected the code of 'mine'" in done.stdout
 
 
 def test_compiler_threads_are_limited_by_cores_and_environment(monkeypatch):

@@ -308,10 +308,11 @@ def stack_probe(triple: str) -> str:
 
 def compile_object(text: str, target: Target, level: int) -> bytes:
     """Compile one module and return its object file; runs in several threads at once."""
-    module = llvm.parse_assembly(text + stack_probe(target.triple), llvm.create_context())
-    module.verify()
+    # A module must be disposed of before its context, which garbage collection after an error does not ensure.
+    context = llvm.create_context()
     emit: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
-    with ffi.OutputString() as problem:
+    with llvm.parse_assembly(text + stack_probe(target.triple), context) as module, ffi.OutputString() as problem:
+        module.verify()
         buffer = getattr(emit, "_cfn", emit)(target_machine(target, level), module, 1, problem)
         if not buffer:
             raise RuntimeError(str(problem))
