@@ -113,6 +113,7 @@ def _impact(
     rows = np.array([-x @ J / np.linalg.norm(x) for x, J in zip(positions, jacobians, strict=True)])
     left, right = impact_equations(dyn.mass_matrix(q), rows, 1.0)
     solved = np.linalg.solve(left, right @ v)
-    speed, approach = float(np.linalg.norm(jacobians[0] @ v)), float(-rows[0] @ v)
-    angle = math.degrees(math.acos(min(1.0, approach / speed)))
+    velocity, outward = jacobians[0] @ v, positions[0] / np.linalg.norm(positions[0])
+    approach = float(outward @ velocity)
+    angle = math.degrees(math.atan2(np.linalg.norm(velocity - approach * outward), approach))
     return OffsetImpact(t, angle, 2.0 * approach, float(solved[len(v)])), solved[: len(v)]
