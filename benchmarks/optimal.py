@@ -40,6 +40,7 @@ from appell.optimal import optimizer as optimizer_module
 from appell.optimal.iteration import Iteration
 from appell.optimal.optimizer import Optimizer
 from appell.optimal.sweep import Step, Value, sparse_dot, stage
+from appell.optimal.tiled_sweep import SweepTables, TiledSweep
 from appell_lab.bench.clock import one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.peers.builds import BuildFolder, package_version
@@ -272,9 +273,10 @@ def sweep(builds: BuildFolder, crocoddyl: Crocoddyl) -> dict[str, Any]:
 def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], dict[int, float], np.ndarray]:
     """Return the seconds of one sweep per problem, for one problem and sixteen, and the inputs of the solution.
 
-    The steps of the iteration (`sweep.stage`) are repeated on tables with the numbers of an iteration, without their
-    derivatives. A step of the scan copies the matrices into its tables, sweeps once or several times, and stores the
-    solution. The first result is the time of further sweeps in a step, without copies; the second that of a step.
+    The steps of the iteration (`sweep.stage`, or `TiledSweep` for many states) are repeated on tables with the numbers
+    of an iteration, without their derivatives. A step of the scan copies the matrices into its tables, sweeps once or
+    several times, and stores the solution. The first result is the time of further sweeps in a step, without copies;
+    the second that of a step.
     """
     N, nx, nu = matrices["B"].shape
     n, size, h, lower = nx // 2, nx + nu, 0.01, np.tril_indices(nx + nu)
@@ -292,11 +294,13 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], dic
     def rows_of(entries, width):
         return [list(entries[k : k + width]) for k in range(0, len(entries), width)]
 
-    def backward(value, S, H, linear, b):
+    def unpacked(value, constant, S, H, linear, b):
         given = Step(transform, rows_of(S, size), n, [[x] for x in b])
         cost = Value(square(H, size), [[x] for x in linear], [[0.0]])
-        after = Value(square(value[:half], nx), [[x] for x in value[half:]], [[0.0]])
-        new, gains, _ = stage(after, given, cost, 0.0, nu)
+        return Value(square(value[:half], nx), [[x] for x in value[half:]], [list(constant[:1])]), given, cost
+
+    def backward(value, S, H, linear, b):
+        new, gains, _ = stage(*unpacked(value, [0.0], S, H, linear, b), 0.0, nu)
         packed = [new.hessian[i][j] for i in range(nx) for j in range(i + 1)]
         return [[*packed, *(w[0] for w in new.linear)], [x for row in gains.feedback for x in row],
                 [x[0] for x in gains.feedforward]]  # fmt: skip
@@ -316,8 +320,14 @@ def appell_sweep(matrices: dict[str, np.ndarray]) -> tuple[dict[int, float], dic
         back, knots = list(range(N - 1, -1, -1)), list(range(N))
         before = [Rows(V, [i + 1 for i in back]), *(Rows(table, back) for table in (S, H, linear, b))]
         given = [Rows(table, knots) for table in (X, K, k, S, b)]
+        zero = loops.given([[0.0, 0.0]])
+        tables = SweepTables(V, zero, zero, K, k, lambda i: [(table, i) for table in (S, H, linear, b)])
+        tiled = TiledSweep(nx, n, nu, 1, 0, lambda *rows: (*unpacked(*rows), [], []))
         for _ in range(sweeps):
-            loops.each([backward], [0] * N, before, [Rows(t, back) for t in (V, K, k)])
+            if nx > iteration_module.MAX_STRAIGHT_STATES:
+                tiled.run(loops, tables, N, None)
+            else:
+                loops.each([backward], [0] * N, before, [Rows(t, back) for t in (V, K, k)])
             loops.each([forward], [0] * N, given, [Rows(X, [i + 1 for i in knots]), Rows(U, knots)])
         return {"start": [x * 1.0 for x in start], "u": loops.values(U)}
 

@@ -111,8 +111,11 @@ def draw(report: Report, path: Path) -> None:
         for row, figure in enumerate(shown):
             _dumbbell(axes, row, figure)
         axes.set_xscale("log")
-        axes.set_xlim(2.5e-9, 2e-4)
-        axes.set_xticks([10.0**k for k in range(-8, -3)], [f"{10 ** (k + 9):,}" for k in range(-8, -3)])
+        times = [seconds for figure in shown for seconds in (figure.ours, figure.theirs) if seconds]
+        low, high = 0.25 * min(times), 4.0 * max(times)  # space for the labels beside the dots
+        powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+        axes.set_xlim(low, high)
+        axes.set_xticks([10.0**k for k in powers], [f"{10 ** (k + 9):,}" for k in powers])
         axes.set_xlabel(label("time for one sample", "ns"))
         axes.set_ylim(-0.6, len(shown) - 0.4)
         axes.set_yticks(range(len(shown)), [f"{figure.robot}, {figure.title}" for figure in shown])
