@@ -10,6 +10,7 @@ from scipy.special import ellipj, ellipk
 
 import appell as ap
 from appell.simulation import Status
+from appell.simulation.events.hybrid import History
 
 explicit = pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23"])
 
@@ -103,6 +104,24 @@ def test_an_exception_of_a_torque_propagates_unchanged(arm, method, kind):
     with pytest.raises(kind) as caught:
         ap.simulate(arm, [0.4, 1.0], until=1.0, torque=torque, solver=method)
     assert caught.value is raised
+
+
+def test_an_interrupt_between_the_columns_of_a_block_leaves_complete_rows(arm, monkeypatch):
+    add_block, counts = History.add_block, []
+
+    def interrupted(history, block):
+        add_block(history, block)
+        counts.append(len(history.times))
+        if len(counts) == 2:
+            del history.forces[counts[0] + 1 :]  # the forces of the latest rows are stored last
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(History, "add_block", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ap.simulate(arm, [0.4, 1.0], until=1000.0)
+    record = caught.value.record
+    assert len(record.t) == counts[0] + 1 < counts[1]
+    assert np.isfinite(record.tau).all()
 
 
 def test_a_torque_function_may_run_a_simulation(arm):

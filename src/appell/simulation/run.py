@@ -173,6 +173,7 @@ def simulate(
         with Bar("simulate", until, "s", start=t, enabled=progress) as bar:
             run.run(bar)
     except (Exception, KeyboardInterrupt) as error:
+        history.remove_incomplete_rows()
         error.record = _record(run)  # type: ignore[union-attr]
         error.add_note(f"The run had reached t = {run.t:.9g} s; attribute `record` of this exception is its record.")
         raise

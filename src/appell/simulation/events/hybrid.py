@@ -496,6 +496,14 @@ class History:
         self.states.extend(block.before(times))
         self.forces.extend(np.repeat(self.flow.inputs.tau[None], len(times), axis=0))
 
+    def remove_incomplete_rows(self) -> None:
+        """Remove rows of which an exception, such as Ctrl-C, prevented the last columns."""
+        columns: list[list[Any]] = [self.times, self.states, self.forces]
+        columns += [self.contact_forces] if self.contacts is not None else []
+        count = min(map(len, columns))
+        for column in columns:
+            del column[count:]
+
     def curve(self) -> Curve:
         """Return the motion in (q, v), with unit quaternions."""
         curves: list[Curve] = []
