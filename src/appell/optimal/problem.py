@@ -38,6 +38,7 @@ from appell.optimal.limits import LimitRows
 from appell.optimal.manifold import Manifold
 from appell.optimal.objective import KnotInputs, Objective, Rows
 from appell.optimal.steps import EMPTY, KnotStep, KnotStepResult, StepSlopes, add, identity, product
+from appell.optimal.sweep import transposed
 from appell.simulation.options import SpringContacts, checked_step_length, checked_steps
 from appell.simulation.rollouts.contacts.penalty import STANDARD_GRAVITY
 from appell.simulation.rollouts.laws import NO_ARGUMENTS, keyword_names
@@ -409,7 +410,7 @@ class Problem:
         curvature = self.step.curvature(given, after.q, costate) if self.exact and costate is not None else None
         d = self._cost_derivatives(given, after.force, slopes.of_force, curvature, weights)
         H = (
-            add(d.hessian, product(_transposed(self._by_z(slopes.of_force)), d.force_rows))
+            add(d.hessian, product(transposed(self._by_z(slopes.of_force)), d.force_rows))
             if d.force_rows
             else d.hessian
         )
@@ -450,7 +451,7 @@ class Problem:
             return KnotDerivatives(values, StepSlopes(), gradient, H, g_z, e_z)
         n, F = self.nz, self._by_z(of_force)  # forces are functions of z
         mixed = product([row[n:] for row in H[:n]], F)
-        both = add(add([row[:n] for row in H[:n]], mixed), _transposed(mixed))
+        both = add(add([row[:n] for row in H[:n]], mixed), transposed(mixed))
         of_rows = product([row[n:] for row in H[n:]], F)
         pull = [*identity(n), *F]
         [gradient], g_z, e_z = product([gradient], pull), product(g_z, pull), product(e_z, pull)
@@ -657,10 +658,6 @@ class Problem:
                         f"terminal row '{row.name}' requires {what}'{names[k]}' to be {bound:g}.",
                         expected=f"from {low:g} to {high:g}, its limits",
                     )
-
-
-def _transposed(rows: Rows) -> Rows:
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _functions(**given: Any) -> dict[str, Callable]:
